@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# The checks that take an hour: races, long fuzzing, many more random cases, every claim in full.
+set -uo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
+
+# GCC 12's ThreadSanitizer dies at start where the kernel randomises more address bits than it
+# expects ("unexpected memory mapping"), so its programs run without randomisation where allowed.
+unrandomised=()
+! setarch -R true 2>/dev/null || unrandomised=(setarch -R)
+
+tsan() { "${unrandomised[@]}" bash -c 'source hack/steps.sh && build_and_test tsan'; }
+
+# Twenty times the random cases of an ordinary run, so a test may take longer than usual too.
+property() { TEPHRA_PROPERTY_SCALE=20 build_and_test release -R '[Pp]roperty' --timeout 7200; }
+
+claims() { build release && tests/claims/all; }
+
+step setup hack/setup.sh
+step tsan tsan
+step property property
+step fuzz hack/fuzz.sh 300
+step claims claims
+finish

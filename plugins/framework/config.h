@@ -1,0 +1,52 @@
+// EngineConfig: everything that may be set about decisions. It arrives as an Event, so that a
+// journal replays under the settings of its time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "topology/base/time.h"
+
+namespace tephra {
+
+struct WeightedName {
+  std::string name;
+  std::int32_t weight = 1;
+
+  bool operator==(const WeightedName&) const = default;
+};
+
+// One shape of pod and how often it is expected, for policies that look ahead.
+struct ExpectedPod {
+  std::int64_t cpu = 0;       // milli-cores
+  std::int32_t devices = 0;
+  std::int32_t compute = 0;   // per mille of each device
+  std::vector<std::string> models;  // any of these; none given: any
+  double share = 0;           // of all pods, 0 to 1
+
+  bool operator==(const ExpectedPod&) const = default;
+};
+
+enum class Ties : std::uint8_t {
+  kFirstName,  // the node whose name sorts first
+  kRandom,     // one of the best, by the seed and the task's name
+};
+
+struct EngineConfig {
+  std::vector<WeightedName> node_scores = {{"binpack", 1}};
+  std::vector<WeightedName> device_scores = {{"binpack", 1}};
+  Ties ties = Ties::kFirstName;
+  std::uint64_t seed = 0;
+  std::vector<ExpectedPod> expected_pods;  // for score fgd, most frequent first
+  // Steps of the exact search for a gang whose tasks did not fit one by one.
+  std::int32_t search_budget = 20000;
+  DurationMs assume_timeout_ms = 30 * kSecondMs;
+  // Every so many cycles Verify recomputes all books from the facts; 0: never.
+  std::int32_t full_verify_every = 1000;
+  std::vector<std::string> disabled_actions;
+
+  bool operator==(const EngineConfig&) const = default;
+};
+
+}  // namespace tephra

@@ -1,0 +1,85 @@
+#include "plugins/framework/cycle.h"
+
+#include <algorithm>
+
+namespace tephra {
+namespace {
+
+// Takes back the decisions from `first` on that do not verify, on the ledger too.
+void DropUnsound(const Snapshot& snapshot, CycleTools& tools, Plan& plan, std::size_t first,
+                 CycleObserver* observer) {
+  std::size_t kept = first;
+  for (std::size_t i = first; i < plan.decisions.size(); ++i) {
+    Decision& decision = plan.decisions[i];
+    const std::string fault = tools.verifier.Check(decision);
+    if (fault.empty()) {
+      if (kept != i) plan.decisions[kept] = std::move(decision);
+      ++kept;
+      continue;
+    }
+    const QueueId queue = snapshot.job(decision.job).queue;
+    for (const Placement& placement : decision.placements) {
+      tools.now.ledger().Uncharge(snapshot.task(placement.task).cls, queue, placement);
+    }
+    plan.dropped.push_back(decision.job);
+    if (observer != nullptr) observer->DecisionDropped(snapshot, decision, fault);
+  }
+  plan.decisions.resize(kept);
+}
+
+}  // namespace
+
+Proofs::Shape Proofs::ShapeOf(const GangAsk& ask) {
+  Shape shape;
+  shape.reserve(3 * ask.roles.size() + 1);
+  for (const RoleAsk& role : ask.roles) {
+    shape.push_back(role.cls.value);
+    shape.push_back(static_cast<std::uint32_t>(role.least));
+    shape.push_back(static_cast<std::uint32_t>(role.tasks.size()));
+  }
+  shape.push_back(static_cast<std::uint32_t>(ask.least));
+  return shape;
+}
+
+void Proofs::Begin(const Snapshot& snapshot) {
+  const Books& books = snapshot.books();
+  // A class id that was given to another class makes every shape that names it a lie.
+  const std::uint64_t classes = books.classes.generations();
+  if (growth_ != books.growth || config_ != books.config_version || classes_ != classes) {
+    now.clear();
+  }
+  if (hardware_ != books.hardware.version() || config_ != books.config_version ||
+      classes_ != classes) {
+    empty.clear();
+  }
+  growth_ = books.growth;
+  hardware_ = books.hardware.version();
+  config_ = books.config_version;
+  classes_ = classes;
+}
+
+Plan RunCycle(const Snapshot& snapshot, const Policies& policies,
+              const std::vector<std::unique_ptr<Action>>& actions, std::vector<JobId> due,
+              CycleTools& tools, CycleObserver* observer) {
+  Plan plan{snapshot.version(), snapshot.now(), {}, {}};
+  tools.now.Begin(snapshot, policies);
+  tools.empty.Begin(snapshot, policies);
+  tools.proofs.Begin(snapshot);
+  tools.verifier.Begin(snapshot);
+  std::sort(due.begin(), due.end(),
+            [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); });
+  Cycle cycle{snapshot, policies, tools.now, tools.empty, tools.proofs, due, plan};
+  const auto& disabled = snapshot.config().disabled_actions;
+  for (const auto& action : actions) {
+    if (std::find(disabled.begin(), disabled.end(), action->name()) != disabled.end()) continue;
+    const std::size_t first = plan.decisions.size();
+    if (observer != nullptr) observer->PassBegins(action->name());
+    action->Run(cycle);
+    DropUnsound(snapshot, tools, plan, first, observer);
+    if (observer != nullptr) observer->PassEnds(action->name());
+  }
+  tools.now.ledger().Settle();
+  return plan;
+}
+
+}  // namespace tephra

@@ -1,0 +1,51 @@
+// Engine: Event in, Plan out. The same object decides live, in the simulator and in replay.
+//
+// The plans are a pure function of the events applied, the configuration among them, and the
+// times given. One owner thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugins/framework/cycle.h"
+#include "plugins/framework/event.h"
+#include "plugins/framework/state.h"
+#include "topology/base/status.h"
+
+namespace tephra {
+
+// How an engine is put together: plugins/registry.h has the one of this build.
+struct Assembly {
+  // INVALID_ARGUMENT names the setting, its value and what is known.
+  std::function<absl::Status(const EngineConfig&)> validate;
+  // REQUIRES: validate(config) was OK.
+  std::function<Policies(const EngineConfig&, const Snapshot&)> policies;
+  std::vector<std::unique_ptr<Action>> actions;  // least disruptive first
+};
+
+class Engine {
+ public:
+  explicit Engine(Assembly assembly) : assembly_(std::move(assembly)) {}
+
+  // Folds one fact in, or refuses it whole with the object, field and value.
+  absl::Status Apply(const Event& event);
+  // One cycle. What it decides counts as done until events confirm or deny it. A cycle in which
+  // only the time moved looks at no node.
+  Plan Tick(TimeMs now);
+
+  const State& state() const { return state_; }
+  void Observe(CycleObserver* observer) { observer_ = observer; }
+  // Forgets everything derived; decides the same afterwards, only slower.
+  void DropDerived() { tools_ = std::make_unique<CycleTools>(); }
+
+ private:
+  Assembly assembly_;
+  State state_;
+  std::unique_ptr<CycleTools> tools_ = std::make_unique<CycleTools>();
+  CycleObserver* observer_ = nullptr;
+  std::uint64_t cycles_ = 0;
+};
+
+}  // namespace tephra

@@ -1,0 +1,53 @@
+#include "plugins/framework/ledger.h"
+
+#include "topology/base/check.h"
+
+namespace tephra {
+
+void Ledger::Begin(const Snapshot& snapshot) {
+  snapshot_ = &snapshot;
+  log_.clear();
+  if (basis_ == Basis::kNow) {
+    occupancy_.CopyChanges(snapshot.hardware(), snapshot.occupancy());
+    return;
+  }
+  occupancy_.Grow(snapshot.facts());
+  const Hardware& hardware = snapshot.hardware();
+  if (hardware_seen_ == hardware.version()) return;
+  hardware_seen_ = hardware.version();
+  spec_seen_.resize(hardware.slots());
+  for (std::size_t n = 0; n < hardware.slots(); ++n) {
+    const NodeId node(n);
+    const std::uint32_t seen = hardware.present(node) ? hardware.spec_version(node) : 0;
+    if (spec_seen_[n] == seen) continue;
+    spec_seen_[n] = seen;
+    occupancy_.ResetNode(snapshot.facts(), node);
+  }
+}
+
+void Ledger::Charge(ClassId cls, QueueId queue, const Placement& placement) {
+  occupancy_.Charge(facts(), snapshot_->cls(cls), queue, placement.node, placement.slices, +1);
+  log_.push_back({cls, queue, placement});
+}
+
+void Ledger::RollBackTo(std::size_t mark) {
+  TEPHRA_CHECK_OP(mark, <=, log_.size());
+  while (log_.size() > mark) {
+    const Entry& entry = log_.back();
+    Uncharge(entry.cls, entry.queue, entry.placement);
+    log_.pop_back();
+  }
+}
+
+void Ledger::Uncharge(ClassId cls, QueueId queue, const Placement& placement) {
+  occupancy_.Charge(facts(), snapshot_->cls(cls), queue, placement.node, placement.slices, -1);
+}
+
+std::vector<Placement> Ledger::Since(std::size_t mark) const {
+  std::vector<Placement> placements;
+  placements.reserve(log_.size() - mark);
+  for (std::size_t i = mark; i < log_.size(); ++i) placements.push_back(log_[i].placement);
+  return placements;
+}
+
+}  // namespace tephra

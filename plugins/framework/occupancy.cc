@@ -1,0 +1,208 @@
+#include "plugins/framework/occupancy.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "topology/base/check.h"
+
+namespace tephra {
+namespace {
+
+constexpr std::size_t kLogSlack = 4096;
+
+// Calls copy(id) for what `log` names since `read`, or all() where it no longer tells.
+template <class IdType, class Copy, class All>
+void Follow(const ChangeLog<IdType>& log, std::uint64_t& read, Copy copy, All all) {
+  if (log.Covers(read)) {
+    for (; read < log.end(); ++read) copy(log.at(read));
+  } else {
+    all();
+    read = log.end();
+  }
+}
+
+}  // namespace
+
+int GpuSizeOf(const TaskClass& cls) {
+  if (cls.lasting.empty()) return -1;
+  if (cls.whole_gpus == 0) return 0;
+  return std::min(cls.whole_gpus, 15);
+}
+
+void Occupancy::Grow(const Facts& facts) {
+  if (nodes_.size() < facts.hardware.slots()) nodes_.resize(facts.hardware.slots());
+  if (devices_.size() < facts.hardware.device_rows()) devices_.resize(facts.hardware.device_rows());
+  if (queue_own_.size() < facts.queues.size()) {
+    queue_own_.resize(facts.queues.size());
+    queue_total_.resize(facts.queues.size());
+  }
+  if (limits_.size() < facts.classes.limit_count()) limits_.resize(facts.classes.limit_count());
+}
+
+void Occupancy::ResetNode(const Facts& facts, NodeId node) {
+  Grow(facts);
+  NodeRow& row = nodes_[node.index()];
+  free_total_.Add(row.free, -1);
+  row = NodeRow{};
+  const bool present = facts.hardware.present(node);
+  if (present) row.free = facts.hardware.capacity(node);
+  free_total_.Add(row.free);
+  const auto& hardware = facts.hardware.spec(node).devices;
+  for (std::size_t d = 0; d < hardware.size(); ++d) {
+    const bool usable = present && hardware[d].healthy;
+    devices_[facts.hardware.first_device(node) + d] = {
+        usable ? static_cast<std::int32_t>(kWholeGpu) : 0, usable ? hardware[d].memory_mib : 0, 0};
+  }
+  node_log_.Add(node);
+}
+
+void Occupancy::ChargeDevices(const Facts& facts, const TaskClass& cls, NodeId node,
+                              const Slices& slices, int sign, Resources& amount) {
+  DeviceCharges(cls, slices, scratch_);
+  DeviceRow* rows = devices_.data() + facts.hardware.first_device(node);
+  const std::size_t count = facts.hardware.device_count(node);
+  amount[kGpu] = amount[kGpuMemory] = 0;
+  for (const DeviceCharge& charge : scratch_) {
+    amount[kGpu] += charge.compute;
+    amount[kGpuMemory] += charge.memory_mib;
+    if (charge.device >= count) continue;
+    DeviceRow& row = rows[charge.device];
+    row.free_compute -= sign * charge.compute;
+    row.free_memory_mib -= sign * charge.memory_mib;
+    row.users += sign;
+  }
+  const int size = GpuSizeOf(cls);
+  if (size >= 0) {
+    auto& counter = nodes_[node.index()].gpu_tasks[static_cast<std::size_t>(size)];
+    counter = static_cast<std::uint16_t>(counter + sign);
+  }
+}
+
+void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, NodeId node,
+                       const Slices& slices, int sign) {
+  Resources amount = cls.demand;
+  KindSet kinds = cls.demand_kinds;
+  if (!slices.empty()) {
+    ChargeDevices(facts, cls, node, slices, sign, amount);
+    kinds |= 1u << kGpu | 1u << kGpuMemory;
+  } else if (cls.needs_devices()) {
+    amount[kGpu] = amount[kGpuMemory] = 0;
+  }
+  nodes_[node.index()].free.AddKinds(amount, -sign, kinds);
+  free_total_.AddKinds(amount, -sign, kinds);
+  node_log_.Add(node);
+  node_log_.Trim(2 * nodes_.size() + kLogSlack);
+
+  if (queue.valid()) {
+    queue_own_[queue.index()].AddKinds(amount, sign, kinds);
+    for (QueueId up = queue; up.valid(); up = facts.queues.parent(up)) {
+      queue_total_[up.index()].AddKinds(amount, sign, kinds);
+      queue_log_.Add(up);
+    }
+    queue_log_.Trim(2 * queue_own_.size() + kLogSlack);
+  }
+
+  for (std::size_t i = 0; i < cls.limits.size(); ++i) {
+    const LimitId limit = cls.limits[i];
+    const std::uint32_t domain =
+        facts.hardware.domain(facts.classes.topology_key(limit), node);
+    if (domain == Hardware::kNoDomain) continue;
+    Counts& counts = limits_[limit.index()];
+    const auto it = counts.try_emplace(domain, 0).first;
+    it->second += sign;
+    if (it->second == 0) counts.erase(it);
+    limit_log_.Add(limit);
+    limit_log_.Trim(kLogSlack);
+  }
+}
+
+void Occupancy::Touch(NodeId node) {
+  ++nodes_[node.index()].touches;
+  node_log_.Add(node);
+}
+
+void Occupancy::RollUpQueues(const QueueTree& queues) {
+  std::fill(queue_total_.begin(), queue_total_.end(), Resources{});
+  for (std::size_t q = 0; q < queue_own_.size(); ++q) {
+    for (QueueId up(q); up.valid(); up = queues.parent(up)) {
+      queue_total_[up.index()].Add(queue_own_[q]);
+    }
+  }
+  queue_log_.Reset();
+}
+
+std::int32_t Occupancy::limit_count(LimitId limit, std::uint32_t domain) const {
+  if (limit.index() >= limits_.size()) return 0;
+  const auto it = limits_[limit.index()].find(domain);
+  return it == limits_[limit.index()].end() ? 0 : it->second;
+}
+
+std::int32_t Occupancy::LimitRoom(const Facts& facts, const TaskClass& cls, NodeId node) const {
+  std::int32_t room = std::numeric_limits<std::int32_t>::max();
+  for (std::size_t i = 0; i < cls.limits.size(); ++i) {
+    const std::uint32_t domain =
+        facts.hardware.domain(facts.classes.topology_key(cls.limits[i]), node);
+    if (domain == Hardware::kNoDomain) continue;
+    room = std::min(room, cls.pod.limits[i].max - limit_count(cls.limits[i], domain));
+  }
+  return room;
+}
+
+void Occupancy::CopyNode(const Hardware& hardware, const Occupancy& truth, NodeId node) {
+  NodeRow& mine = nodes_[node.index()];
+  const NodeRow& theirs = truth.nodes_[node.index()];
+  const std::size_t first = hardware.first_device(node), count = hardware.device_count(node);
+  const auto from = truth.devices_.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto to = devices_.begin() + static_cast<std::ptrdiff_t>(first);
+  if (mine == theirs && std::equal(from, from + static_cast<std::ptrdiff_t>(count), to)) return;
+  free_total_.Add(mine.free, -1).Add(theirs.free);
+  mine = theirs;
+  std::copy_n(from, count, to);
+  node_log_.Add(node);
+}
+
+void Occupancy::CopyChanges(const Hardware& hardware, const Occupancy& truth) {
+  nodes_.resize(truth.nodes_.size());
+  devices_.resize(truth.devices_.size());
+  queue_own_.resize(truth.queue_own_.size());
+  queue_total_.resize(truth.queue_total_.size());
+  limits_.resize(truth.limits_.size());
+  Follow(
+      truth.node_log_, nodes_read_, [&](NodeId node) { CopyNode(hardware, truth, node); },
+      [&] {
+        free_total_ = truth.free_total_;
+        nodes_ = truth.nodes_;
+        devices_ = truth.devices_;
+        node_log_.Reset();
+      });
+  node_log_.Trim(2 * nodes_.size() + kLogSlack);
+  Follow(
+      truth.queue_log_, queues_read_,
+      [&](QueueId q) {
+        queue_own_[q.index()] = truth.queue_own_[q.index()];
+        queue_total_[q.index()] = truth.queue_total_[q.index()];
+      },
+      [&] {
+        queue_own_ = truth.queue_own_;
+        queue_total_ = truth.queue_total_;
+      });
+  Follow(
+      truth.limit_log_, limits_read_,
+      [&](LimitId limit) {
+        if (limits_[limit.index()] == truth.limits_[limit.index()]) return;
+        limits_[limit.index()] = truth.limits_[limit.index()];
+        limit_log_.Add(limit);
+      },
+      [&] {
+        limits_ = truth.limits_;
+        limit_log_.Reset();
+      });
+}
+
+bool Occupancy::SameColumns(const Occupancy& other) const {
+  return nodes_ == other.nodes_ && devices_ == other.devices_ &&
+         free_total_ == other.free_total_ && queue_own_ == other.queue_own_ &&
+         queue_total_ == other.queue_total_ && limits_ == other.limits_;
+}
+
+}  // namespace tephra

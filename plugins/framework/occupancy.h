@@ -1,0 +1,113 @@
+// Occupancy: the columns that a charge moves, and the one function that moves them. State holds
+// the true one, the Ledger a standing copy to try things on.
+//
+// All amounts are integers and a charge with the opposite sign restores every column exactly.
+// One owner thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "plugins/framework/change_log.h"
+#include "queue/queue_tree.h"
+#include "queue/task_class.h"
+#include "topology/hardware.h"
+
+namespace tephra {
+
+// Tasks on a node by GPU size: [0] fractions of one device, [k] k whole devices (15: or more).
+using GpuTaskCounts = std::array<std::uint16_t, 16>;
+// The index of a class in GpuTaskCounts, or -1 for a class without devices.
+int GpuSizeOf(const TaskClass& cls);
+
+struct NodeRow {
+  Resources free;
+  GpuTaskCounts gpu_tasks{};
+  std::uint32_t touches = 0;  // makes a row differ whose amounts did not (Touch)
+
+  bool operator==(const NodeRow&) const = default;
+};
+
+// The unchanged half of a cluster, by reference.
+struct Facts {
+  const Hardware& hardware;
+  const QueueTree& queues;
+  const ClassTable& classes;
+};
+
+// One node as policies see it: what it is and what is free on it now.
+struct NodeView {
+  NodeId id;
+  const NodeSpec& spec;
+  const Resources& capacity;
+  const NodeRow& row;
+  std::span<const DeviceRow> devices;
+  bool mixed_models;
+};
+
+class Occupancy {
+ public:
+  // Rows for all slots, queues and limits that the facts know; new ones are empty.
+  void Grow(const Facts& facts);
+  // REQUIRES: no task is charged on the node. Free becomes its capacity, or nothing if absent.
+  void ResetNode(const Facts& facts, NodeId node);
+  // `sign` is +1 or -1. A slice of a device that the node no longer has is not counted.
+  void Charge(const Facts& facts, const TaskClass& cls, QueueId queue, NodeId node,
+              const Slices& slices, int sign);
+  // Names the node as changed although no amount moved.
+  void Touch(NodeId node);
+  // Totals along the tree, from what each queue holds itself; after the tree changed.
+  void RollUpQueues(const QueueTree& queues);
+
+  NodeView View(const Hardware& hardware, NodeId node) const {
+    return {node,
+            hardware.spec(node),
+            hardware.capacity(node),
+            nodes_[node.index()],
+            std::span<const DeviceRow>(devices_.data() + hardware.first_device(node),
+                                       hardware.device_count(node)),
+            hardware.mixed_models(node)};
+  }
+  const NodeRow& node(NodeId id) const { return nodes_[id.index()]; }
+  // Free on all nodes present, over-committed ones counted below zero.
+  const Resources& free_total() const { return free_total_; }
+  // Held by the queue and everything under it.
+  const Resources& queue_total(QueueId id) const { return queue_total_[id.index()]; }
+  const Resources& queue_own(QueueId id) const { return queue_own_[id.index()]; }
+  std::int32_t limit_count(LimitId limit, std::uint32_t domain) const;
+  // How many more tasks of the class its limits leave on the node; a large number where none does.
+  std::int32_t LimitRoom(const Facts& facts, const TaskClass& cls, NodeId node) const;
+
+  const ChangeLog<NodeId>& node_log() const { return node_log_; }
+  const ChangeLog<LimitId>& limit_log() const { return limit_log_; }
+
+  // Takes over from `truth` the rows that its logs name since the last call.
+  void CopyChanges(const Hardware& hardware, const Occupancy& truth);
+  // The counts and rows alone, logs left out.
+  bool SameColumns(const Occupancy& other) const;
+
+ private:
+  void ChargeDevices(const Facts& facts, const TaskClass& cls, NodeId node, const Slices& slices,
+                     int sign, Resources& amount);
+  void CopyNode(const Hardware& hardware, const Occupancy& truth, NodeId node);
+
+  using Counts = std::unordered_map<std::uint32_t, std::int32_t>;  // by domain; no zero is kept
+
+  std::vector<NodeRow> nodes_;
+  std::vector<DeviceRow> devices_;
+  Resources free_total_;
+  std::vector<Resources> queue_own_;
+  std::vector<Resources> queue_total_;
+  std::vector<Counts> limits_;
+  std::vector<DeviceCharge> scratch_;
+
+  ChangeLog<NodeId> node_log_;
+  ChangeLog<QueueId> queue_log_;
+  ChangeLog<LimitId> limit_log_;
+  std::uint64_t nodes_read_ = 0, queues_read_ = 0, limits_read_ = 0;
+};
+
+}  // namespace tephra

@@ -1,0 +1,128 @@
+// The six questions that a cycle asks. A policy answers one (or more); it is built from (config,
+// Snapshot) for one cycle and is const from then on: asking twice gives the same answer and asking
+// changes nothing.
+//
+// Answers live in plugins/<name>/; siblings never include each other and are put together in
+// plugins/registry.cc.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "plugins/framework/ledger.h"
+#include "plugins/framework/plan.h"
+#include "plugins/framework/snapshot.h"
+
+namespace tephra {
+
+class Workbench;
+
+// Who is asked first? A strict total order over waiting jobs; the last tie-break is the uid.
+class Order {
+ public:
+  virtual ~Order() = default;
+  virtual bool Before(const Snapshot&, JobId a, JobId b) const = 0;
+};
+
+// May the job's queue hold `extra` beside what the ledger says it holds? The Reason if not.
+class Entitlement {
+ public:
+  virtual ~Entitlement() = default;
+  virtual std::optional<Reason> Deny(const Ledger&, JobId, const Resources& extra) const = 0;
+};
+
+// May a task of the class run on the node, and on which slices?
+//
+// Node eligibility (labels, taints, refusals) is settled before Fit is asked. `limit_room` is how
+// many more tasks of the class its domain limits leave there.
+class Fit {
+ public:
+  struct Answer {
+    Misfit misfit = Misfit::kFits;
+    // What is missing, in per mille of the demand and summed over kinds; 0 when it fits. Orders
+    // nodes by how near they come.
+    std::int32_t deficit = 0;
+  };
+  virtual ~Fit() = default;
+  virtual Answer Check(const NodeView&, const TaskClass&, std::int32_t limit_room) const = 0;
+  // The slices that the scores prefer. Empty where the class needs no device.
+  // REQUIRES: Check says that it fits. `draw` is the task's own random number.
+  virtual Slices Choose(const NodeView&, const TaskClass&, std::uint64_t draw) const = 0;
+  // An upper bound on how many tasks of the class fit on the node together; exact for a class in
+  // which one container asks for devices, or none does.
+  virtual std::int32_t Copies(const NodeView&, const TaskClass&, std::int32_t limit_room) const = 0;
+  // Every choice of slices on the node, one for each set of choices that equal devices make alike.
+  virtual std::vector<Slices> Options(const NodeView&, const TaskClass&) const = 0;
+};
+
+// Points run from 0 to kMaxPoints, the 0 to 100 of Kubernetes in steps of a ten-thousandth.
+using Points = std::int32_t;
+constexpr Points kPoint = 10000;
+constexpr Points kMaxPoints = 100 * kPoint;
+
+// How good is the node for a task of the class that fits there, and how good a device on it?
+//
+// REQUIRES of an answer: it depends on the row, the class and the config alone, for ratings are
+// kept until the row changes.
+class Score {
+ public:
+  virtual ~Score() = default;
+  virtual Points Rate(const NodeView&, const TaskClass&) const = 0;
+  // For a device that `ask` could take. Ties go to the lowest index.
+  virtual Points RateDevice(const NodeView&, const TaskClass&, const DeviceAsk& ask, int device,
+                            std::uint64_t draw) const = 0;
+};
+
+// What a gang still asks of one of its roles.
+struct RoleAsk {
+  std::uint32_t role = 0;
+  ClassId cls;
+  std::int32_t least = 0;           // of this role, to meet its minimum
+  std::vector<TaskId> tasks;        // pending, by index; at least `least`
+};
+
+struct GangAsk {
+  JobId job;
+  QueueId queue;
+  std::vector<RoleAsk> roles;
+  std::int32_t least = 0;  // of all roles together; at least the sum of theirs
+};
+
+// Where do the gang's tasks go, all of them at once?
+class Placer {
+ public:
+  enum class Outcome {
+    kPlaced,      // charged to the workbench's ledger
+    kImpossible,  // proven: no placement beside what is charged exists
+    kUnknown,     // the search budget ended first
+  };
+  struct Answer {
+    Outcome outcome = Outcome::kImpossible;
+    std::int32_t role_short = 0;      // index into ask.roles of the role that binds
+    std::int32_t steps = 0;           // of the exact search, against the budget
+    bool together = false;            // each role alone has room
+  };
+  virtual ~Placer() = default;
+  // Leaves the ledger as it was unless the outcome is kPlaced. Places least tasks, no more.
+  virtual Answer Place(Workbench&, const GangAsk&) const = 0;
+};
+
+// Who may be evicted for whom, at what cost? Lower is better; none: not at all.
+class Victims {
+ public:
+  virtual ~Victims() = default;
+  virtual std::optional<std::int64_t> Cost(const Snapshot&, TaskId victim, JobId preemptor) const = 0;
+};
+
+struct Policies {
+  std::unique_ptr<Order> order;
+  std::unique_ptr<Entitlement> entitlement;
+  std::unique_ptr<Score> score;
+  std::unique_ptr<Fit> fit;
+  std::unique_ptr<Placer> placer;
+  std::unique_ptr<Victims> victims;
+};
+
+}  // namespace tephra

@@ -1,0 +1,228 @@
+#include "plugins/framework/ranking.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "topology/base/check.h"
+
+namespace tephra {
+namespace {
+
+// A ranking of a class nobody asked about lately is dropped once all of them hold more than this
+// many nodes: 8 Mi x about 22 bytes = 180 MB at the worst.
+constexpr std::size_t kMostRankedNodes = 8u << 20;
+
+constexpr MaxTree::Value kNearestDeficit = -1;
+
+bool OnlyHostLimits(const ClassTable& classes, const TaskClass& cls) {
+  return std::all_of(cls.limits.begin(), cls.limits.end(), [&](LimitId limit) {
+    return classes.topology_key(limit) == kHostnameKey;
+  });
+}
+
+}  // namespace
+
+NodeId Ranking::Best(const Snapshot& snapshot, std::uint64_t draw) const {
+  if (tree_.best() < 0) return NodeId();
+  const auto& ranked = snapshot.hardware().ranked();
+  if (snapshot.config().ties == Ties::kFirstName) return ranked[tree_.first_best()];
+  std::size_t ties = 0;
+  for (std::size_t r = 0; r < ranked.size(); ++r) ties += tree_.at(r) == tree_.best();
+  std::size_t skip = draw % ties;
+  std::size_t r = 0;
+  while (tree_.at(r) != tree_.best() || skip-- > 0) ++r;
+  return ranked[r];
+}
+
+NodeId Ranking::Nearest(const Snapshot& snapshot) const {
+  if (tree_.best() == MaxTree::kLowest) return NodeId();
+  return snapshot.hardware().ranked()[tree_.first_best()];
+}
+
+Misfit Ranking::Eligibility(const Ledger& ledger, const TaskClass& cls, ClassId id, NodeId node) {
+  const Snapshot& snapshot = ledger.snapshot();
+  const std::uint32_t rank = snapshot.hardware().rank(node);
+  const std::uint32_t spec = snapshot.hardware().spec_version(node);
+  if (spec_seen_[rank] != spec) {
+    spec_seen_[rank] = spec;
+    switch (CheckNode(snapshot.hardware().spec(node), cls.pod.constraints, cls.needs_devices())) {
+      case Ineligible::kNo: eligible_[rank] = Misfit::kFits; break;
+      case Ineligible::kUnschedulable: eligible_[rank] = Misfit::kUnschedulable; break;
+      case Ineligible::kTaint: eligible_[rank] = Misfit::kTaint; break;
+      case Ineligible::kSelector: eligible_[rank] = Misfit::kSelector; break;
+      case Ineligible::kModel: eligible_[rank] = Misfit::kModel; break;
+    }
+  }
+  // A refusal may be taken back, so it says nothing about whether the class could ever run here.
+  const auto& refused = snapshot.books().refused;
+  if (eligible_[rank] == Misfit::kFits && !refused.empty() &&
+      ledger.basis() == Ledger::Basis::kNow && refused.contains(RefusalKey(id, node))) {
+    return Misfit::kRefused;
+  }
+  return eligible_[rank];
+}
+
+MaxTree::Value Ranking::Evaluate(const Ledger& ledger, const TaskClass& cls, ClassId id,
+                                 const Policies& policies, NodeId node) {
+  const std::uint32_t rank = ledger.snapshot().hardware().rank(node);
+  MaxTree::Value value = MaxTree::kLowest;
+  Misfit misfit = Eligibility(ledger, cls, id, node);
+  if (misfit == Misfit::kFits) {
+    const NodeView view = ledger.View(node);
+    const std::int32_t limit_room = ledger.occupancy().LimitRoom(ledger.facts(), cls, node);
+    const Fit::Answer answer = policies.fit->Check(view, cls, limit_room);
+    misfit = answer.misfit;
+    value = misfit == Misfit::kFits ? policies.score->Rate(view, cls)
+                                    : kNearestDeficit - answer.deficit;
+  }
+  --by_misfit_[static_cast<int>(misfit_[rank])];
+  ++by_misfit_[static_cast<int>(misfit)];
+  misfit_[rank] = misfit;
+  return value;
+}
+
+void Ranking::Rebuild(const Ledger& ledger, const TaskClass& cls, ClassId id,
+                      const Policies& policies) {
+  const auto& ranked = ledger.snapshot().hardware().ranked();
+  misfit_.assign(ranked.size(), Misfit::kAbsent);
+  eligible_.assign(ranked.size(), Misfit::kFits);
+  spec_seen_.assign(ranked.size(), 0);
+  by_misfit_.fill(0);
+  by_misfit_[static_cast<int>(Misfit::kAbsent)] = static_cast<std::int32_t>(ranked.size());
+  std::vector<MaxTree::Value> leaves(ranked.size());
+  for (std::size_t r = 0; r < ranked.size(); ++r) {
+    leaves[r] = Evaluate(ledger, cls, id, policies, ranked[r]);
+  }
+  tree_.Assign(leaves);
+}
+
+// Whether a limit wider than a node has moved, which can change any node.
+bool Ranking::LimitsMoved(const Ledger& ledger, const TaskClass& cls, std::uint64_t& read) const {
+  const auto& log = ledger.occupancy().limit_log();
+  bool moved = !log.Covers(read);
+  if (!moved && !OnlyHostLimits(ledger.snapshot().classes(), cls)) {
+    for (; read < log.end() && !moved; ++read) {
+      moved = std::find(cls.limits.begin(), cls.limits.end(), log.at(read)) != cls.limits.end();
+    }
+  }
+  read = log.end();
+  return moved;
+}
+
+void Ranking::Follow(const Ledger& ledger, ClassId id, const Policies& policies) {
+  const Snapshot& snapshot = ledger.snapshot();
+  const TaskClass& cls = snapshot.cls(id);
+  const auto& log = ledger.occupancy().node_log();
+  const std::uint64_t order = snapshot.hardware().order_version() + 1;
+  const bool afresh = generation_ != snapshot.classes().generation(id) || order_seen_ != order ||
+                      !log.Covers(rows_seen_) ||
+                      log.end() - rows_seen_ > snapshot.hardware().ranked().size();
+  if (generation_ != snapshot.classes().generation(id)) room_order_seen_ = 0;
+  if ((!cls.limits.empty() && LimitsMoved(ledger, cls, limits_seen_)) || afresh) {
+    Rebuild(ledger, cls, id, policies);
+  } else {
+    for (std::uint64_t i = rows_seen_; i < log.end(); ++i) {
+      const NodeId node = log.at(i);
+      if (!snapshot.hardware().present(node)) continue;
+      tree_.Set(snapshot.hardware().rank(node), Evaluate(ledger, cls, id, policies, node));
+    }
+  }
+  generation_ = snapshot.classes().generation(id);
+  order_seen_ = order;
+  rows_seen_ = log.end();
+}
+
+void Ranking::FollowRoom(const Ledger& ledger, ClassId id, const Policies& policies) {
+  const Snapshot& snapshot = ledger.snapshot();
+  const TaskClass& cls = snapshot.cls(id);
+  const auto& ranked = snapshot.hardware().ranked();
+  const auto& log = ledger.occupancy().node_log();
+  const auto copies = [&](NodeId node) -> std::int32_t {
+    const std::uint32_t rank = snapshot.hardware().rank(node);
+    if (tree_.at(rank) < 0) return 0;
+    return policies.fit->Copies(ledger.View(node), cls,
+                                ledger.occupancy().LimitRoom(ledger.facts(), cls, node));
+  };
+  const bool limits_moved = !cls.limits.empty() && LimitsMoved(ledger, cls, room_limits_seen_);
+  if (room_order_seen_ != order_seen_ || !log.Covers(room_rows_seen_) || limits_moved ||
+      log.end() - room_rows_seen_ > ranked.size()) {
+    copies_.resize(ranked.size());
+    copies_sum_ = 0;
+    for (std::size_t r = 0; r < ranked.size(); ++r) copies_sum_ += copies_[r] = copies(ranked[r]);
+  } else {
+    for (std::uint64_t i = room_rows_seen_; i < log.end(); ++i) {
+      const NodeId node = log.at(i);
+      if (!snapshot.hardware().present(node)) continue;
+      std::int32_t& kept = copies_[snapshot.hardware().rank(node)];
+      copies_sum_ -= kept;
+      copies_sum_ += kept = copies(node);
+    }
+  }
+  room_order_seen_ = order_seen_;
+  room_rows_seen_ = log.end();
+  room_ = OnlyHostLimits(snapshot.classes(), cls) ? copies_sum_ : CappedRoom(ledger, cls);
+}
+
+// Copies summed by domain, each domain capped by what its limit leaves; the least over the keys.
+std::int64_t Ranking::CappedRoom(const Ledger& ledger, const TaskClass& cls) const {
+  const Snapshot& snapshot = ledger.snapshot();
+  const auto& ranked = snapshot.hardware().ranked();
+  std::int64_t least = copies_sum_;
+  for (std::size_t i = 0; i < cls.limits.size(); ++i) {
+    const std::string& key = snapshot.classes().topology_key(cls.limits[i]);
+    if (key == kHostnameKey) continue;
+    std::unordered_map<std::uint32_t, std::int64_t> by_domain;
+    std::int64_t sum = 0;
+    for (std::size_t r = 0; r < ranked.size(); ++r) {
+      if (copies_[r] == 0) continue;
+      const std::uint32_t domain = snapshot.hardware().domain(key, ranked[r]);
+      if (domain == Hardware::kNoDomain) {
+        sum += copies_[r];
+        continue;
+      }
+      const std::int64_t left =
+          cls.pod.limits[i].max - ledger.occupancy().limit_count(cls.limits[i], domain);
+      std::int64_t& so_far = by_domain[domain];
+      const std::int64_t more = std::min<std::int64_t>(copies_[r], left - so_far);
+      so_far += std::max<std::int64_t>(more, 0);
+      sum += std::max<std::int64_t>(more, 0);
+    }
+    least = std::min(least, sum);
+  }
+  return least;
+}
+
+void Rankings::Begin(const Ledger& ledger, const Policies& policies) {
+  ledger_ = &ledger;
+  policies_ = &policies;
+  const Books& books = ledger.snapshot().books();
+  const std::size_t nodes = std::max<std::size_t>(books.hardware.ranked().size(), 1);
+  const std::uint64_t keep = std::max<std::uint64_t>(kMostRankedNodes / nodes, 64);
+  if (config_seen_ != books.config_version) Forget();
+  config_seen_ = books.config_version;
+  rankings_.resize(books.classes.size());
+  if (uses_ < keep) return;
+  if (rankings_.size() <= keep) return;
+  std::size_t held = 0;
+  for (const auto& ranking : rankings_) held += ranking != nullptr;
+  if (held <= keep) return;
+  for (auto& ranking : rankings_) {
+    if (ranking != nullptr && ranking->used_ + keep < uses_) ranking.reset();
+  }
+}
+
+const Ranking& Rankings::For(ClassId cls) {
+  auto& ranking = rankings_[cls.index()];
+  if (ranking == nullptr) ranking = std::make_unique<Ranking>();
+  ranking->used_ = ++uses_;
+  ranking->Follow(*ledger_, cls, *policies_);
+  return *ranking;
+}
+
+const Ranking& Rankings::WithRoom(ClassId cls) {
+  For(cls);
+  rankings_[cls.index()]->FollowRoom(*ledger_, cls, *policies_);
+  return *rankings_[cls.index()];
+}
+
+}  // namespace tephra

@@ -1,0 +1,79 @@
+// Ranking: for one class of tasks, every node by how good it is, kept current from the ledger's
+// log of changed rows. So a task is one look at the top, and a charge costs one node's rating a
+// class, whatever the size of the cluster.
+//
+// Everything here is derived: dropping it changes no decision.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "plugins/framework/max_tree.h"
+#include "plugins/framework/policy.h"
+
+namespace tephra {
+
+class Ranking {
+ public:
+  // Nodes (of all present) by what keeps a task of the class off them.
+  const std::array<std::int32_t, kMisfits>& nodes_by_misfit() const { return by_misfit_; }
+  // The best node that fits; invalid if none does. Ties as configured.
+  NodeId Best(const Snapshot& snapshot, std::uint64_t draw) const;
+  // The node that comes nearest, whether it fits or not; invalid if none is even eligible.
+  NodeId Nearest(const Snapshot& snapshot) const;
+  bool Fits(std::uint32_t rank) const { return tree_.at(rank) >= 0; }
+  // What keeps a task of the class off the node of that rank.
+  Misfit misfit(std::uint32_t rank) const { return misfit_[rank]; }
+  // Upper bound on how many tasks of the class fit on all nodes together.
+  std::int64_t room() const { return room_; }
+
+ private:
+  friend class Rankings;
+  void Follow(const Ledger& ledger, ClassId cls, const Policies& policies);
+  void FollowRoom(const Ledger& ledger, ClassId cls, const Policies& policies);
+  void Rebuild(const Ledger& ledger, const TaskClass& cls, ClassId id, const Policies& policies);
+  MaxTree::Value Evaluate(const Ledger& ledger, const TaskClass& cls, ClassId id,
+                          const Policies& policies, NodeId node);
+  Misfit Eligibility(const Ledger& ledger, const TaskClass& cls, ClassId id, NodeId node);
+  bool LimitsMoved(const Ledger& ledger, const TaskClass& cls, std::uint64_t& read) const;
+  std::int64_t CappedRoom(const Ledger& ledger, const TaskClass& cls) const;
+
+  MaxTree tree_;                            // by rank; below zero: does not fit
+  std::vector<Misfit> misfit_;              // by rank
+  std::vector<Misfit> eligible_;            // by rank
+  std::vector<std::uint32_t> spec_seen_;    // by rank: what eligible_ was read from
+  std::vector<std::int32_t> copies_;        // by rank
+  std::array<std::int32_t, kMisfits> by_misfit_{};
+  std::int64_t room_ = 0;                   // sum of copies_, capped by wider domains' limits
+  std::int64_t copies_sum_ = 0;
+
+  std::uint32_t generation_ = 0;            // of the class
+  std::uint64_t order_seen_ = 0, rows_seen_ = 0, limits_seen_ = 0;
+  std::uint64_t room_order_seen_ = 0, room_rows_seen_ = 0, room_limits_seen_ = 0;
+  std::uint64_t used_ = 0;                  // for forgetting the least recently used
+};
+
+// The rankings of all classes asked about, over one ledger.
+class Rankings {
+ public:
+  // REQUIRES: the ledger has begun on the same snapshot. Policies of an unchanged config answer
+  // alike, so rankings outlive the cycle.
+  void Begin(const Ledger& ledger, const Policies& policies);
+
+  const Ranking& For(ClassId cls);          // current as of the ledger's last charge
+  const Ranking& WithRoom(ClassId cls);     // the same, and room() current too
+  const Ledger& ledger() const { return *ledger_; }
+  const Policies& policies() const { return *policies_; }
+  void Forget() { rankings_.clear(); }
+
+ private:
+  const Ledger* ledger_ = nullptr;
+  const Policies* policies_ = nullptr;
+  std::vector<std::unique_ptr<Ranking>> rankings_;  // by ClassId
+  std::uint64_t config_seen_ = 0;
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace tephra

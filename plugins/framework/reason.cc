@@ -1,0 +1,89 @@
+#include "plugins/framework/reason.h"
+
+namespace tephra {
+namespace {
+
+std::string Nodes(const Reason& reason) {
+  std::string text;
+  std::int64_t all = 0;
+  for (int m = 0; m < kMisfits; ++m) {
+    if (m == static_cast<int>(Misfit::kAbsent)) continue;
+    all += reason.nodes[m];
+    if (reason.nodes[m] == 0 || m == static_cast<int>(Misfit::kFits)) continue;
+    if (!text.empty()) text += ", ";
+    text += std::to_string(reason.nodes[m]) + " " + MisfitText(static_cast<Misfit>(m));
+  }
+  if (text.empty()) return "";
+  return "; of " + std::to_string(all) + (all == 1 ? " node " : " nodes ") + text;
+}
+
+std::string RoomText(const ResourceKinds& kinds, const Reason& reason) {
+  std::string text = "needs " + std::to_string(reason.tasks_needed) +
+                     (reason.tasks_needed == 1 ? " task" : " tasks");
+  if (!reason.role.empty()) text += " of role " + reason.role;
+  if (reason.per_task > 0) {
+    text += " with " + AmountText(kinds, reason.binding, reason.per_task) + " each";
+  }
+  text += ", room for " + std::to_string(reason.tasks_fit);
+  if (reason.per_task > 0) {
+    text += ": " + AmountText(kinds, reason.binding, reason.free_total) + " free of " +
+            AmountText(kinds, reason.binding, reason.capacity_total) + " on nodes it may use";
+    if (!reason.best_node.empty()) {
+      text += ", best is " + reason.best_node + " with " +
+              AmountText(kinds, reason.binding, reason.best_free) + " free";
+    }
+  }
+  return text + Nodes(reason);
+}
+
+}  // namespace
+
+const char* MisfitText(Misfit misfit) {
+  switch (misfit) {
+    case Misfit::kFits: return "fit";
+    case Misfit::kAbsent: return "absent";
+    case Misfit::kUnschedulable: return "cordoned or not ready";
+    case Misfit::kTaint: return "with an untolerated taint";
+    case Misfit::kSelector: return "not selected by labels";
+    case Misfit::kModel: return "without the device model";
+    case Misfit::kRefused: return "refused before";
+    case Misfit::kLimit: return "at the limit per domain";
+    case Misfit::kResource: return "short of CPU, memory, pods or another resource";
+    case Misfit::kGpu: return "short of GPU";
+    case Misfit::kFragmented: return "with enough GPU only in pieces";
+  }
+  return "?";
+}
+
+std::string ReasonText(const ResourceKinds& kinds, const Reason& reason) {
+  switch (reason.obstacle) {
+    case Obstacle::kNone:
+      return "";
+    case Obstacle::kQueueMissing:
+      return "queue " + reason.queue + " does not exist";
+    case Obstacle::kQueueClosed:
+      return "queue " + reason.queue + " is not open";
+    case Obstacle::kQueueLimit:
+      return "queue " + reason.queue + " may hold " +
+             AmountText(kinds, reason.binding, reason.limit) + ", holds " +
+             AmountText(kinds, reason.binding, reason.used) + ", and this needs " +
+             AmountText(kinds, reason.binding, reason.asked);
+    case Obstacle::kMembers:
+      return "needs " + std::to_string(reason.tasks_needed) + " more tasks" +
+             (reason.role.empty() ? "" : " of role " + reason.role) + ", and " +
+             std::to_string(reason.tasks_fit) + " ask to run";
+    case Obstacle::kRoom:
+      return RoomText(kinds, reason);
+    case Obstacle::kTogether:
+      return "each role has room by itself, but all together do not fit; " +
+             RoomText(kinds, reason);
+    case Obstacle::kSearch:
+      return "no placement found within the search budget, though none is proven impossible; " +
+             RoomText(kinds, reason);
+    case Obstacle::kQuarantine:
+      return "its last placement failed verification; it waits until its facts change";
+  }
+  return "?";
+}
+
+}  // namespace tephra

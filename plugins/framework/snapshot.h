@@ -1,0 +1,146 @@
+// Snapshot: an instant of the State, and all that a policy may look at. Never written: State
+// refuses to change while one lives (docs/adr/0001).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "plugins/framework/event.h"
+#include "plugins/framework/occupancy.h"
+#include "plugins/framework/plan.h"
+#include "topology/base/ids.h"
+
+namespace tephra {
+
+struct TaskRow {
+  std::string uid;      // of the pod; empty until one exists
+  JobId job;            // invalid for a foreign pod
+  std::uint32_t role = 0;
+  std::int32_t index = 0;
+  ClassId cls;
+  TaskPhase phase = TaskPhase::kPending;
+  NodeId node;          // valid while it holds room or is bound to a node not known yet
+  Slices slices;
+  std::uint64_t version = 0;
+  TimeMs assumed_at = 0;
+  std::uint32_t place_on_node = 0;  // index in State's list of the node's tasks
+};
+
+// Whether a task in this phase takes room on its node.
+constexpr bool HoldsRoom(TaskPhase phase) {
+  return phase == TaskPhase::kAssumed || phase == TaskPhase::kRunning ||
+         phase == TaskPhase::kReleasing;
+}
+
+struct RoleRow {
+  std::string name;
+  std::int32_t min = 0;
+  ClassId cls;
+  std::vector<TaskId> tasks;    // by index
+  std::int32_t pending = 0;
+  std::int32_t counted = 0;     // assumed, running or succeeded: towards the minimum
+};
+
+// What was last said of a gang.
+struct Standing {
+  bool asked = false;
+  Verdict verdict = Verdict::kWait;
+  Reason reason;
+  TimeMs since = 0;  // when the verdict or its obstacle last changed
+};
+
+struct JobRow {
+  std::string uid;
+  std::string name;
+  std::string queue_name;
+  QueueId queue;
+  std::int32_t priority = 0;
+  TimeMs created = 0;
+  std::int32_t min_member = 0;
+  std::vector<RoleRow> roles;
+  std::uint64_t version = 0;
+  Standing standing;
+  bool live = false;
+  bool due = false;          // to be asked in the next cycle
+  bool quarantined = false;
+  std::uint32_t waiting_at = kNotWaiting;  // index in State's list of waiting jobs
+
+  static constexpr std::uint32_t kNotWaiting = 0xffffffffu;
+
+  std::int32_t pending() const {
+    std::int32_t sum = 0;
+    for (const RoleRow& role : roles) sum += role.pending;
+    return sum;
+  }
+  std::int32_t counted() const {
+    std::int32_t sum = 0;
+    for (const RoleRow& role : roles) sum += role.counted;
+    return sum;
+  }
+  // Every minimum is met by what is placed already.
+  bool satisfied() const {
+    for (const RoleRow& role : roles) {
+      if (role.counted < role.min) return false;
+    }
+    return counted() >= min_member;
+  }
+};
+
+// Tables that State owns and a Snapshot shows.
+struct Books {
+  ResourceKinds kinds;
+  Hardware hardware;
+  QueueTree queues;
+  ClassTable classes;
+  Occupancy occupancy;
+  std::vector<JobRow> jobs;
+  std::vector<TaskRow> tasks;
+  std::vector<JobId> waiting;                  // jobs with a pending task, in no order
+  std::unordered_set<std::uint64_t> refused;   // class and node, see RefusalKey
+  EngineConfig config;
+  std::uint64_t config_version = 0;
+  std::uint64_t version = 0;  // grows with every fact
+  std::uint64_t growth = 0;   // grows when something may have become possible that was not
+
+  Facts facts() const { return {hardware, queues, classes}; }
+};
+
+constexpr std::uint64_t RefusalKey(ClassId cls, NodeId node) {
+  return std::uint64_t{cls.value} << 32 | node.value;
+}
+
+class Snapshot {
+ public:
+  Snapshot(const Books& books, TimeMs now, std::int32_t* living)
+      : books_(&books), now_(now), living_(living) {
+    ++*living_;
+  }
+  ~Snapshot() {
+    if (living_ != nullptr) --*living_;
+  }
+  Snapshot(Snapshot&& other) noexcept
+      : books_(other.books_), now_(other.now_), living_(std::exchange(other.living_, nullptr)) {}
+  Snapshot& operator=(Snapshot&&) = delete;
+
+  TimeMs now() const { return now_; }
+  const Books& books() const { return *books_; }
+  Facts facts() const { return books_->facts(); }
+  const Hardware& hardware() const { return books_->hardware; }
+  const QueueTree& queues() const { return books_->queues; }
+  const ClassTable& classes() const { return books_->classes; }
+  const Occupancy& occupancy() const { return books_->occupancy; }
+  const JobRow& job(JobId id) const { return books_->jobs[id.index()]; }
+  const TaskRow& task(TaskId id) const { return books_->tasks[id.index()]; }
+  const TaskClass& cls(ClassId id) const { return books_->classes[id]; }
+  const EngineConfig& config() const { return books_->config; }
+  std::uint64_t version() const { return books_->version; }
+
+ private:
+  const Books* books_;
+  TimeMs now_;
+  std::int32_t* living_;
+};
+
+}  // namespace tephra

@@ -1,0 +1,85 @@
+// State: the truth, folded from Events. Everything in it could be rebuilt by applying the same
+// facts again, in any order that keeps each object's own.
+//
+// One owner thread. Nothing may be applied while a Snapshot lives.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "plugins/framework/event.h"
+#include "plugins/framework/plan.h"
+#include "plugins/framework/snapshot.h"
+#include "topology/base/status.h"
+
+namespace tephra {
+
+class State {
+ public:
+  // Folds one fact in, whole or not at all. INVALID_ARGUMENT (or NOT_FOUND for a task whose job or
+  // role is unknown) says which object, field and value; the State is then unchanged.
+  absl::Status Apply(const Event& event);
+
+  // Takes a plan's placements as done until facts confirm or deny them, and remembers verdicts.
+  void Assume(const Plan& plan);
+  // Takes back assumptions older than the configured time.
+  void Expire(TimeMs now);
+
+  // Something may have a new answer: a job is due, or room has grown since the last cycle.
+  bool NeedsCycle() const { return !due_.empty() || books_.growth != asked_growth_; }
+  // The jobs to ask now, in no order; clears the list. REQUIRES: no Snapshot lives.
+  std::vector<JobId> TakeDue();
+
+  Snapshot Freeze(TimeMs now);
+  const Books& books() const { return books_; }
+  JobId FindJob(const std::string& uid) const;
+
+  // Empty if the columns equal those recomputed from the tasks; else what differs.
+  std::string CheckBooks() const;
+
+ private:
+  absl::Status On(const KindsDeclared&);
+  absl::Status On(const NodeUpserted&);
+  absl::Status On(const NodeRemoved&);
+  absl::Status On(const QueueUpserted&);
+  absl::Status On(const QueueRemoved&);
+  absl::Status On(const JobUpserted&);
+  absl::Status On(const JobRemoved&);
+  absl::Status On(const TaskUpserted&);
+  absl::Status On(const TaskRemoved&);
+  absl::Status On(const PlacementRefused&);
+  absl::Status On(const ConfigChanged&);
+
+  absl::StatusOr<TaskId> FindTask(const TaskFact& fact);
+  TaskId NewTask();
+  void DropTask(TaskId id);
+  void SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices);
+  void Count(const TaskRow& task, int sign);
+  void Seat(TaskId id);
+  void Unseat(TaskId id);
+  void ChargeTask(const TaskRow& task, int sign);
+  Slices GuessSlices(ClassId cls, NodeId node) const;
+  template <class Change>
+  void ChangeNode(NodeId node, Change change);
+  void ReshapeRole(JobId job, std::uint32_t role, std::int32_t replicas, ClassId cls);
+  void RefreshWaiting(JobId id);
+  void MarkDue(JobId id);
+  QueueId QueueOf(const TaskRow& task) const;
+
+  Books books_;
+  std::unordered_map<std::string, JobId> jobs_by_uid_;
+  std::unordered_map<std::string, TaskId> tasks_by_uid_;
+  std::unordered_map<std::string, std::uint64_t> node_versions_, queue_versions_;
+  std::vector<JobId> unused_jobs_;
+  std::vector<TaskId> unused_tasks_;
+  std::vector<std::vector<TaskId>> tasks_on_;       // by NodeId
+  std::deque<std::pair<TimeMs, TaskId>> assumptions_;
+  std::vector<JobId> due_;
+  std::uint64_t asked_growth_ = 0;
+  std::int32_t living_snapshots_ = 0;
+};
+
+}  // namespace tephra

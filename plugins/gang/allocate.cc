@@ -1,0 +1,203 @@
+#include "plugins/gang/allocate.h"
+
+#include <algorithm>
+
+#include "plugins/gang/shortage.h"
+
+namespace tephra {
+namespace {
+
+// What the gang lacks to run at all. Tasks that run already count: a gang of which one member
+// restarts is completed.
+GangAsk MissingMinimum(const Snapshot& snapshot, JobId id) {
+  const JobRow& job = snapshot.job(id);
+  GangAsk ask{id, job.queue, {}, 0};
+  std::int32_t role_least = 0, counted = 0;
+  for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
+    const RoleRow& role = job.roles[r];
+    counted += role.counted;
+    const std::int32_t least = std::max(0, role.min - role.counted);
+    role_least += least;
+    if (least == 0 && role.pending == 0) continue;
+    RoleAsk& part = ask.roles.emplace_back(RoleAsk{r, role.cls, least, {}});
+    part.tasks.reserve(static_cast<std::size_t>(role.pending));
+    for (TaskId task : role.tasks) {
+      if (snapshot.task(task).phase == TaskPhase::kPending) part.tasks.push_back(task);
+    }
+  }
+  ask.least = std::max(role_least, job.min_member - counted);
+  return ask;
+}
+
+// The demand of the tasks that must be placed, as far as it is known before devices are chosen.
+Resources LeastDemand(const Snapshot& snapshot, const GangAsk& ask) {
+  Resources demand;
+  std::int32_t left = ask.least;
+  for (const RoleAsk& role : ask.roles) {
+    demand.Add(snapshot.cls(role.cls).demand, role.least);
+    left -= role.least;
+  }
+  for (const RoleAsk& role : ask.roles) {
+    const std::int32_t more =
+        std::min(left, static_cast<std::int32_t>(role.tasks.size()) - role.least);
+    demand.Add(snapshot.cls(role.cls).demand, more);
+    left -= more;
+  }
+  return demand;
+}
+
+// Fewer tasks ask to run than the minimum takes.
+std::optional<Reason> MissingMembers(const Snapshot& snapshot, const GangAsk& ask) {
+  Reason reason;
+  reason.obstacle = Obstacle::kMembers;
+  std::int64_t asking = 0;
+  for (const RoleAsk& role : ask.roles) {
+    asking += static_cast<std::int64_t>(role.tasks.size());
+    if (static_cast<std::size_t>(role.least) <= role.tasks.size()) continue;
+    reason.role = snapshot.job(ask.job).roles[role.role].name;
+    reason.tasks_needed = role.least;
+    reason.tasks_fit = static_cast<std::int64_t>(role.tasks.size());
+    return reason;
+  }
+  if (asking >= ask.least) return std::nullopt;
+  reason.tasks_needed = ask.least;
+  reason.tasks_fit = asking;
+  return reason;
+}
+
+class Pass {
+ public:
+  explicit Pass(Cycle& cycle) : cycle_(cycle) {}
+
+  void PlaceMinimum(JobId id) {
+    if (cycle_.snapshot.job(id).quarantined) {
+      Reason reason;
+      reason.obstacle = Obstacle::kQuarantine;
+      Say(id, Part::kMinimum, Verdict::kWait, std::move(reason), {});
+      return;
+    }
+    if (cycle_.snapshot.job(id).satisfied()) {
+      elastic_.push_back(id);
+      return;
+    }
+    const GangAsk ask = MissingMinimum(cycle_.snapshot, id);
+    if (auto reason = MissingMembers(cycle_.snapshot, ask)) {
+      Say(id, Part::kMinimum, Verdict::kWait, std::move(*reason), {});
+      return;
+    }
+    if (auto reason = Denied(ask, LeastDemand(cycle_.snapshot, ask))) {
+      Say(id, Part::kMinimum, Verdict::kWait, std::move(*reason), {});
+      return;
+    }
+    Attempt attempt(cycle_.now.ledger());
+    const Placer::Answer answer = Ask(cycle_.now, cycle_.proofs.now, ask);
+    if (answer.outcome != Placer::Outcome::kPlaced) {
+      SayNo(ask, answer);
+      return;
+    }
+    // GPU memory of whole devices is known only now.
+    if (auto reason = Denied(ask, Resources{})) {
+      Say(id, Part::kMinimum, Verdict::kWait, std::move(*reason), {});
+      return;
+    }
+    const bool more = ask.least < cycle_.snapshot.job(id).pending();
+    Say(id, Part::kMinimum, Verdict::kStart, {}, attempt.Keep());
+    if (more) elastic_.push_back(id);
+  }
+
+  // One by one: each elastic member stands for itself.
+  void PlaceElastic() {
+    for (JobId id : elastic_) {
+      std::vector<Placement> placed;
+      std::optional<Reason> no;
+      for (const GangAsk& one : ElasticMembers(id)) {
+        Attempt attempt(cycle_.now.ledger());
+        if (auto reason = Denied(one, cycle_.snapshot.cls(one.roles[0].cls).demand)) {
+          no = std::move(reason);
+          continue;
+        }
+        const Placer::Answer answer = cycle_.policies.placer->Place(cycle_.now, one);
+        if (answer.outcome != Placer::Outcome::kPlaced) {
+          if (!no) no = ShortageReason(cycle_.now, one, answer);
+          continue;
+        }
+        for (Placement& placement : attempt.Keep()) placed.push_back(std::move(placement));
+      }
+      if (!placed.empty()) Say(id, Part::kElastic, Verdict::kStart, {}, std::move(placed));
+      if (no) Say(id, Part::kElastic, Verdict::kWait, std::move(*no), {});
+    }
+  }
+
+ private:
+  std::optional<Reason> Denied(const GangAsk& ask, const Resources& extra) {
+    return cycle_.policies.entitlement->Deny(cycle_.now.ledger(), ask.job, extra);
+  }
+
+  // A proof of impossibility is kept for gangs of the same shape: charges only took room since.
+  Placer::Answer Ask(Workbench& bench, std::map<Proofs::Shape, Placer::Answer>& proofs,
+                     const GangAsk& ask) {
+    if (!proofs.empty()) {
+      const auto known = proofs.find(Proofs::ShapeOf(ask));
+      if (known != proofs.end()) return known->second;
+    }
+    const Placer::Answer answer = cycle_.policies.placer->Place(bench, ask);
+    if (answer.outcome != Placer::Outcome::kPlaced) proofs.emplace(Proofs::ShapeOf(ask), answer);
+    return answer;
+  }
+
+  // Never, if not even the empty cluster would do; else not now.
+  void SayNo(const GangAsk& ask, const Placer::Answer& now) {
+    const auto known = cycle_.proofs.empty.find(Proofs::ShapeOf(ask));
+    Placer::Answer ever;
+    if (known != cycle_.proofs.empty.end()) {
+      ever = known->second;
+    } else {
+      Attempt attempt(cycle_.empty.ledger());
+      ever = cycle_.policies.placer->Place(cycle_.empty, ask);
+      cycle_.proofs.empty.emplace(Proofs::ShapeOf(ask), ever);
+    }
+    if (ever.outcome == Placer::Outcome::kImpossible) {
+      Say(ask.job, Part::kMinimum, Verdict::kInfeasible, ShortageReason(cycle_.empty, ask, ever), {});
+    } else {
+      Say(ask.job, Part::kMinimum, Verdict::kWait, ShortageReason(cycle_.now, ask, now), {});
+    }
+  }
+
+  // Pending tasks beyond what this cycle has placed, each an ask of its own.
+  std::vector<GangAsk> ElasticMembers(JobId id) const {
+    const JobRow& job = cycle_.snapshot.job(id);
+    std::vector<TaskId> taken;
+    for (const Decision& decision : cycle_.plan.decisions) {
+      if (decision.job != id) continue;
+      for (const Placement& placement : decision.placements) taken.push_back(placement.task);
+    }
+    std::sort(taken.begin(), taken.end());
+    std::vector<GangAsk> asks;
+    for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
+      for (TaskId task : job.roles[r].tasks) {
+        if (cycle_.snapshot.task(task).phase != TaskPhase::kPending) continue;
+        if (std::binary_search(taken.begin(), taken.end(), task)) continue;
+        asks.push_back({id, job.queue, {{r, job.roles[r].cls, 1, {task}}}, 1});
+      }
+    }
+    return asks;
+  }
+
+  void Say(JobId job, Part part, Verdict verdict, Reason reason, std::vector<Placement> placements) {
+    cycle_.plan.decisions.push_back(
+        {job, part, verdict, std::move(reason), std::move(placements), {}});
+  }
+
+  Cycle& cycle_;
+  std::vector<JobId> elastic_;
+};
+
+}  // namespace
+
+void Allocate::Run(Cycle& cycle) const {
+  Pass pass(cycle);
+  for (JobId job : cycle.due) pass.PlaceMinimum(job);
+  pass.PlaceElastic();
+}
+
+}  // namespace tephra

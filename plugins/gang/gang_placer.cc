@@ -1,0 +1,127 @@
+#include "plugins/gang/gang_placer.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "plugins/gang/gang_search.h"
+#include "topology/base/hash.h"
+
+namespace tephra {
+namespace {
+
+// The recursion of the exact search is as deep as the gang has tasks.
+constexpr std::int32_t kMostSearchedTasks = 512;
+
+// Hardest first: whole devices, then GPU, CPU and memory asked for; then as the job lists them.
+std::vector<std::size_t> HardestFirst(const Snapshot& snapshot, const GangAsk& ask) {
+  std::vector<std::size_t> order(ask.roles.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (order.size() == 1) return order;
+  const auto hardness = [&](std::size_t r) {
+    const TaskClass& cls = snapshot.cls(ask.roles[r].cls);
+    return std::make_tuple(cls.whole_gpus, cls.demand[kGpu], cls.demand[kGpuMemory],
+                           cls.demand[kCpu], cls.demand[kMemory]);
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return hardness(a) > hardness(b); });
+  return order;
+}
+
+class Greedy {
+ public:
+  Greedy(Workbench& bench, const GangAsk& ask)
+      : bench_(bench),
+        ask_(ask),
+        placed_(ask.roles.size()),
+        seed_(Mix(bench.ledger().snapshot().config().seed,
+                  HashOf(bench.ledger().snapshot().job(ask.job).uid))) {}
+
+  // One more task of the role, on its best node.
+  bool PlaceOne(std::size_t r) {
+    const RoleAsk& role = ask_.roles[r];
+    Ledger& ledger = bench_.ledger();
+    const std::uint64_t draw =
+        Mix(seed_, std::uint64_t{role.role} << 32 | static_cast<std::uint32_t>(placed_[r]));
+    const NodeId node = bench_.rankings().For(role.cls).Best(ledger.snapshot(), draw);
+    if (!node.valid()) return false;
+    Slices slices =
+        bench_.policies().fit->Choose(ledger.View(node), ledger.snapshot().cls(role.cls), draw);
+    ledger.Charge(role.cls, ask_.queue,
+                  {role.tasks[static_cast<std::size_t>(placed_[r])], node, std::move(slices)});
+    ++placed_[r];
+    ++total_;
+    return true;
+  }
+  bool HasMore(std::size_t r) const {
+    return placed_[r] < static_cast<std::int32_t>(ask_.roles[r].tasks.size());
+  }
+  std::int32_t placed(std::size_t r) const { return placed_[r]; }
+  std::int32_t total() const { return total_; }
+
+ private:
+  Workbench& bench_;
+  const GangAsk& ask_;
+  std::vector<std::int32_t> placed_;
+  std::int32_t total_ = 0;
+  std::uint64_t seed_;
+};
+
+}  // namespace
+
+Placer::Answer GangPlacer::Place(Workbench& bench, const GangAsk& ask) const {
+  const std::vector<std::size_t> order = HardestFirst(bench.ledger().snapshot(), ask);
+  Answer answer;
+  // A role without room for its own minimum settles it.
+  for (std::size_t r : order) {
+    const RoleAsk& role = ask.roles[r];
+    if (role.least < 2) continue;
+    if (bench.rankings().WithRoom(role.cls).room() < role.least) {
+      answer.role_short = static_cast<std::int32_t>(r);
+      return answer;
+    }
+  }
+  {
+    Attempt attempt(bench.ledger());
+    Greedy greedy(bench, ask);
+    bool fits = true;
+    for (std::size_t i = 0; i < order.size() && fits; ++i) {
+      const std::size_t r = order[i];
+      while (fits && greedy.placed(r) < ask.roles[r].least) fits = greedy.PlaceOne(r);
+      if (!fits) answer.role_short = static_cast<std::int32_t>(r);
+    }
+    for (std::size_t i = 0; i < order.size() && fits && greedy.total() < ask.least; ++i) {
+      const std::size_t r = order[i];
+      while (greedy.total() < ask.least && greedy.HasMore(r) && greedy.PlaceOne(r)) continue;
+      if (greedy.total() < ask.least) answer.role_short = static_cast<std::int32_t>(r);
+    }
+    if (fits && greedy.total() == ask.least) {
+      attempt.Keep();
+      answer.outcome = Outcome::kPlaced;
+      return answer;
+    }
+  }
+  // One task alone was offered every node: that is the proof.
+  if (ask.least == 1 && ask.roles.size() == 1) return answer;
+  std::int64_t could = 0;
+  for (std::size_t r : order) {
+    const std::int64_t room = bench.rankings().WithRoom(ask.roles[r].cls).room();
+    if (room < ask.roles[r].least) {
+      answer.role_short = static_cast<std::int32_t>(r);
+      return answer;
+    }
+    could += std::min<std::int64_t>(room, static_cast<std::int64_t>(ask.roles[r].tasks.size()));
+  }
+  if (could < ask.least) return answer;
+  answer.together = true;
+  if (ask.least > kMostSearchedTasks) {
+    answer.outcome = Outcome::kUnknown;
+    return answer;
+  }
+  GangSearch search(bench, ask, order, search_budget_);
+  answer.outcome = search.Run();
+  answer.steps = search.steps();
+  return answer;
+}
+
+}  // namespace tephra

@@ -1,0 +1,74 @@
+#include "plugins/gang/shortage.h"
+
+#include <bit>
+
+namespace tephra {
+namespace {
+
+// The kind of which the node leaves the smallest part of the demand; GPU before others when even.
+Kind BindingKind(const TaskClass& cls, const Resources& free) {
+  Kind binding = cls.demand[kGpu] > 0 ? kGpu : kCpu;
+  double least = 1e300;
+  const auto consider = [&](Kind k) {
+    const double part = static_cast<double>(free[k]) / static_cast<double>(cls.demand[k]);
+    if (part < least) least = part, binding = k;
+  };
+  if (cls.demand[kGpu] > 0) consider(kGpu);
+  for (KindSet kinds = cls.demand_kinds; kinds != 0; kinds &= kinds - 1) {
+    consider(static_cast<Kind>(std::countr_zero(kinds)));
+  }
+  return binding;
+}
+
+bool UsableBy(Misfit misfit) {
+  return misfit == Misfit::kFits || misfit == Misfit::kLimit || misfit == Misfit::kResource ||
+         misfit == Misfit::kGpu || misfit == Misfit::kFragmented;
+}
+
+// Free and capacity of the kind over the nodes that the class may use. All of them as a rule, so
+// that the totals kept anyway serve.
+void AddTotals(const Ledger& ledger, const Ranking& ranking, Reason& reason) {
+  const Hardware& hardware = ledger.snapshot().hardware();
+  std::int32_t usable = 0;
+  for (int m = 0; m < kMisfits; ++m) {
+    if (UsableBy(static_cast<Misfit>(m))) usable += reason.nodes[static_cast<std::size_t>(m)];
+  }
+  if (static_cast<std::size_t>(usable) == hardware.ranked().size()) {
+    reason.free_total = ledger.occupancy().free_total()[reason.binding];
+    reason.capacity_total = hardware.total()[reason.binding];
+    return;
+  }
+  for (std::uint32_t rank = 0; rank < hardware.ranked().size(); ++rank) {
+    if (!UsableBy(ranking.misfit(rank))) continue;
+    const NodeId node = hardware.ranked()[rank];
+    reason.free_total += ledger.occupancy().node(node).free[reason.binding];
+    reason.capacity_total += hardware.capacity(node)[reason.binding];
+  }
+}
+
+}  // namespace
+
+Reason ShortageReason(Workbench& bench, const GangAsk& ask, const Placer::Answer& answer) {
+  const Ledger& ledger = bench.ledger();
+  const RoleAsk& role = ask.roles[static_cast<std::size_t>(answer.role_short)];
+  const Ranking& ranking = bench.rankings().WithRoom(role.cls);
+  const TaskClass& cls = ledger.snapshot().cls(role.cls);
+  Reason reason;
+  reason.obstacle = Obstacle::kRoom;
+  if (answer.together) reason.obstacle = Obstacle::kTogether;
+  if (answer.outcome == Placer::Outcome::kUnknown) reason.obstacle = Obstacle::kSearch;
+  reason.role = ledger.snapshot().job(ask.job).roles[role.role].name;
+  reason.tasks_needed = ask.roles.size() == 1 ? ask.least : role.least;
+  reason.tasks_fit = ranking.room();
+  reason.nodes = ranking.nodes_by_misfit();
+  const NodeId nearest = ranking.Nearest(ledger.snapshot());
+  if (!nearest.valid()) return reason;
+  reason.binding = BindingKind(cls, ledger.occupancy().node(nearest).free);
+  reason.per_task = cls.demand[reason.binding];
+  reason.best_node = ledger.snapshot().hardware().spec(nearest).name;
+  reason.best_free = ledger.occupancy().node(nearest).free[reason.binding];
+  AddTotals(ledger, ranking, reason);
+  return reason;
+}
+
+}  // namespace tephra

@@ -1,0 +1,129 @@
+#include "plugins/openb/fgd.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tephra {
+namespace {
+
+// The categories of the published code, in its order; the third is not a fragment.
+enum Bin { kLackBoth, kLackGpu, kSatisfied, kLackCpu, kCpuPodFits, kCpuPodLacks, kNoAccess, kBins };
+
+FragmentInput InputOf(const NodeView& view) {
+  FragmentInput input{view.row.free[kCpu], {}};
+  for (const DeviceRow& row : view.devices) input.free_compute.push_back(row.free_compute);
+  return input;
+}
+
+const std::string& ModelOf(const NodeView& view) {
+  static const std::string kNone;
+  return view.spec.devices.empty() ? kNone : view.spec.devices[0].model;
+}
+
+Points PointsOf(double before, double after) {
+  const double gain = (before - after) / 1000;
+  return static_cast<Points>(1.0 / (1.0 + std::exp(-gain)) * 100) * kPoint;
+}
+
+// Takes `count` shares from the tightest devices that have them.
+void TakeTightest(std::vector<std::int32_t>& free, std::int32_t count, std::int32_t compute) {
+  std::vector<std::size_t> order(free.size());
+  for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return free[a] < free[b]; });
+  for (std::size_t d : order) {
+    if (count == 0) return;
+    if (free[d] < compute) continue;
+    free[d] -= compute;
+    --count;
+  }
+}
+
+}  // namespace
+
+FragmentTable::FragmentTable(const std::vector<ExpectedPod>& expected) {
+  for (const ExpectedPod& pod : expected) {
+    auto known = std::find(computes_.begin(), computes_.end(), pod.compute);
+    if (known == computes_.end()) known = computes_.insert(computes_.end(), pod.compute);
+    pods_.push_back({pod.cpu, pod.devices, static_cast<std::size_t>(known - computes_.begin()),
+                     pod.share, pod.compute == 0, pod.models});
+  }
+}
+
+double FragmentTable::Fragment(const FragmentInput& node, const std::string& model) const {
+  std::int64_t total = 0;
+  for (std::int32_t free : node.free_compute) total += free;
+  if (total == 0) return 0;
+  // For each share asked for: devices that have it, and idle compute on those that have less.
+  constexpr std::size_t kMost = 64;
+  std::array<std::int32_t, kMost> able{};
+  std::array<std::int64_t, kMost> stranded{};
+  const std::size_t shares = std::min(computes_.size(), kMost);
+  for (std::size_t c = 0; c < shares; ++c) {
+    for (std::int32_t free : node.free_compute) {
+      const bool enough = free >= computes_[c];
+      able[c] += enough;
+      stranded[c] += enough ? 0 : free;
+    }
+  }
+  std::array<double, kBins> bins{};
+  for (const Pod& pod : pods_) {
+    const bool cpu = node.free_cpu >= pod.cpu;
+    const double all = pod.share * static_cast<double>(total);
+    if (pod.cpu_only) {
+      bins[cpu ? kCpuPodFits : kCpuPodLacks] += all;
+    } else if (!ModelAllowed(pod.models, model)) {
+      bins[kNoAccess] += all;
+    } else if (able[pod.compute] < pod.devices) {
+      bins[cpu ? kLackGpu : kLackBoth] += all;
+    } else if (!cpu) {
+      bins[kLackCpu] += all;
+    } else {
+      bins[kLackGpu] += pod.share * static_cast<double>(stranded[pod.compute]);
+    }
+  }
+  double sum = 0;
+  for (int b = 0; b < kBins; ++b) {
+    if (b != kSatisfied) sum += bins[static_cast<std::size_t>(b)];
+  }
+  return sum;
+}
+
+Points Fgd::Rate(const NodeView& view, const TaskClass& cls) const {
+  FragmentInput node = InputOf(view);
+  const double before = table_.Fragment(node, ModelOf(view));
+  node.free_cpu -= cls.demand[kCpu];
+  if (cls.lasting.empty()) return PointsOf(before, table_.Fragment(node, ModelOf(view)));
+  const DeviceRequest& request = cls.lasting[0].request;
+  if (request.count == 1 && !request.whole()) {
+    Points best = 0;
+    for (std::size_t d = 0; d < node.free_compute.size(); ++d) {
+      const std::int32_t free = node.free_compute[d];
+      const bool tried = std::find(node.free_compute.begin(),
+                                   node.free_compute.begin() + static_cast<std::ptrdiff_t>(d),
+                                   free) != node.free_compute.begin() + static_cast<std::ptrdiff_t>(d);
+      if (free < request.compute || tried) continue;
+      node.free_compute[d] -= request.compute;
+      best = std::max(best, PointsOf(before, table_.Fragment(node, ModelOf(view))));
+      node.free_compute[d] = free;
+    }
+    return best;
+  }
+  for (const DeviceAsk& ask : cls.lasting) {
+    TakeTightest(node.free_compute, ask.request.count, ask.request.compute);
+  }
+  return PointsOf(before, table_.Fragment(node, ModelOf(view)));
+}
+
+Points Fgd::RateDevice(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask, int device,
+                       std::uint64_t) const {
+  if (ask.request.whole()) return 0;
+  FragmentInput node = InputOf(view);
+  const double before = table_.Fragment(node, ModelOf(view));
+  node.free_cpu -= cls.demand[kCpu];
+  node.free_compute[static_cast<std::size_t>(device)] -= ask.request.compute;
+  return PointsOf(before, table_.Fragment(node, ModelOf(view)));
+}
+
+}  // namespace tephra

@@ -1,0 +1,63 @@
+#include "plugins/packing/packing.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tephra {
+namespace {
+
+// GPUs are what a GPU node is for; the rest settles ties. 10 : 1 as in Volcano's binpack example.
+constexpr std::int64_t WeightOf(Kind kind) { return kind == kGpu ? 10 : 1; }
+
+// How full the node would be after the task, weighted over the kinds that the task asks for.
+Points Fullness(const NodeView& view, const TaskClass& cls) {
+  std::int64_t sum = 0, weights = 0;
+  for (KindSet kinds = cls.demand_kinds & ~(1u << kPods); kinds != 0; kinds &= kinds - 1) {
+    const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+    const std::int64_t capacity = view.capacity[k];
+    if (capacity <= 0) continue;
+    const std::int64_t after = std::clamp<std::int64_t>(
+        capacity - view.row.free[k] + cls.demand[k], 0, capacity);
+    // In steps of a millionth, so that the product stays within 64 bits for petabytes.
+    sum += WeightOf(k) * static_cast<std::int64_t>(static_cast<__int128>(after) * kMaxPoints / capacity);
+    weights += WeightOf(k);
+  }
+  const Points fullness = weights == 0 ? 0 : static_cast<Points>(sum / weights);
+  // A task without GPUs belongs on a node without free GPUs: there it strands none.
+  if (!cls.needs_devices() && view.row.free[kGpu] > 0) return fullness / 2;
+  if (!cls.needs_devices()) return kMaxPoints / 2 + fullness / 2;
+  return fullness;
+}
+
+// How full the device is before the ask: compute and memory alike.
+Points DeviceFullness(const NodeView& view, int device) {
+  const DeviceRow& row = view.devices[static_cast<std::size_t>(device)];
+  const std::int64_t memory =
+      std::max(view.spec.devices[static_cast<std::size_t>(device)].memory_mib, 1);
+  const std::int64_t free_compute = std::clamp<std::int64_t>(row.free_compute, 0, kWholeGpu);
+  const std::int64_t free_memory = std::clamp<std::int64_t>(row.free_memory_mib, 0, memory);
+  return static_cast<Points>((kWholeGpu - free_compute) * (kMaxPoints / 2) / kWholeGpu +
+                             (memory - free_memory) * (kMaxPoints / 2) / memory);
+}
+
+}  // namespace
+
+Points Binpack::Rate(const NodeView& view, const TaskClass& cls) const {
+  return Fullness(view, cls);
+}
+
+Points Binpack::RateDevice(const NodeView& view, const TaskClass&, const DeviceAsk&, int device,
+                           std::uint64_t) const {
+  return DeviceFullness(view, device);
+}
+
+Points Spread::Rate(const NodeView& view, const TaskClass& cls) const {
+  return kMaxPoints - Fullness(view, cls);
+}
+
+Points Spread::RateDevice(const NodeView& view, const TaskClass&, const DeviceAsk&, int device,
+                          std::uint64_t) const {
+  return kMaxPoints - DeviceFullness(view, device);
+}
+
+}  // namespace tephra

@@ -1,0 +1,159 @@
+#include "plugins/registry.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "plugins/fairshare/priority_order.h"
+#include "plugins/fairshare/queue_limits.h"
+#include "plugins/gang/allocate.h"
+#include "plugins/gang/gang_placer.h"
+#include "plugins/openb/fgd.h"
+#include "plugins/openb/openb_scores.h"
+#include "plugins/packing/packing.h"
+#include "plugins/preemption/protect_all.h"
+#include "plugins/vgpu/slice_fit.h"
+
+namespace tephra {
+namespace {
+
+using MakeScore = std::unique_ptr<Score> (*)(const EngineConfig&);
+
+template <class T>
+std::unique_ptr<Score> Make(const EngineConfig&) {
+  return std::make_unique<T>();
+}
+
+const std::map<std::string, MakeScore>& Scores() {
+  static const std::map<std::string, MakeScore> kScores = {
+      {"bestfit", Make<BestFit>},
+      {"binpack", Make<Binpack>},
+      {"dotprod", Make<DotProduct>},
+      {"fgd", [](const EngineConfig& config) -> std::unique_ptr<Score> {
+         return std::make_unique<Fgd>(config.expected_pods);
+       }},
+      {"gpuclustering", Make<GpuClustering>},
+      {"gpupacking", Make<GpuPacking>},
+      {"random", Make<RandomScore>},
+      {"spread", Make<Spread>},
+  };
+  return kScores;
+}
+
+constexpr std::int32_t kMostWeight = 1000;
+
+// The weighted mean of several scores, rounded down to a fixed integer.
+class WeightedScore final : public Score {
+ public:
+  explicit WeightedScore(const EngineConfig& config) {
+    for (const WeightedName& entry : config.node_scores) nodes_.push_back(MakePart(config, entry));
+    for (const WeightedName& entry : config.device_scores) {
+      devices_.push_back(MakePart(config, entry));
+    }
+  }
+  Points Rate(const NodeView& view, const TaskClass& cls) const override {
+    if (nodes_.size() == 1) return nodes_[0].score->Rate(view, cls);
+    return Mean(nodes_, [&](const Score& score) { return score.Rate(view, cls); });
+  }
+  Points RateDevice(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask, int device,
+                    std::uint64_t draw) const override {
+    return Mean(devices_, [&](const Score& score) {
+      return score.RateDevice(view, cls, ask, device, draw);
+    });
+  }
+
+ private:
+  struct Weighted {
+    std::unique_ptr<Score> score;
+    std::int32_t weight;
+  };
+  static Weighted MakePart(const EngineConfig& config, const WeightedName& entry) {
+    return {Scores().at(entry.name)(config), entry.weight};
+  }
+  template <class Ask>
+  static Points Mean(const std::vector<Weighted>& parts, Ask ask) {
+    std::int64_t sum = 0, weights = 0;
+    for (const Weighted& part : parts) {
+      sum += std::int64_t{part.weight} * ask(*part.score);
+      weights += part.weight;
+    }
+    return static_cast<Points>(sum / weights);
+  }
+
+  std::vector<Weighted> nodes_, devices_;
+};
+
+absl::Status ValidateScores(const std::string& field, const std::vector<WeightedName>& entries) {
+  if (entries.empty()) return absl::InvalidArgumentError(field + ": empty, expected a score");
+  for (const WeightedName& entry : entries) {
+    if (!Scores().contains(entry.name)) {
+      std::string known;
+      for (const std::string& name : ScoreNames()) known += (known.empty() ? "" : ", ") + name;
+      return absl::InvalidArgumentError(field + ": \"" + entry.name +
+                                        "\" is not a score, expected one of " + known);
+    }
+    if (entry.weight < 1 || entry.weight > kMostWeight) {
+      return absl::InvalidArgumentError(field + ": " + entry.name + ": weight: " +
+                                        std::to_string(entry.weight) + ", expected 1 to 1000");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateConfig(const EngineConfig& config) {
+  TEPHRA_RETURN_IF_ERROR(ValidateScores("node_scores", config.node_scores));
+  TEPHRA_RETURN_IF_ERROR(ValidateScores("device_scores", config.device_scores));
+  for (const auto* scores : {&config.node_scores, &config.device_scores}) {
+    const bool fgd = std::any_of(scores->begin(), scores->end(),
+                                 [](const WeightedName& entry) { return entry.name == "fgd"; });
+    if (fgd && config.expected_pods.empty()) {
+      return absl::InvalidArgumentError(
+          "expected_pods: empty, expected the shapes of pods that score fgd is to keep room for");
+    }
+  }
+  for (const ExpectedPod& pod : config.expected_pods) {
+    if (!(pod.share >= 0 && pod.share <= 1)) {
+      return absl::InvalidArgumentError("expected_pods: share: " + std::to_string(pod.share) +
+                                        ", expected 0 to 1");
+    }
+  }
+  if (config.search_budget < 0) {
+    return absl::InvalidArgumentError("search_budget: " + std::to_string(config.search_budget) +
+                                      ", expected at least 0");
+  }
+  if (config.assume_timeout_ms < 1) {
+    return absl::InvalidArgumentError("assume_timeout_ms: " +
+                                      std::to_string(config.assume_timeout_ms) +
+                                      ", expected at least 1");
+  }
+  return absl::OkStatus();
+}
+
+Policies MakePolicies(const EngineConfig& config, const Snapshot&) {
+  Policies policies;
+  policies.order = std::make_unique<PriorityOrder>();
+  policies.entitlement = std::make_unique<QueueLimits>();
+  policies.score = std::make_unique<WeightedScore>(config);
+  policies.fit = std::make_unique<SliceFit>(*policies.score);
+  policies.placer = std::make_unique<GangPlacer>(config.search_budget);
+  policies.victims = std::make_unique<ProtectAll>();
+  return policies;
+}
+
+}  // namespace
+
+std::vector<std::string> ScoreNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, make] : Scores()) names.push_back(name);
+  return names;
+}
+
+Assembly DefaultAssembly() {
+  Assembly assembly;
+  assembly.validate = ValidateConfig;
+  assembly.policies = MakePolicies;
+  assembly.actions.push_back(std::make_unique<Allocate>());
+  return assembly;
+}
+
+}  // namespace tephra

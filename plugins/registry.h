@@ -1,0 +1,16 @@
+// The one list of policies and actions in this build: a new one is a new folder and a line here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plugins/framework/engine.h"
+
+namespace tephra {
+
+Assembly DefaultAssembly();
+
+// Names for node_scores and device_scores, in order.
+std::vector<std::string> ScoreNames();
+
+}  // namespace tephra

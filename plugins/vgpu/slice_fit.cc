@@ -1,0 +1,141 @@
+#include "plugins/vgpu/slice_fit.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "plugins/vgpu/slice_search.h"
+#include "topology/base/check.h"
+
+namespace tephra {
+namespace {
+
+// By how much the node falls short of the demand in the kinds that it lacks, in per mille.
+std::int32_t Deficit(const Resources& free, const TaskClass& cls, bool& lacks_gpu, bool& lacks) {
+  std::int64_t deficit = 0;
+  for (KindSet kinds = cls.demand_kinds; kinds != 0; kinds &= kinds - 1) {
+    const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+    const std::int64_t missing = cls.demand[k] - free[k];
+    if (missing <= 0) continue;
+    deficit += std::max<std::int64_t>(1, missing * 1000 / cls.demand[k]);
+    (k == kGpu || k == kGpuMemory ? lacks_gpu : lacks) = true;
+  }
+  return static_cast<std::int32_t>(std::min<std::int64_t>(deficit, 1 << 28));
+}
+
+std::int32_t CountTakers(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask) {
+  std::int32_t count = 0;
+  for (std::size_t d = 0; d < view.devices.size(); ++d) {
+    count += CanTake(view, cls, ask.request, d, view.devices[d]);
+  }
+  return count;
+}
+
+// How many times one device can give the ask's share.
+std::int32_t Shares(const DeviceRow& row, const DeviceRequest& request) {
+  std::int32_t shares = std::numeric_limits<std::int32_t>::max();
+  if (request.compute > 0) shares = std::min(shares, row.free_compute / request.compute);
+  if (request.memory_mib > 0) shares = std::min(shares, row.free_memory_mib / request.memory_mib);
+  return std::max(shares, 0);
+}
+
+// How many tasks, each with one such ask of `count` different devices, the node's devices serve:
+// the largest t with sum over devices of min(t, shares) >= count * t.
+std::int32_t AskCopies(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask) {
+  if (ask.request.whole()) return CountTakers(view, cls, ask) / ask.request.count;
+  std::vector<std::int32_t> shares;
+  std::int64_t sum = 0;
+  for (std::size_t d = 0; d < view.devices.size(); ++d) {
+    if (!CanTake(view, cls, ask.request, d, view.devices[d])) continue;
+    shares.push_back(Shares(view.devices[d], ask.request));
+    sum += shares.back();
+  }
+  std::int64_t low = 0, high = sum / ask.request.count;
+  while (low < high) {
+    const std::int64_t t = (low + high + 1) / 2;
+    std::int64_t served = 0;
+    for (std::int32_t s : shares) served += std::min<std::int64_t>(s, t);
+    if (served >= ask.request.count * t) {
+      low = t;
+    } else {
+      high = t - 1;
+    }
+  }
+  return static_cast<std::int32_t>(low);
+}
+
+}  // namespace
+
+Fit::Answer SliceFit::Check(const NodeView& view, const TaskClass& cls,
+                            std::int32_t limit_room) const {
+  bool lacks_gpu = false, lacks = false;
+  std::int32_t deficit = Deficit(view.row.free, cls, lacks_gpu, lacks);
+  if (limit_room <= 0) return {Misfit::kLimit, deficit + 1000};
+  if (lacks_gpu) return {Misfit::kGpu, deficit};
+  if (lacks) return {Misfit::kResource, deficit};
+  if (!cls.needs_devices()) return {};
+  if (cls.single_ask()) {
+    const std::int32_t takers = CountTakers(view, cls, cls.lasting[0]);
+    const std::int32_t count = cls.lasting[0].request.count;
+    if (takers >= count) return {};
+    return {Misfit::kFragmented, std::max(1, (count - takers) * 1000 / count)};
+  }
+  SliceSearch search(view, cls, [](const DeviceAsk&, std::size_t) { return 0; });
+  if (search.First()) return {};
+  return {Misfit::kFragmented, 500};
+}
+
+Slices SliceFit::Choose(const NodeView& view, const TaskClass& cls, std::uint64_t draw) const {
+  if (!cls.needs_devices()) return {};
+  const auto rate = [&](const DeviceAsk& ask, std::size_t device) {
+    return score_.RateDevice(view, cls, ask, static_cast<int>(device), draw);
+  };
+  if (!cls.single_ask()) {
+    SliceSearch search(view, cls, rate);
+    const auto slices = search.First();
+    TEPHRA_CHECK(slices.has_value());
+    return *slices;
+  }
+  const DeviceAsk& ask = cls.lasting[0];
+  Slices slices;
+  slices.reserve(static_cast<std::size_t>(ask.request.count));
+  std::vector<Points> points(view.devices.size(), -1);
+  for (std::size_t d = 0; d < view.devices.size(); ++d) {
+    if (CanTake(view, cls, ask.request, d, view.devices[d])) points[d] = rate(ask, d);
+  }
+  for (std::int32_t i = 0; i < ask.request.count; ++i) {
+    const auto best = std::max_element(points.begin(), points.end());
+    TEPHRA_CHECK_OP(*best, >=, 0);
+    slices.push_back(SliceOf(view, ask, static_cast<std::size_t>(best - points.begin())));
+    *best = -1;
+  }
+  return slices;
+}
+
+std::int32_t SliceFit::Copies(const NodeView& view, const TaskClass& cls,
+                              std::int32_t limit_room) const {
+  std::int64_t copies = limit_room;
+  for (KindSet kinds = cls.demand_kinds; kinds != 0; kinds &= kinds - 1) {
+    const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+    copies = std::min(copies, view.row.free[k] / cls.demand[k]);
+  }
+  for (const DeviceAsk& ask : cls.lasting) {
+    if (copies <= 0) return 0;
+    copies = std::min<std::int64_t>(copies, AskCopies(view, cls, ask));
+  }
+  for (const DeviceAsk& ask : cls.init) {
+    if (copies <= 0) return 0;
+    copies = std::min<std::int64_t>(copies, AskCopies(view, cls, ask));
+  }
+  return static_cast<std::int32_t>(std::max<std::int64_t>(copies, 0));
+}
+
+std::vector<Slices> SliceFit::Options(const NodeView& view, const TaskClass& cls) const {
+  if (!cls.needs_devices()) return {Slices{}};
+  SliceSearch search(view, cls, [&](const DeviceAsk& ask, std::size_t device) {
+    return score_.RateDevice(view, cls, ask, static_cast<int>(device), 0);
+  });
+  return search.All();
+}
+
+}  // namespace tephra

@@ -1,0 +1,25 @@
+// SliceFit: the Fit question for whole devices and for fractions of their compute and memory.
+// See README.md for the rule and what it ignores.
+#pragma once
+
+#include <functional>
+
+#include "plugins/framework/policy.h"
+
+namespace tephra {
+
+class SliceFit final : public Fit {
+ public:
+  // `score` says which device is better and must outlive this.
+  explicit SliceFit(const Score& score) : score_(score) {}
+
+  Answer Check(const NodeView&, const TaskClass&, std::int32_t limit_room) const override;
+  Slices Choose(const NodeView&, const TaskClass&, std::uint64_t draw) const override;
+  std::int32_t Copies(const NodeView&, const TaskClass&, std::int32_t limit_room) const override;
+  std::vector<Slices> Options(const NodeView&, const TaskClass&) const override;
+
+ private:
+  const Score& score_;
+};
+
+}  // namespace tephra

@@ -1,0 +1,49 @@
+// SliceSearch: which devices of one node serve all containers of a task, exactly.
+//
+// Depth first over the asks of lasting containers, best-rated devices first, then the init
+// containers, which share room with whatever does not run beside them. Devices that are alike are
+// tried once. Bounded by kMostSteps, past which it answers with what it has found.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "plugins/framework/policy.h"
+
+namespace tephra {
+
+// Whether a device in the state of `row` can give the share, its model being allowed.
+bool CanTake(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
+             std::size_t device, const DeviceRow& row);
+Slice SliceOf(const NodeView& view, const DeviceAsk& ask, std::size_t device);
+
+class SliceSearch {
+ public:
+  using Rating = std::function<Points(const DeviceAsk&, std::size_t device)>;
+  SliceSearch(const NodeView& view, const TaskClass& cls, Rating rate);
+
+  std::optional<Slices> First();
+  std::vector<Slices> All();
+
+ private:
+  static constexpr int kMostSteps = 1 << 16;
+
+  bool PlaceAsk(std::size_t ask);
+  bool PlaceUnit(std::size_t ask, std::int32_t unit, std::size_t from);
+  bool PlaceInit();
+  bool Alike(std::size_t a, std::size_t b) const;
+  DeviceRow Beside(const DeviceAsk& init, std::size_t device) const;
+
+  const NodeView& view_;
+  const TaskClass& cls_;
+  std::vector<std::vector<std::size_t>> by_rating_;  // per lasting ask: devices, best first
+  std::vector<std::vector<std::size_t>> init_by_rating_;
+  std::vector<DeviceRow> rows_;
+  Slices slices_;
+  std::vector<Slices> found_;
+  bool stop_at_first_ = true;
+  int steps_ = 0;
+};
+
+}  // namespace tephra

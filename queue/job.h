@@ -1,0 +1,103 @@
+// Job: what a user submits (a PodGroup); Gang: its all-or-nothing parts, a tree; Role: tasks made
+// from one pod template; Task: one pod.
+//
+// Plain values as the outside world states them; ids and books are State's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "topology/base/status.h"
+#include "topology/base/time.h"
+#include "topology/node.h"
+
+namespace tephra {
+
+// What one container asks of devices: `count` devices, of each a share.
+struct DeviceRequest {
+  std::int32_t count = 0;       // 0: no device
+  // Per mille of each device. kWholeGpu means the device for itself, all its memory included;
+  // 0 means no compute share is set aside (a memory-only slice).
+  std::int32_t compute = static_cast<std::int32_t>(kWholeGpu);
+  std::int32_t memory_mib = 0;  // of each device; 0: none set aside
+
+  bool whole() const { return compute == kWholeGpu; }
+  bool operator==(const DeviceRequest&) const = default;
+};
+
+enum class ContainerKind : std::uint8_t {
+  kApp,
+  kInit,     // runs to its end before the next one starts
+  kSidecar,  // an init container with restartPolicy Always: stays
+};
+
+struct ContainerSpec {
+  std::string name;
+  ContainerKind kind = ContainerKind::kApp;
+  Resources requests;  // kPods, kGpu and kGpuMemory must be zero: they are derived
+  DeviceRequest devices;
+
+  bool operator==(const ContainerSpec&) const = default;
+};
+
+// At most `max` tasks of `group` in one domain, a domain being the nodes that share a value of
+// the label `topology_key` ("kubernetes.io/hostname": the node itself). Self-anti-affinity is
+// max 1 of the job's own group; a host port is max 1 of a group named after the port. Nodes
+// without the label are not limited.
+struct DomainLimit {
+  std::string group;
+  std::string topology_key;
+  std::int32_t max = 1;
+
+  bool operator==(const DomainLimit&) const = default;
+};
+
+inline constexpr char kHostnameKey[] = "kubernetes.io/hostname";
+
+struct PodTemplate {
+  std::vector<ContainerSpec> containers;
+  Resources overhead;
+  NodeConstraints constraints;
+  std::vector<DomainLimit> limits;
+
+  bool operator==(const PodTemplate&) const = default;
+};
+
+struct RoleSpec {
+  std::string name;
+  std::int32_t replicas = 1;
+  std::int32_t min = 0;  // of this role, before any task of the gang may start
+  PodTemplate pod;
+
+  bool operator==(const RoleSpec&) const = default;
+};
+
+// A gang starts with at least `min_member` of its tasks, among them each role's minimum, or not at
+// all; tasks beyond that are elastic. `groups` are gangs inside it; ValidateJob refuses them until
+// the policies that place them exist.
+struct GangSpec {
+  std::int32_t min_member = 1;
+  std::vector<RoleSpec> roles;
+  std::vector<GangSpec> groups;
+
+  bool operator==(const GangSpec&) const = default;
+};
+
+struct JobSpec {
+  std::string uid;
+  std::string name;
+  std::string queue;
+  std::int32_t priority = 0;
+  TimeMs created = 0;
+  GangSpec gang;
+
+  bool operator==(const JobSpec&) const = default;
+};
+
+// INVALID_ARGUMENT with the field and the numbers: an amount below zero, a minimum above what the
+// roles have, a fraction above a whole, two roles of one name. UNIMPLEMENTED for sub-groups.
+absl::Status ValidateJob(const JobSpec& job);
+absl::Status ValidatePod(const std::string& where, const PodTemplate& pod);
+
+}  // namespace tephra

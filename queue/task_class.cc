@@ -1,0 +1,195 @@
+#include "queue/task_class.h"
+
+#include <algorithm>
+
+#include "topology/base/check.h"
+#include "topology/base/hash.h"
+
+namespace tephra {
+namespace {
+
+Resources DemandOf(const ContainerSpec& container) {
+  Resources demand = container.requests;
+  demand[kGpu] = std::int64_t{container.devices.count} * container.devices.compute;
+  if (!container.devices.whole()) {
+    demand[kGpuMemory] = std::int64_t{container.devices.count} * container.devices.memory_mib;
+  }
+  return demand;
+}
+
+Resources PodDemand(const PodTemplate& pod) {
+  Resources lasting, sidecars, peak;
+  for (const ContainerSpec& container : pod.containers) {
+    const Resources demand = DemandOf(container);
+    switch (container.kind) {
+      case ContainerKind::kApp:
+        lasting.Add(demand);
+        break;
+      case ContainerKind::kSidecar:
+        lasting.Add(demand);
+        sidecars.Add(demand);
+        peak = Resources::Max(peak, sidecars);
+        break;
+      case ContainerKind::kInit:
+        peak = Resources::Max(peak, Resources(sidecars).Add(demand));
+        break;
+    }
+  }
+  Resources total = Resources::Max(lasting, peak);
+  total.Add(pod.overhead);
+  total[kPods] = 1;
+  return total;
+}
+
+std::string LimitName(const std::string& group, const std::string& topology_key) {
+  return topology_key + '\0' + group;
+}
+
+class Hasher {
+ public:
+  void Add(std::uint64_t value) { hash_ = Mix(hash_, value); }
+  void Add(const std::string& text) { Add(HashOf(text)); }
+  void Add(const Resources& resources) {
+    for (std::int64_t amount : resources.amount) {
+      if (amount != 0) Add(static_cast<std::uint64_t>(amount));
+    }
+  }
+  std::uint64_t hash() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0;
+};
+
+// Enough of the template to tell most apart; equality decides.
+std::uint64_t TemplateHash(const PodTemplate& pod) {
+  Hasher hasher;
+  for (const ContainerSpec& container : pod.containers) {
+    hasher.Add(container.requests);
+    hasher.Add(static_cast<std::uint64_t>(container.devices.count) << 48 |
+               static_cast<std::uint64_t>(container.devices.compute) << 32 |
+               static_cast<std::uint64_t>(container.devices.memory_mib));
+  }
+  for (const auto& [key, value] : pod.constraints.selector) hasher.Add(key), hasher.Add(value);
+  for (const std::string& model : pod.constraints.device_models) hasher.Add(model);
+  for (const DomainLimit& limit : pod.limits) hasher.Add(limit.group);
+  return hasher.hash();
+}
+
+}  // namespace
+
+TaskClass MakeTaskClass(const PodTemplate& pod) {
+  TaskClass cls;
+  cls.pod = pod;
+  cls.demand = PodDemand(pod);
+  cls.demand_kinds = cls.demand.NonZero();
+  for (std::size_t c = 0; c < pod.containers.size(); ++c) {
+    const ContainerSpec& container = pod.containers[c];
+    if (container.devices.count == 0) continue;
+    const DeviceAsk ask{static_cast<std::uint16_t>(c), container.kind, container.devices};
+    if (container.kind == ContainerKind::kInit) {
+      cls.init.push_back(ask);
+      continue;
+    }
+    cls.lasting.push_back(ask);
+    if (container.devices.whole()) {
+      cls.whole_gpus += container.devices.count;
+    } else {
+      cls.fractional = true;
+    }
+  }
+  return cls;
+}
+
+void DeviceCharges(const TaskClass& cls, const Slices& slices, std::vector<DeviceCharge>& out) {
+  out.clear();
+  const auto charge_of = [&](std::uint16_t device) -> DeviceCharge& {
+    for (DeviceCharge& charge : out) {
+      if (charge.device == device) return charge;
+    }
+    out.push_back({device, 0, 0});
+    return out.back();
+  };
+  const auto kind_of = [&](const Slice& slice) {
+    return slice.container < cls.pod.containers.size() ? cls.pod.containers[slice.container].kind
+                                                       : ContainerKind::kApp;
+  };
+  for (const Slice& slice : slices) {
+    DeviceCharge& charge = charge_of(slice.device);
+    if (kind_of(slice) == ContainerKind::kInit) continue;
+    charge.compute += slice.compute;
+    charge.memory_mib += slice.memory_mib;
+  }
+  if (cls.init.empty()) return;
+  // Each init container, on each device it uses, beside the sidecars that started before it.
+  for (const Slice& slice : slices) {
+    if (kind_of(slice) != ContainerKind::kInit) continue;
+    std::int32_t compute = 0, memory_mib = 0;
+    for (const Slice& other : slices) {
+      if (other.device != slice.device) continue;
+      const bool earlier_sidecar = other.container < slice.container &&
+                                   kind_of(other) == ContainerKind::kSidecar;
+      if (other.container == slice.container || earlier_sidecar) {
+        compute += other.compute;
+        memory_mib += other.memory_mib;
+      }
+    }
+    DeviceCharge& charge = charge_of(slice.device);
+    charge.compute = std::max(charge.compute, compute);
+    charge.memory_mib = std::max(charge.memory_mib, memory_mib);
+  }
+}
+
+ClassId ClassTable::Acquire(const PodTemplate& pod) {
+  const std::uint64_t hash = TemplateHash(pod);
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto it = first; it != last; ++it) {
+    Entry& entry = entries_[it->second.index()];
+    if (entry.cls.pod == pod) {
+      ++entry.references;
+      return it->second;
+    }
+  }
+  ClassId id;
+  if (unused_.empty()) {
+    id = ClassId(entries_.size());
+    entries_.emplace_back();
+  } else {
+    id = unused_.back();
+    unused_.pop_back();
+    ++recycled_;
+  }
+  Entry& entry = entries_[id.index()];
+  entry.cls = MakeTaskClass(pod);
+  entry.hash = hash;
+  entry.references = 1;
+  ++entry.generation;
+  for (const DomainLimit& limit : pod.limits) {
+    const auto [known, fresh] =
+        limits_.try_emplace(LimitName(limit.group, limit.topology_key), LimitId(limit_keys_.size()));
+    if (fresh) limit_keys_.push_back(limit.topology_key);
+    entry.cls.limits.push_back(known->second);
+  }
+  by_hash_.emplace(hash, id);
+  return id;
+}
+
+void ClassTable::Release(ClassId id) {
+  Entry& entry = entries_[id.index()];
+  TEPHRA_CHECK_OP(entry.references, >, 0u);
+  if (--entry.references > 0) return;
+  const auto [first, last] = by_hash_.equal_range(entry.hash);
+  for (auto it = first; it != last; ++it) {
+    if (it->second == id) {
+      by_hash_.erase(it);
+      break;
+    }
+  }
+  unused_.push_back(id);
+}
+
+LimitId ClassTable::limit(const std::string& group, const std::string& topology_key) const {
+  const auto it = limits_.find(LimitName(group, topology_key));
+  return it == limits_.end() ? LimitId() : it->second;
+}
+
+}  // namespace tephra

@@ -1,0 +1,91 @@
+// TaskClass: everything that placement asks of a pod, worked out once for all equal pods.
+//
+// Demand follows Kubernetes' rule for init and sidecar containers (KEP-753): the larger of what
+// the long-running containers hold together and of what any init container needs beside the
+// sidecars started before it. Immutable once interned; any thread may read.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "queue/job.h"
+#include "topology/base/ids.h"
+
+namespace tephra {
+
+// One container's wish for devices, with its place in the pod's life.
+struct DeviceAsk {
+  std::uint16_t container = 0;
+  ContainerKind kind = ContainerKind::kApp;
+  DeviceRequest request;
+};
+
+struct TaskClass {
+  PodTemplate pod;
+  Resources demand;               // kPods 1, kGpu the peak compute; kGpuMemory: asked fractions only
+  KindSet demand_kinds = 0;       // the non-zero kinds of demand
+  std::vector<DeviceAsk> lasting; // asks of app and sidecar containers: held together
+  std::vector<DeviceAsk> init;    // asks of init containers: each beside the sidecars before it
+  std::vector<LimitId> limits;    // parallel to pod.limits
+  int whole_gpus = 0;             // devices asked whole by lasting containers
+  bool fractional = false;        // some lasting ask is a fraction
+
+  bool needs_devices() const { return !lasting.empty() || !init.empty(); }
+  // One container asks, once: the case that every index is quick for.
+  bool single_ask() const { return lasting.size() == 1 && init.empty(); }
+};
+
+// REQUIRES: ValidatePod(pod) is OK.
+TaskClass MakeTaskClass(const PodTemplate& pod);
+
+// What a device gives up for one task's slices on it: the peak over the pod's life.
+struct DeviceCharge {
+  std::uint16_t device = 0;
+  std::int32_t compute = 0;
+  std::int32_t memory_mib = 0;
+};
+
+// The charges of a task's slices, by device. Init containers and lasting ones do not run at the
+// same time, so a device is charged the largest of its phases.
+void DeviceCharges(const TaskClass& cls, const Slices& slices, std::vector<DeviceCharge>& out);
+
+// Equal pods get one id, counted by reference: an id that no task uses any more is given to the
+// next new class.
+class ClassTable {
+ public:
+  // REQUIRES: ValidatePod(pod) is OK. Takes one reference.
+  ClassId Acquire(const PodTemplate& pod);
+  // One more reference to, or one less of, an id that is in use.
+  void Retain(ClassId id) { ++entries_[id.index()].references; }
+  void Release(ClassId id);
+  const TaskClass& operator[](ClassId id) const { return entries_[id.index()].cls; }
+  std::size_t size() const { return entries_.size(); }
+  bool live(ClassId id) const { return entries_[id.index()].references > 0; }
+  // Grows whenever the id is given to another class: derived indexes compare it.
+  std::uint32_t generation(ClassId id) const { return entries_[id.index()].generation; }
+
+  // Grows whenever any id is given to another class.
+  std::uint64_t generations() const { return recycled_; }
+
+  // Limits are shared by all classes that name the same group and topology key.
+  LimitId limit(const std::string& group, const std::string& topology_key) const;
+  std::size_t limit_count() const { return limit_keys_.size(); }
+  const std::string& topology_key(LimitId id) const { return limit_keys_[id.index()]; }
+
+ private:
+  struct Entry {
+    TaskClass cls;
+    std::uint64_t hash = 0;
+    std::uint32_t references = 0;
+    std::uint32_t generation = 0;
+  };
+  std::vector<Entry> entries_;
+  std::vector<ClassId> unused_;
+  std::uint64_t recycled_ = 0;
+  std::unordered_multimap<std::uint64_t, ClassId> by_hash_;
+  std::unordered_map<std::string, LimitId> limits_;
+  std::vector<std::string> limit_keys_;
+};
+
+}  // namespace tephra

@@ -1,0 +1,14 @@
+// Time is an argument, never asked of a clock: milliseconds since the Unix epoch when live, since
+// the start of the trace offline.
+#pragma once
+
+#include <cstdint>
+
+namespace tephra {
+
+using TimeMs = std::int64_t;
+using DurationMs = std::int64_t;
+
+constexpr DurationMs kSecondMs = 1000;
+
+}  // namespace tephra

@@ -1,0 +1,115 @@
+#include "topology/hardware.h"
+
+#include <algorithm>
+
+#include "topology/base/check.h"
+
+namespace tephra {
+namespace {
+
+Resources CapacityOf(const NodeSpec& spec) {
+  Resources capacity = spec.allocatable;
+  capacity[kGpu] = capacity[kGpuMemory] = 0;
+  for (const DeviceHardware& device : spec.devices) {
+    if (!device.healthy) continue;
+    capacity[kGpu] += kWholeGpu;
+    capacity[kGpuMemory] += device.memory_mib;
+  }
+  return capacity;
+}
+
+constexpr char kHostname[] = "kubernetes.io/hostname";
+
+}  // namespace
+
+NodeId Hardware::Reserve(const std::string& name) {
+  const auto [it, fresh] = by_name_.try_emplace(name, NodeId(nodes_.size()));
+  if (fresh) {
+    nodes_.emplace_back().spec.name = name;
+    for (auto& [key, column] : keys_) column.by_node.push_back(kNoDomain);
+  }
+  return it->second;
+}
+
+NodeId Hardware::Upsert(const NodeSpec& spec) {
+  const NodeId id = Reserve(spec.name);
+  Node& node = nodes_[id.index()];
+  if (node.present) {
+    total_.Add(node.capacity, -1);
+  } else {
+    node.present = true;
+    settled_ = false;
+  }
+  node.spec = spec;
+  node.capacity = CapacityOf(spec);
+  total_.Add(node.capacity);
+  if (spec.devices.size() > node.device_room) {
+    node.first_device = device_rows_;
+    node.device_room = spec.devices.size();
+    device_rows_ += node.device_room;
+  }
+  node.mixed_models = std::any_of(
+      spec.devices.begin(), spec.devices.end(),
+      [&](const DeviceHardware& device) { return device.model != spec.devices[0].model; });
+  PlaceInDomains(id);
+  ++version_;
+  ++node.spec_version;
+  return id;
+}
+
+void Hardware::Remove(NodeId id) {
+  Node& node = nodes_[id.index()];
+  if (!node.present) return;
+  total_.Add(node.capacity, -1);
+  node.present = false;
+  settled_ = false;
+  ++version_;
+}
+
+NodeId Hardware::Find(const std::string& name) const {
+  const auto it = by_name_.find(name);
+  return it == by_name_.end() || !present(it->second) ? NodeId() : it->second;
+}
+
+void Hardware::Settle() {
+  if (settled_) return;
+  settled_ = true;
+  ++order_version_;
+  ranked_.clear();
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].present) ranked_.push_back(NodeId(i));
+  }
+  std::sort(ranked_.begin(), ranked_.end(),
+            [&](NodeId a, NodeId b) { return spec(a).name < spec(b).name; });
+  for (std::size_t r = 0; r < ranked_.size(); ++r) {
+    nodes_[ranked_[r].index()].rank = static_cast<std::uint32_t>(r);
+  }
+}
+
+void Hardware::FollowKey(const std::string& key) {
+  if (key == kHostname || keys_.contains(key)) return;
+  keys_[key].by_node.assign(nodes_.size(), kNoDomain);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].present) PlaceInDomains(NodeId(i));
+  }
+}
+
+std::uint32_t Hardware::domain(const std::string& key, NodeId id) const {
+  if (key == kHostname) return id.value;
+  const auto it = keys_.find(key);
+  TEPHRA_CHECK(it != keys_.end());
+  return it->second.by_node[id.index()];
+}
+
+void Hardware::PlaceInDomains(NodeId id) {
+  const Labels& labels = nodes_[id.index()].spec.labels;
+  for (auto& [key, column] : keys_) {
+    const auto label = labels.find(key);
+    column.by_node[id.index()] =
+        label == labels.end()
+            ? kNoDomain
+            : column.values.try_emplace(label->second, column.values.size()).first->second;
+  }
+}
+
+}  // namespace tephra

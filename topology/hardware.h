@@ -1,0 +1,88 @@
+// Hardware: the half of the cluster that seldom changes: every node's description, its devices,
+// and its place in the order of names.
+//
+// NodeIds are stable slots; a name gets its old slot back when the node returns. Ranks follow the
+// byte order of names and settle every tie, so that decisions do not depend on the order in which
+// nodes became known. One owner thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "topology/base/ids.h"
+#include "topology/node.h"
+
+namespace tephra {
+
+class Hardware {
+ public:
+  // REQUIRES: no charge is outstanding on the node (State detaches its tasks around a change).
+  NodeId Upsert(const NodeSpec& spec);
+  void Remove(NodeId id);
+
+  // The slot of a name, reserved on first sight: tasks may name a node before it is known.
+  NodeId Reserve(const std::string& name);
+  NodeId Find(const std::string& name) const;  // invalid when not (or no longer) present
+
+  std::size_t slots() const { return nodes_.size(); }
+  bool present(NodeId id) const { return nodes_[id.index()].present; }
+  const NodeSpec& spec(NodeId id) const { return nodes_[id.index()].spec; }
+  // Allocatable, with kGpu and kGpuMemory summed over healthy devices.
+  const Resources& capacity(NodeId id) const { return nodes_[id.index()].capacity; }
+  std::size_t first_device(NodeId id) const { return nodes_[id.index()].first_device; }
+  std::size_t device_count(NodeId id) const { return nodes_[id.index()].spec.devices.size(); }
+  std::size_t device_rows() const { return device_rows_; }
+  bool mixed_models(NodeId id) const { return nodes_[id.index()].mixed_models; }
+  // Another number each time the node's description changes; never 0 for a node present.
+  std::uint32_t spec_version(NodeId id) const { return nodes_[id.index()].spec_version; }
+
+  // Nodes present, in the order of their names. Settle() after changes, before any rank is read.
+  void Settle();
+  std::uint32_t rank(NodeId id) const { return nodes_[id.index()].rank; }
+  const std::vector<NodeId>& ranked() const { return ranked_; }
+
+  // Grows with every change; order_version only when a node came or went, for then ranks shift.
+  std::uint64_t version() const { return version_; }
+  std::uint64_t order_version() const { return order_version_; }
+
+  // Sums over present nodes.
+  const Resources& total() const { return total_; }
+
+  // Domains: the values of a topology key, numbered as they come. The hostname key numbers nodes.
+  static constexpr std::uint32_t kNoDomain = 0xffffffffu;
+  // Starts to follow the key; idempotent.
+  void FollowKey(const std::string& key);
+  // REQUIRES: the key is followed. kNoDomain where the node lacks the label.
+  std::uint32_t domain(const std::string& key, NodeId id) const;
+
+ private:
+  struct Node {
+    NodeSpec spec;
+    Resources capacity;
+    std::size_t first_device = 0;
+    std::size_t device_room = 0;  // rows set aside from first_device on
+    std::uint32_t rank = 0;
+    std::uint32_t spec_version = 0;
+    bool present = false;
+    bool mixed_models = false;
+  };
+  struct Key {
+    std::unordered_map<std::string, std::uint32_t> values;
+    std::vector<std::uint32_t> by_node;
+  };
+  void PlaceInDomains(NodeId id);
+
+  std::vector<Node> nodes_;
+  std::unordered_map<std::string, NodeId> by_name_;
+  std::vector<NodeId> ranked_;
+  std::unordered_map<std::string, Key> keys_;
+  Resources total_;
+  std::size_t device_rows_ = 0;
+  std::uint64_t version_ = 0;
+  std::uint64_t order_version_ = 0;
+  bool settled_ = true;
+};
+
+}  // namespace tephra

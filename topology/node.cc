@@ -1,0 +1,107 @@
+#include "topology/node.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace tephra {
+namespace {
+
+bool Tolerates(const Toleration& toleration, const Taint& taint) {
+  if (!toleration.any_effect && toleration.effect != taint.effect) return false;
+  const bool exists = toleration.op == Toleration::Operator::kExists;
+  if (toleration.key.empty()) return exists;
+  if (toleration.key != taint.key) return false;
+  return exists || toleration.value == taint.value;
+}
+
+bool Tolerated(const std::vector<Toleration>& tolerations, const Taint& taint) {
+  return std::any_of(tolerations.begin(), tolerations.end(),
+                     [&](const Toleration& t) { return Tolerates(t, taint); });
+}
+
+std::optional<std::int64_t> Integer(const std::string& text) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
+
+// `value` is null where the label is absent. NotIn and DoesNotExist hold for an absent label.
+bool Holds(const LabelRequirement& requirement, const std::string* value) {
+  using Operator = LabelRequirement::Operator;
+  const auto listed = [&] {
+    return std::find(requirement.values.begin(), requirement.values.end(), *value) !=
+           requirement.values.end();
+  };
+  switch (requirement.op) {
+    case Operator::kIn:
+      return value != nullptr && listed();
+    case Operator::kNotIn:
+      return value == nullptr || !listed();
+    case Operator::kExists:
+      return value != nullptr;
+    case Operator::kDoesNotExist:
+      return value == nullptr;
+    case Operator::kGt:
+    case Operator::kLt: {
+      if (value == nullptr || requirement.values.size() != 1) return false;
+      const auto have = Integer(*value), bound = Integer(requirement.values[0]);
+      if (!have || !bound) return false;
+      return requirement.op == Operator::kGt ? *have > *bound : *have < *bound;
+    }
+  }
+  return false;
+}
+
+bool Holds(const NodeSelectorTerm& term, const NodeSpec& node) {
+  if (term.expressions.empty() && term.fields.empty()) return false;
+  for (const LabelRequirement& requirement : term.expressions) {
+    const auto label = node.labels.find(requirement.key);
+    if (!Holds(requirement, label == node.labels.end() ? nullptr : &label->second)) return false;
+  }
+  for (const LabelRequirement& requirement : term.fields) {
+    if (requirement.key != "metadata.name" || !Holds(requirement, &node.name)) return false;
+  }
+  return true;
+}
+
+bool Selected(const NodeSpec& node, const NodeConstraints& constraints) {
+  for (const auto& [key, value] : constraints.selector) {
+    const auto label = node.labels.find(key);
+    if (label == node.labels.end() || label->second != value) return false;
+  }
+  return constraints.affinity.empty() ||
+         std::any_of(constraints.affinity.begin(), constraints.affinity.end(),
+                     [&](const NodeSelectorTerm& term) { return Holds(term, node); });
+}
+
+}  // namespace
+
+bool ModelAllowed(const std::vector<std::string>& models, const std::string& model) {
+  return models.empty() || std::find(models.begin(), models.end(), model) != models.end();
+}
+
+Ineligible CheckNode(const NodeSpec& node, const NodeConstraints& constraints, bool needs_device) {
+  static const Taint kCordon{"node.kubernetes.io/unschedulable", "", TaintEffect::kNoSchedule};
+  if (node.unschedulable && !Tolerated(constraints.tolerations, kCordon)) {
+    return Ineligible::kUnschedulable;
+  }
+  for (const Taint& taint : node.taints) {
+    if (taint.effect != TaintEffect::kPreferNoSchedule &&
+        !Tolerated(constraints.tolerations, taint)) {
+      return Ineligible::kTaint;
+    }
+  }
+  if (!Selected(node, constraints)) return Ineligible::kSelector;
+  if (needs_device && !constraints.device_models.empty() &&
+      std::none_of(node.devices.begin(), node.devices.end(), [&](const DeviceHardware& device) {
+        return ModelAllowed(constraints.device_models, device.model);
+      })) {
+    return Ineligible::kModel;
+  }
+  return Ineligible::kNo;
+}
+
+}  // namespace tephra

@@ -1,0 +1,93 @@
+// Node: a machine as the cluster describes it, and the Kubernetes rules by which a pod may or
+// may not use it: labels, taints, node selectors, required node affinity, tolerations.
+//
+// Sources: Kubernetes API core/v1 (NodeSelectorTerm, Taint, Toleration). Pure values, no thread
+// rule.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "topology/device.h"
+#include "topology/resources.h"
+
+namespace tephra {
+
+// Ordered, so that equal sets are equal values.
+using Labels = std::map<std::string, std::string>;
+
+enum class TaintEffect : std::uint8_t { kNoSchedule, kPreferNoSchedule, kNoExecute };
+
+struct Taint {
+  std::string key;
+  std::string value;
+  TaintEffect effect = TaintEffect::kNoSchedule;
+
+  bool operator==(const Taint&) const = default;
+};
+
+struct NodeSpec {
+  std::string name;
+  Labels labels;
+  std::vector<Taint> taints;
+  bool unschedulable = false;  // cordoned, or not ready
+  // Capacity less system reservations. kGpu and kGpuMemory are derived from `devices` and must
+  // be zero here.
+  Resources allocatable;
+  std::vector<DeviceHardware> devices;
+
+  bool operator==(const NodeSpec&) const = default;
+};
+
+struct Toleration {
+  std::string key;       // empty with kExists: every taint
+  std::string value;
+  enum class Operator : std::uint8_t { kEqual, kExists } op = Operator::kEqual;
+  bool any_effect = true;
+  TaintEffect effect = TaintEffect::kNoSchedule;  // read only if !any_effect
+
+  bool operator==(const Toleration&) const = default;
+};
+
+struct LabelRequirement {
+  enum class Operator : std::uint8_t { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
+  std::string key;
+  Operator op = Operator::kIn;
+  std::vector<std::string> values;
+
+  bool operator==(const LabelRequirement&) const = default;
+};
+
+// All expressions and all fields must hold; a term without any matches nothing.
+struct NodeSelectorTerm {
+  std::vector<LabelRequirement> expressions;  // over labels
+  std::vector<LabelRequirement> fields;       // over metadata.name, kIn and kNotIn only
+
+  bool operator==(const NodeSelectorTerm&) const = default;
+};
+
+// What a pod demands of the node itself, apart from room.
+struct NodeConstraints {
+  Labels selector;                            // each must be equal
+  std::vector<NodeSelectorTerm> affinity;     // one must hold; none given: no demand
+  std::vector<Toleration> tolerations;
+  std::vector<std::string> device_models;     // any of these; none given: any
+
+  bool operator==(const NodeConstraints&) const = default;
+};
+
+// Why a node is out of the question for a pod, whatever room it has.
+enum class Ineligible : std::uint8_t { kNo, kUnschedulable, kTaint, kSelector, kModel };
+
+// Checked in the order unschedulable, taint, selector and affinity; device models are checked
+// per device by the Fit question, and here only "has a device of such a model at all" when
+// `needs_device`. A cordoned node is open to pods that tolerate
+// node.kubernetes.io/unschedulable:NoSchedule, as in kube-scheduler.
+Ineligible CheckNode(const NodeSpec& node, const NodeConstraints& constraints, bool needs_device);
+
+// The device is of one of the models, or none is named.
+bool ModelAllowed(const std::vector<std::string>& models, const std::string& model);
+
+}  // namespace tephra

@@ -1,0 +1,60 @@
+#include "topology/resources.h"
+
+#include <cstdio>
+
+namespace tephra {
+namespace {
+
+// At most three digits behind the point, and no trailing zeros.
+std::string Decimal(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.3f", value);
+  std::string out = text;
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.back() == '.') out.pop_back();
+  return out;
+}
+
+std::string Binary(double bytes, double first_unit) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = bytes * first_unit;
+  int unit = 0;
+  while (value >= 1024 && unit < 5) value /= 1024, ++unit;
+  return Decimal(value) + " " + kUnits[unit];
+}
+
+}  // namespace
+
+ResourceKinds::ResourceKinds() : names_{"cpu", "memory", "pods", "gpu", "gpu-memory"} {}
+
+absl::StatusOr<Kind> ResourceKinds::Intern(std::string_view name) {
+  for (std::size_t k = 0; k < names_.size(); ++k) {
+    if (names_[k] == name) return static_cast<Kind>(k);
+  }
+  if (names_.size() == kMaxKinds) {
+    return absl::ResourceExhaustedError("resource kind \"" + std::string(name) +
+                                        "\" is one too many: the engine counts at most " +
+                                        std::to_string(kMaxKinds) + " kinds in a cluster");
+  }
+  names_.emplace_back(name);
+  return static_cast<Kind>(names_.size() - 1);
+}
+
+std::string AmountText(const ResourceKinds& kinds, Kind kind, std::int64_t amount) {
+  switch (kind) {
+    case kCpu:
+      return Decimal(static_cast<double>(amount) / 1000) + " CPU";
+    case kMemory:
+      return Binary(static_cast<double>(amount), 1) + " memory";
+    case kPods:
+      return std::to_string(amount) + (amount == 1 ? " pod" : " pods");
+    case kGpu:
+      return Decimal(static_cast<double>(amount) / kWholeGpu) + " GPU";
+    case kGpuMemory:
+      return Binary(static_cast<double>(amount), 1024.0 * 1024.0) + " GPU memory";
+    default:
+      return std::to_string(amount) + " " + kinds.Name(kind);
+  }
+}
+
+}  // namespace tephra

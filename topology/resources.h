@@ -1,0 +1,87 @@
+// Resources: an integer vector over the cluster's resource kinds, so that undo is exact.
+//
+// Units: CPU in milli-cores, host memory in bytes, pods as a count, GPU compute in per mille of a
+// device, GPU memory in MiB; an extended resource in the unit its owner counts it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/base/status.h"
+
+namespace tephra {
+
+// Index of a kind in every Resources vector. The first five are the same in every cluster.
+using Kind = std::uint8_t;
+constexpr Kind kCpu = 0;
+constexpr Kind kMemory = 1;
+constexpr Kind kPods = 2;
+constexpr Kind kGpu = 3;
+constexpr Kind kGpuMemory = 4;
+constexpr Kind kFirstExtendedKind = 5;
+
+// Two cache lines a node. A Kubernetes node seldom advertises ten kinds; the 17th is refused by
+// name (ResourceKinds::Intern).
+constexpr int kMaxKinds = 16;
+
+// A set of kinds, one bit each.
+using KindSet = std::uint32_t;
+
+constexpr std::int64_t kWholeGpu = 1000;
+
+struct Resources {
+  std::array<std::int64_t, kMaxKinds> amount{};
+
+  std::int64_t& operator[](Kind kind) { return amount[kind]; }
+  std::int64_t operator[](Kind kind) const { return amount[kind]; }
+  bool operator==(const Resources&) const = default;
+
+  Resources& Add(const Resources& other, std::int64_t times = 1) {
+    for (int k = 0; k < kMaxKinds; ++k) amount[k] += times * other.amount[k];
+    return *this;
+  }
+  // Only the kinds in the set; the others of `other` must be zero.
+  Resources& AddKinds(const Resources& other, std::int64_t times, KindSet kinds) {
+    for (; kinds != 0; kinds &= kinds - 1) {
+      const int k = std::countr_zero(kinds);
+      amount[k] += times * other.amount[k];
+    }
+    return *this;
+  }
+  // The larger amount of each kind.
+  static Resources Max(const Resources& a, const Resources& b) {
+    Resources most;
+    for (int k = 0; k < kMaxKinds; ++k) most.amount[k] = std::max(a.amount[k], b.amount[k]);
+    return most;
+  }
+  // The kinds with an amount other than zero.
+  KindSet NonZero() const {
+    KindSet kinds = 0;
+    for (int k = 0; k < kMaxKinds; ++k) kinds |= static_cast<KindSet>(amount[k] != 0) << k;
+    return kinds;
+  }
+};
+
+// The names of the cluster's resource kinds, in the spelling of Kubernetes.
+class ResourceKinds {
+ public:
+  ResourceKinds();
+
+  // The kind of that name, made on first sight. RESOURCE_EXHAUSTED names the kind and the limit.
+  absl::StatusOr<Kind> Intern(std::string_view name);
+  const std::string& Name(Kind kind) const { return names_[kind]; }
+  int size() const { return static_cast<int>(names_.size()); }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+// An amount as a person writes it: "12 CPU", "64 GiB", "2.5 GPU".
+std::string AmountText(const ResourceKinds& kinds, Kind kind, std::int64_t amount);
+
+}  // namespace tephra
