@@ -129,11 +129,12 @@ absl::Status ValidateConfig(const EngineConfig& config) {
   return absl::OkStatus();
 }
 
-Policies MakePolicies(const EngineConfig& config, const Snapshot&) {
+Policies MakePolicies(const EngineConfig& config, const Snapshot&,
+                      std::shared_ptr<const Score> score) {
   Policies policies;
   policies.order = std::make_unique<PriorityOrder>();
   policies.entitlement = std::make_unique<QueueLimits>();
-  policies.score = std::make_unique<WeightedScore>(config);
+  policies.score = std::move(score);
   policies.fit = std::make_unique<SliceFit>(*policies.score);
   policies.placer = std::make_unique<GangPlacer>(config.search_budget);
   policies.victims = std::make_unique<ProtectAll>();
@@ -151,6 +152,9 @@ std::vector<std::string> ScoreNames() {
 Assembly DefaultAssembly() {
   Assembly assembly;
   assembly.validate = ValidateConfig;
+  assembly.score = [](const EngineConfig& config) -> std::shared_ptr<const Score> {
+    return std::make_shared<WeightedScore>(config);
+  };
   assembly.policies = MakePolicies;
   assembly.actions.push_back(std::make_unique<Allocate>());
   return assembly;

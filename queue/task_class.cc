@@ -149,15 +149,7 @@ ClassId ClassTable::Acquire(const PodTemplate& pod) {
       return it->second;
     }
   }
-  ClassId id;
-  if (unused_.empty()) {
-    id = ClassId(entries_.size());
-    entries_.emplace_back();
-  } else {
-    id = unused_.back();
-    unused_.pop_back();
-    ++recycled_;
-  }
+  const ClassId id = Recycle();
   Entry& entry = entries_[id.index()];
   entry.cls = MakeTaskClass(pod);
   entry.hash = hash;
@@ -177,14 +169,33 @@ void ClassTable::Release(ClassId id) {
   Entry& entry = entries_[id.index()];
   TEPHRA_CHECK_OP(entry.references, >, 0u);
   if (--entry.references > 0) return;
-  const auto [first, last] = by_hash_.equal_range(entry.hash);
+  entry.left = ++leavings_;
+  unused_.emplace_back(entry.left, id);
+}
+
+// The id that was left the longest ago, once many were; else a fresh one.
+ClassId ClassTable::Recycle() {
+  while (unused_.size() > kMostUnused) {
+    const auto [left, id] = unused_.front();
+    unused_.pop_front();
+    const Entry& entry = entries_[id.index()];
+    if (entry.references > 0 || entry.left != left) continue;  // it came back
+    Forget(id);
+    ++recycled_;
+    return id;
+  }
+  entries_.emplace_back();
+  return ClassId(entries_.size() - 1);
+}
+
+void ClassTable::Forget(ClassId id) {
+  const auto [first, last] = by_hash_.equal_range(entries_[id.index()].hash);
   for (auto it = first; it != last; ++it) {
     if (it->second == id) {
       by_hash_.erase(it);
-      break;
+      return;
     }
   }
-  unused_.push_back(id);
 }
 
 LimitId ClassTable::limit(const std::string& group, const std::string& topology_key) const {

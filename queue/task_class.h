@@ -5,8 +5,10 @@
 // sidecars started before it. Immutable once interned; any thread may read.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "queue/job.h"
@@ -50,8 +52,8 @@ struct DeviceCharge {
 // same time, so a device is charged the largest of its phases.
 void DeviceCharges(const TaskClass& cls, const Slices& slices, std::vector<DeviceCharge>& out);
 
-// Equal pods get one id, counted by reference: an id that no task uses any more is given to the
-// next new class.
+// Equal pods get one id, counted by reference. A class that no task uses any more is kept for a
+// while, since its like often comes again; then its id is given to a new one.
 class ClassTable {
  public:
   // REQUIRES: ValidatePod(pod) is OK. Takes one reference.
@@ -79,9 +81,16 @@ class ClassTable {
     std::uint64_t hash = 0;
     std::uint32_t references = 0;
     std::uint32_t generation = 0;
+    std::uint64_t left = 0;  // when its last reference went
   };
+  static constexpr std::size_t kMostUnused = 256;
+
+  ClassId Recycle();
+  void Forget(ClassId id);
+
   std::vector<Entry> entries_;
-  std::vector<ClassId> unused_;
+  std::deque<std::pair<std::uint64_t, ClassId>> unused_;  // by when they were left; some came back
+  std::uint64_t leavings_ = 0;
   std::uint64_t recycled_ = 0;
   std::unordered_multimap<std::uint64_t, ClassId> by_hash_;
   std::unordered_map<std::string, LimitId> limits_;

@@ -7,6 +7,8 @@
 namespace tephra {
 namespace {
 
+constexpr char kHostname[] = "kubernetes.io/hostname";
+
 Resources CapacityOf(const NodeSpec& spec) {
   Resources capacity = spec.allocatable;
   capacity[kGpu] = capacity[kGpuMemory] = 0;
@@ -18,7 +20,28 @@ Resources CapacityOf(const NodeSpec& spec) {
   return capacity;
 }
 
-constexpr char kHostname[] = "kubernetes.io/hostname";
+// All that CheckNode looks at, but for the host's own name. Lengths keep fields apart.
+std::string LikenessOf(const NodeSpec& spec) {
+  std::string text(1, spec.unschedulable ? '1' : '0');
+  const auto add = [&](const std::string& field) {
+    text += std::to_string(field.size()) + ':' + field;
+  };
+  for (const auto& [key, value] : spec.labels) {
+    if (key != kHostname) add(key), add(value);
+  }
+  text += '|';
+  for (const Taint& taint : spec.taints) {
+    add(taint.key), add(taint.value);
+    text += static_cast<char>('0' + static_cast<int>(taint.effect));
+  }
+  text += '|';
+  const std::string* last = nullptr;
+  for (const DeviceHardware& device : spec.devices) {
+    if (last == nullptr || *last != device.model) add(device.model);
+    last = &device.model;
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -51,6 +74,8 @@ NodeId Hardware::Upsert(const NodeSpec& spec) {
   node.mixed_models = std::any_of(
       spec.devices.begin(), spec.devices.end(),
       [&](const DeviceHardware& device) { return device.model != spec.devices[0].model; });
+  node.likeness =
+      likeness_.try_emplace(LikenessOf(spec), static_cast<std::uint32_t>(likeness_.size())).first->second;
   PlaceInDomains(id);
   ++version_;
   ++node.spec_version;

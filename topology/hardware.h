@@ -34,6 +34,10 @@ class Hardware {
   std::size_t first_device(NodeId id) const { return nodes_[id.index()].first_device; }
   std::size_t device_count(NodeId id) const { return nodes_[id.index()].spec.devices.size(); }
   std::size_t device_rows() const { return device_rows_; }
+  // Nodes of one number are alike to every rule that does not name a host: same labels but for the
+  // hostname, same taints, same device models, all schedulable or none.
+  std::uint32_t likeness(NodeId id) const { return nodes_[id.index()].likeness; }
+  std::uint32_t likenesses() const { return static_cast<std::uint32_t>(likeness_.size()); }
   bool mixed_models(NodeId id) const { return nodes_[id.index()].mixed_models; }
   // Another number each time the node's description changes; never 0 for a node present.
   std::uint32_t spec_version(NodeId id) const { return nodes_[id.index()].spec_version; }
@@ -65,6 +69,7 @@ class Hardware {
     std::size_t device_room = 0;  // rows set aside from first_device on
     std::uint32_t rank = 0;
     std::uint32_t spec_version = 0;
+    std::uint32_t likeness = 0;
     bool present = false;
     bool mixed_models = false;
   };
@@ -76,6 +81,7 @@ class Hardware {
 
   std::vector<Node> nodes_;
   std::unordered_map<std::string, NodeId> by_name_;
+  std::unordered_map<std::string, std::uint32_t> likeness_;  // by what the rules look at
   std::vector<NodeId> ranked_;
   std::unordered_map<std::string, Key> keys_;
   Resources total_;

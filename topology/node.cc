@@ -83,6 +83,19 @@ bool ModelAllowed(const std::vector<std::string>& models, const std::string& mod
   return models.empty() || std::find(models.begin(), models.end(), model) != models.end();
 }
 
+bool NamesHosts(const NodeConstraints& constraints) {
+  static const std::string kHostname = "kubernetes.io/hostname";
+  return constraints.selector.contains(kHostname) ||
+         std::any_of(constraints.affinity.begin(), constraints.affinity.end(),
+                     [](const NodeSelectorTerm& term) {
+                       return !term.fields.empty() ||
+                              std::any_of(term.expressions.begin(), term.expressions.end(),
+                                          [](const LabelRequirement& requirement) {
+                                            return requirement.key == kHostname;
+                                          });
+                     });
+}
+
 Ineligible CheckNode(const NodeSpec& node, const NodeConstraints& constraints, bool needs_device) {
   static const Taint kCordon{"node.kubernetes.io/unschedulable", "", TaintEffect::kNoSchedule};
   if (node.unschedulable && !Tolerated(constraints.tolerations, kCordon)) {

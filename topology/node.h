@@ -87,6 +87,9 @@ enum class Ineligible : std::uint8_t { kNo, kUnschedulable, kTaint, kSelector, k
 // node.kubernetes.io/unschedulable:NoSchedule, as in kube-scheduler.
 Ineligible CheckNode(const NodeSpec& node, const NodeConstraints& constraints, bool needs_device);
 
+// Whether the rules tell one host from another by its name.
+bool NamesHosts(const NodeConstraints& constraints);
+
 // The device is of one of the models, or none is named.
 bool ModelAllowed(const std::vector<std::string>& models, const std::string& model);
 

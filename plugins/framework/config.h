@@ -42,7 +42,8 @@ struct EngineConfig {
   // Steps of the exact search for a gang whose tasks did not fit one by one.
   std::int32_t search_budget = 20000;
   DurationMs assume_timeout_ms = 30 * kSecondMs;
-  // Every so many cycles Verify recomputes all books from the facts; 0: never.
+  // Every so many cycles all books are recomputed from the facts; 0: never. In a large cluster
+  // less often, so that it stays a small part of a cycle that changes little (Engine::Tick).
   std::int32_t full_verify_every = 1000;
   std::vector<std::string> disabled_actions;
 

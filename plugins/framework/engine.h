@@ -20,8 +20,11 @@ namespace tephra {
 struct Assembly {
   // INVALID_ARGUMENT names the setting, its value and what is known.
   std::function<absl::Status(const EngineConfig&)> validate;
-  // REQUIRES: validate(config) was OK.
-  std::function<Policies(const EngineConfig&, const Snapshot&)> policies;
+  // Both REQUIRE that validate(config) was OK. The score depends on the config alone and is asked
+  // for once for each; the other policies live for one cycle.
+  std::function<std::shared_ptr<const Score>(const EngineConfig&)> score;
+  std::function<Policies(const EngineConfig&, const Snapshot&, std::shared_ptr<const Score>)>
+      policies;
   std::vector<std::unique_ptr<Action>> actions;  // least disruptive first
 };
 
@@ -41,11 +44,14 @@ class Engine {
   void DropDerived() { tools_ = std::make_unique<CycleTools>(); }
 
  private:
+  void AuditBooks();
+
   Assembly assembly_;
   State state_;
   std::unique_ptr<CycleTools> tools_ = std::make_unique<CycleTools>();
+  std::shared_ptr<const Score> score_;  // of the current config; null until asked for
   CycleObserver* observer_ = nullptr;
-  std::uint64_t cycles_ = 0;
+  std::size_t cycles_since_audit_ = 0;
 };
 
 }  // namespace tephra

@@ -119,7 +119,7 @@ class Victims {
 struct Policies {
   std::unique_ptr<Order> order;
   std::unique_ptr<Entitlement> entitlement;
-  std::unique_ptr<Score> score;
+  std::shared_ptr<const Score> score;
   std::unique_ptr<Fit> fit;
   std::unique_ptr<Placer> placer;
   std::unique_ptr<Victims> victims;

@@ -14,6 +14,17 @@ constexpr std::size_t kMostRankedNodes = 8u << 20;
 
 constexpr MaxTree::Value kNearestDeficit = -1;
 
+Misfit MisfitOf(const Snapshot& snapshot, const TaskClass& cls, NodeId node) {
+  switch (CheckNode(snapshot.hardware().spec(node), cls.pod.constraints, cls.needs_devices())) {
+    case Ineligible::kNo: return Misfit::kFits;
+    case Ineligible::kUnschedulable: return Misfit::kUnschedulable;
+    case Ineligible::kTaint: return Misfit::kTaint;
+    case Ineligible::kSelector: return Misfit::kSelector;
+    case Ineligible::kModel: return Misfit::kModel;
+  }
+  return Misfit::kFits;
+}
+
 bool OnlyHostLimits(const ClassTable& classes, const TaskClass& cls) {
   return std::all_of(cls.limits.begin(), cls.limits.end(), [&](LimitId limit) {
     return classes.topology_key(limit) == kHostnameKey;
@@ -39,19 +50,24 @@ NodeId Ranking::Nearest(const Snapshot& snapshot) const {
   return snapshot.hardware().ranked()[tree_.first_best()];
 }
 
+// Nodes alike are asked about once.
+Misfit Ranking::ByLikeness(const Snapshot& snapshot, const TaskClass& cls, NodeId node) {
+  const std::uint32_t likeness = snapshot.hardware().likeness(node);
+  if (by_likeness_.size() <= likeness) {
+    by_likeness_.resize(snapshot.hardware().likenesses(), Misfit::kAbsent);
+  }
+  Misfit& known = by_likeness_[likeness];
+  if (known == Misfit::kAbsent) known = MisfitOf(snapshot, cls, node);
+  return known;
+}
+
 Misfit Ranking::Eligibility(const Ledger& ledger, const TaskClass& cls, ClassId id, NodeId node) {
   const Snapshot& snapshot = ledger.snapshot();
   const std::uint32_t rank = snapshot.hardware().rank(node);
   const std::uint32_t spec = snapshot.hardware().spec_version(node);
   if (spec_seen_[rank] != spec) {
     spec_seen_[rank] = spec;
-    switch (CheckNode(snapshot.hardware().spec(node), cls.pod.constraints, cls.needs_devices())) {
-      case Ineligible::kNo: eligible_[rank] = Misfit::kFits; break;
-      case Ineligible::kUnschedulable: eligible_[rank] = Misfit::kUnschedulable; break;
-      case Ineligible::kTaint: eligible_[rank] = Misfit::kTaint; break;
-      case Ineligible::kSelector: eligible_[rank] = Misfit::kSelector; break;
-      case Ineligible::kModel: eligible_[rank] = Misfit::kModel; break;
-    }
+    eligible_[rank] = names_hosts_ ? MisfitOf(snapshot, cls, node) : ByLikeness(snapshot, cls, node);
   }
   // A refusal may be taken back, so it says nothing about whether the class could ever run here.
   const auto& refused = snapshot.books().refused;
@@ -87,6 +103,8 @@ void Ranking::Rebuild(const Ledger& ledger, const TaskClass& cls, ClassId id,
   misfit_.assign(ranked.size(), Misfit::kAbsent);
   eligible_.assign(ranked.size(), Misfit::kFits);
   spec_seen_.assign(ranked.size(), 0);
+  by_likeness_.clear();
+  names_hosts_ = NamesHosts(cls.pod.constraints);
   by_misfit_.fill(0);
   by_misfit_[static_cast<int>(Misfit::kAbsent)] = static_cast<std::int32_t>(ranked.size());
   std::vector<MaxTree::Value> leaves(ranked.size());

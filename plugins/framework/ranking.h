@@ -37,6 +37,7 @@ class Ranking {
   MaxTree::Value Evaluate(const Ledger& ledger, const TaskClass& cls, ClassId id,
                           const Policies& policies, NodeId node);
   Misfit Eligibility(const Ledger& ledger, const TaskClass& cls, ClassId id, NodeId node);
+  Misfit ByLikeness(const Snapshot& snapshot, const TaskClass& cls, NodeId node);
   bool LimitsMoved(const Ledger& ledger, const TaskClass& cls, std::uint64_t& read) const;
   std::int64_t CappedRoom(const Ledger& ledger, const TaskClass& cls) const;
 
@@ -44,6 +45,8 @@ class Ranking {
   std::vector<Misfit> misfit_;              // by rank
   std::vector<Misfit> eligible_;            // by rank
   std::vector<std::uint32_t> spec_seen_;    // by rank: what eligible_ was read from
+  std::vector<Misfit> by_likeness_;         // eligibility by Hardware::likeness; kAbsent: not asked
+  bool names_hosts_ = false;
   std::vector<std::int32_t> copies_;        // by rank
   std::array<std::int32_t, kMisfits> by_misfit_{};
   std::int64_t room_ = 0;                   // sum of copies_, capped by wider domains' limits

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace tephra {
 namespace {
@@ -10,11 +11,22 @@ namespace {
 // The categories of the published code, in its order; the third is not a fragment.
 enum Bin { kLackBoth, kLackGpu, kSatisfied, kLackCpu, kCpuPodFits, kCpuPodLacks, kNoAccess, kBins };
 
-FragmentInput InputOf(const NodeView& view) {
-  FragmentInput input{view.row.free[kCpu], {}};
-  for (const DeviceRow& row : view.devices) input.free_compute.push_back(row.free_compute);
-  return input;
-}
+// A node's devices copied out, to try things on, without a trip to the heap for 16 of them.
+class Copy {
+ public:
+  explicit Copy(const NodeView& view) : size_(view.devices.size()) {
+    if (size_ > few_.size()) many_.resize(size_);
+    for (std::size_t d = 0; d < size_; ++d) data()[d] = view.devices[d].free_compute;
+  }
+  std::span<std::int32_t> free() { return {data(), size_}; }
+
+ private:
+  std::int32_t* data() { return many_.empty() ? few_.data() : many_.data(); }
+
+  std::size_t size_;
+  std::array<std::int32_t, 16> few_;
+  std::vector<std::int32_t> many_;
+};
 
 const std::string& ModelOf(const NodeView& view) {
   static const std::string kNone;
@@ -27,16 +39,21 @@ Points PointsOf(double before, double after) {
 }
 
 // Takes `count` shares from the tightest devices that have them.
-void TakeTightest(std::vector<std::int32_t>& free, std::int32_t count, std::int32_t compute) {
-  std::vector<std::size_t> order(free.size());
-  for (std::size_t d = 0; d < order.size(); ++d) order[d] = d;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return free[a] < free[b]; });
-  for (std::size_t d : order) {
-    if (count == 0) return;
-    if (free[d] < compute) continue;
-    free[d] -= compute;
-    --count;
+void TakeTightest(std::span<std::int32_t> free, std::int32_t count, std::int32_t compute) {
+  // From the tightest up; one that was taken from has less than before, and is passed over.
+  std::int32_t tightest = compute;
+  while (count > 0) {
+    std::int32_t next = std::numeric_limits<std::int32_t>::max();
+    for (std::int32_t have : free) {
+      if (have >= tightest) next = std::min(next, have);
+    }
+    if (next == std::numeric_limits<std::int32_t>::max()) return;
+    for (std::int32_t& have : free) {
+      if (have != next || count == 0) continue;
+      have -= compute;
+      --count;
+    }
+    tightest = next + 1;
   }
 }
 
@@ -46,9 +63,25 @@ FragmentTable::FragmentTable(const std::vector<ExpectedPod>& expected) {
   for (const ExpectedPod& pod : expected) {
     auto known = std::find(computes_.begin(), computes_.end(), pod.compute);
     if (known == computes_.end()) known = computes_.insert(computes_.end(), pod.compute);
-    pods_.push_back({pod.cpu, pod.devices, static_cast<std::size_t>(known - computes_.begin()),
-                     pod.share, pod.compute == 0, pod.models});
+    pods_.push_back({pod.cpu, pod.devices, static_cast<std::uint32_t>(known - computes_.begin()),
+                     pod.share, pod.compute == 0});
+    for (const std::string& model : pod.models) {
+      if (ModelIndex(model) == models_.size()) models_.push_back(model);
+    }
   }
+  for (std::size_t m = 0; m <= models_.size(); ++m) {
+    auto& access = access_.emplace_back();
+    for (const ExpectedPod& pod : expected) {
+      access.push_back(pod.models.empty() ||
+                       (m < models_.size() && ModelAllowed(pod.models, models_[m])));
+    }
+  }
+}
+
+// models_.size() for a model that no pod names.
+std::size_t FragmentTable::ModelIndex(const std::string& model) const {
+  return static_cast<std::size_t>(std::find(models_.begin(), models_.end(), model) -
+                                  models_.begin());
 }
 
 double FragmentTable::Fragment(const FragmentInput& node, const std::string& model) const {
@@ -68,12 +101,14 @@ double FragmentTable::Fragment(const FragmentInput& node, const std::string& mod
     }
   }
   std::array<double, kBins> bins{};
-  for (const Pod& pod : pods_) {
+  const std::vector<bool>& access = access_[ModelIndex(model)];
+  for (std::size_t p = 0; p < pods_.size(); ++p) {
+    const Pod& pod = pods_[p];
     const bool cpu = node.free_cpu >= pod.cpu;
     const double all = pod.share * static_cast<double>(total);
     if (pod.cpu_only) {
       bins[cpu ? kCpuPodFits : kCpuPodLacks] += all;
-    } else if (!ModelAllowed(pod.models, model)) {
+    } else if (!access[p]) {
       bins[kNoAccess] += all;
     } else if (able[pod.compute] < pod.devices) {
       bins[cpu ? kLackGpu : kLackBoth] += all;
@@ -91,7 +126,8 @@ double FragmentTable::Fragment(const FragmentInput& node, const std::string& mod
 }
 
 Points Fgd::Rate(const NodeView& view, const TaskClass& cls) const {
-  FragmentInput node = InputOf(view);
+  Copy copy(view);
+  FragmentInput node{view.row.free[kCpu], copy.free()};
   const double before = table_.Fragment(node, ModelOf(view));
   node.free_cpu -= cls.demand[kCpu];
   if (cls.lasting.empty()) return PointsOf(before, table_.Fragment(node, ModelOf(view)));
@@ -119,7 +155,8 @@ Points Fgd::Rate(const NodeView& view, const TaskClass& cls) const {
 Points Fgd::RateDevice(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask, int device,
                        std::uint64_t) const {
   if (ask.request.whole()) return 0;
-  FragmentInput node = InputOf(view);
+  Copy copy(view);
+  FragmentInput node{view.row.free[kCpu], copy.free()};
   const double before = table_.Fragment(node, ModelOf(view));
   node.free_cpu -= cls.demand[kCpu];
   node.free_compute[static_cast<std::size_t>(device)] -= ask.request.compute;

@@ -5,6 +5,8 @@
 // Points = whole points of 100 x sigmoid((before - after) / 1000).
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,8 +16,8 @@ namespace tephra {
 
 // A node as the formula sees it.
 struct FragmentInput {
-  std::int64_t free_cpu = 0;                 // milli-cores
-  std::vector<std::int32_t> free_compute;    // per mille, by device
+  std::int64_t free_cpu = 0;             // milli-cores
+  std::span<std::int32_t> free_compute;  // per mille, by device
 };
 
 class FragmentTable {
@@ -29,13 +31,17 @@ class FragmentTable {
   struct Pod {
     std::int64_t cpu;
     std::int32_t devices;
-    std::size_t compute;  // index into computes_
+    std::uint32_t compute;  // index into computes_
     double share;
     bool cpu_only;
-    std::vector<std::string> models;
   };
+  std::size_t ModelIndex(const std::string& model) const;
+
   std::vector<Pod> pods_;
   std::vector<std::int32_t> computes_;  // the different shares asked for
+  std::vector<std::string> models_;     // that some pod names
+  // By model as in models_ (one more for all others) and pod: whether the pod may use it.
+  std::vector<std::vector<bool>> access_;
 };
 
 class Fgd final : public Score {

@@ -23,9 +23,11 @@ std::int32_t Deficit(const Resources& free, const TaskClass& cls, bool& lacks_gp
   return static_cast<std::int32_t>(std::min<std::int64_t>(deficit, 1 << 28));
 }
 
-std::int32_t CountTakers(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask) {
+// Devices that can serve the ask, counted up to `enough`.
+std::int32_t CountTakers(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask,
+                         std::int32_t enough) {
   std::int32_t count = 0;
-  for (std::size_t d = 0; d < view.devices.size(); ++d) {
+  for (std::size_t d = 0; d < view.devices.size() && count < enough; ++d) {
     count += CanTake(view, cls, ask.request, d, view.devices[d]);
   }
   return count;
@@ -42,7 +44,9 @@ std::int32_t Shares(const DeviceRow& row, const DeviceRequest& request) {
 // How many tasks, each with one such ask of `count` different devices, the node's devices serve:
 // the largest t with sum over devices of min(t, shares) >= count * t.
 std::int32_t AskCopies(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask) {
-  if (ask.request.whole()) return CountTakers(view, cls, ask) / ask.request.count;
+  if (ask.request.whole()) {
+    return CountTakers(view, cls, ask, std::numeric_limits<std::int32_t>::max()) / ask.request.count;
+  }
   std::vector<std::int32_t> shares;
   std::int64_t sum = 0;
   for (std::size_t d = 0; d < view.devices.size(); ++d) {
@@ -75,8 +79,8 @@ Fit::Answer SliceFit::Check(const NodeView& view, const TaskClass& cls,
   if (lacks) return {Misfit::kResource, deficit};
   if (!cls.needs_devices()) return {};
   if (cls.single_ask()) {
-    const std::int32_t takers = CountTakers(view, cls, cls.lasting[0]);
     const std::int32_t count = cls.lasting[0].request.count;
+    const std::int32_t takers = CountTakers(view, cls, cls.lasting[0], count);
     if (takers >= count) return {};
     return {Misfit::kFragmented, std::max(1, (count - takers) * 1000 / count)};
   }

@@ -1,0 +1,132 @@
+// How fast the engine decides: scores on, Verify on, one core. Each case times events in and plan
+// out together, on a cluster that is already known.
+#include <benchmark/benchmark.h>
+
+#include <chrono>
+
+#include "tests/bench/cases.h"
+
+namespace tephra::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// `jobs` gangs of `members`, all pending, on an empty cluster: one Tick places them all.
+void Fill(benchmark::State& state, int nodes, const Node& node, int jobs, int members,
+          const Pod& pod) {
+  const std::vector<Event> events = Jobs(jobs, members, pod);
+  for (auto _ : state) {
+    Engine engine = Cluster(nodes, node);
+    engine.Tick(0);
+    const auto start = Clock::now();
+    for (const Event& event : events) Must(engine.Apply(event));
+    const Plan plan = engine.Tick(1);
+    state.SetIterationTime(SecondsSince(start));
+    TEPHRA_CHECK_OP(Placed(plan), ==, static_cast<std::size_t>(jobs) * static_cast<std::size_t>(members));
+  }
+}
+
+void FillGpu(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  Fill(state, nodes, Node{}, 8 * nodes, 1, Pod{});
+}
+BENCHMARK(FillGpu)->Arg(100)->Arg(500)->Arg(1000)->Arg(10000)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+constexpr Node kSmallNode{32000, std::int64_t{256} << 30, 110, 0};
+constexpr Pod kSmallPod{1000, std::int64_t{4} << 30, 0};
+
+void SmallJobs(benchmark::State& state) { Fill(state, 1000, kSmallNode, 32000, 1, kSmallPod); }
+BENCHMARK(SmallJobs)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+void SmallJobsOneGang(benchmark::State& state) { Fill(state, 1000, kSmallNode, 1, 32000, kSmallPod); }
+BENCHMARK(SmallJobsOneGang)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+void PodsOnNodes(benchmark::State& state) {
+  Fill(state, static_cast<int>(state.range(0)), kSmallNode, 10000, 1, kSmallPod);
+}
+BENCHMARK(PodsOnNodes)->Arg(500)->Arg(1000)->Arg(5000)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+void GangOfWholeNodes(benchmark::State& state) { Fill(state, 512, Node{}, 1, 512, Pod{64000, std::int64_t{512} << 30, 8}); }
+BENCHMARK(GangOfWholeNodes)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+// Half the GPUs of the cluster taken, unevenly; then single GPUs come and go, one event a Tick.
+void OneEventOneTick(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  EngineConfig config;
+  config.full_verify_every = static_cast<std::int32_t>(state.range(1));
+  Engine engine = Cluster(nodes, Node{}, config);
+  for (const Event& event : Jobs(nodes, 1, Pod{4000, std::int64_t{16} << 30, 4})) Must(engine.Apply(event));
+  Confirm(engine, engine.Tick(0));
+  for (int i = 0; i < 64; ++i) {  // the class is known
+    Must(engine.Apply(JobEvent("warm-" + std::to_string(i), 1, Pod{})));
+    Confirm(engine, engine.Tick(1));
+    Must(engine.Apply(JobRemoved{"warm-" + std::to_string(i)}));
+    Must(engine.Apply(TaskRemoved{"warm-" + std::to_string(i) + "/0"}));
+    engine.Tick(1);
+  }
+  std::int64_t n = 0;
+  for (auto _ : state) {
+    const std::string name = "one-" + std::to_string(n++);
+    const JobUpserted arrival = JobEvent(name, 1, Pod{});
+    const auto start = Clock::now();
+    Must(engine.Apply(arrival));
+    const Plan plan = engine.Tick(n);
+    state.SetIterationTime(SecondsSince(start));
+    TEPHRA_CHECK_OP(Placed(plan), ==, 1u);
+    Confirm(engine, plan);
+    Must(engine.Apply(TaskRemoved{name + "/0"}));
+    Must(engine.Apply(JobRemoved{name}));
+    engine.Tick(n);
+  }
+}
+BENCHMARK(OneEventOneTick)->ArgsProduct({{100, 1000, 5000, 10000}, {0, 1000}})->ArgNames({"nodes", "full_verify_every"})->UseManualTime()->Unit(benchmark::kMicrosecond);
+
+// 40,000 running tasks, 1,000 waiting gangs that do not fit, and only the time moves.
+void OnlyTimeMoved(benchmark::State& state) {
+  Engine engine = Cluster(5000, Node{});
+  for (const Event& event : Jobs(40000, 1, Pod{})) Must(engine.Apply(event));
+  Confirm(engine, engine.Tick(0));
+  for (int i = 0; i < 1000; ++i) {
+    Must(engine.Apply(JobEvent("waiting-" + std::to_string(i), 4 + i % 16, Pod{8000, std::int64_t{64} << 30, 1 + i % 8})));
+  }
+  TimeMs now = 1;
+  TEPHRA_CHECK_OP(engine.Tick(now).decisions.size(), ==, 1000u);
+  for (auto _ : state) {
+    const auto start = Clock::now();
+    const Plan plan = engine.Tick(++now);
+    state.SetIterationTime(SecondsSince(start));
+    TEPHRA_CHECK_OP(plan.decisions.size(), ==, 0u);
+  }
+}
+BENCHMARK(OnlyTimeMoved)->UseManualTime()->Unit(benchmark::kMicrosecond);
+
+// The same cluster, and one task ends: every waiting gang is asked again.
+void OneTaskEnded(benchmark::State& state) {
+  Engine engine = Cluster(5000, Node{});
+  for (const Event& event : Jobs(40000, 1, Pod{})) Must(engine.Apply(event));
+  Confirm(engine, engine.Tick(0));
+  for (int i = 0; i < 1000; ++i) {
+    Must(engine.Apply(JobEvent("waiting-" + std::to_string(i), 4 + i % 16, Pod{8000, std::int64_t{64} << 30, 1 + i % 8})));
+  }
+  TimeMs now = 1;
+  engine.Tick(now);
+  int ended = 0;
+  for (auto _ : state) {
+    const TaskRemoved gone{"job-" + std::to_string(ended) + "/0"};
+    Must(engine.Apply(JobRemoved{"job-" + std::to_string(ended++)}));
+    const auto start = Clock::now();
+    Must(engine.Apply(gone));
+    engine.Tick(++now);
+    state.SetIterationTime(SecondsSince(start));
+  }
+}
+BENCHMARK(OneTaskEnded)->Iterations(50)->UseManualTime()->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace tephra::bench
+
+BENCHMARK_MAIN();
