@@ -56,6 +56,11 @@ void Occupancy::ResetNode(const Facts& facts, NodeId node) {
   node_log_.Add(node);
 }
 
+void Occupancy::ClearDevices(const Hardware& hardware, NodeId node) {
+  const auto first = devices_.begin() + static_cast<std::ptrdiff_t>(hardware.first_device(node));
+  std::fill_n(first, hardware.device_count(node), DeviceRow{});
+}
+
 void Occupancy::ChargeDevices(const Facts& facts, const TaskClass& cls, NodeId node,
                               const Slices& slices, int sign, Resources& amount) {
   DeviceCharges(cls, slices, scratch_);

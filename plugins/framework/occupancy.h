@@ -54,6 +54,8 @@ class Occupancy {
   void Grow(const Facts& facts);
   // REQUIRES: no task is charged on the node. Free becomes its capacity, or nothing if absent.
   void ResetNode(const Facts& facts, NodeId node);
+  // Empties the rows of the node's devices, which may be about to move. REQUIRES: as ResetNode.
+  void ClearDevices(const Hardware& hardware, NodeId node);
   // `sign` is +1 or -1. A slice of a device that the node no longer has is not counted.
   void Charge(const Facts& facts, const TaskClass& cls, QueueId queue, NodeId node,
               const Slices& slices, int sign);

@@ -108,6 +108,7 @@ void State::ChangeNode(NodeId node, Change change) {
   for (TaskId id : tasks_on_[node.index()]) {
     if (was_present) ChargeTask(books_.tasks[id.index()], -1);
   }
+  books_.occupancy.ClearDevices(books_.hardware, node);
   change();
   books_.occupancy.ResetNode(books_.facts(), node);
   for (TaskId id : tasks_on_[node.index()]) {
@@ -273,6 +274,13 @@ absl::Status State::On(const TaskUpserted& fact) {
     tasks_by_uid_[said.uid] = id;
   }
   task.version = fact.version;
+  if (said.pod.has_value() && !task.job.valid() && *said.pod != books_.classes[task.cls].pod) {
+    // Resized in place: what it held goes before it is charged anew.
+    SetPhase(id, TaskPhase::kFailed, NodeId(), {});
+    const ClassId cls = books_.classes.Acquire(*said.pod);
+    books_.classes.Release(task.cls);
+    task.cls = cls;
+  }
   // A pending pod whose binding is under way is still assumed.
   if (said.phase == TaskPhase::kPending && task.phase == TaskPhase::kAssumed) {
     return absl::OkStatus();
@@ -363,6 +371,7 @@ void State::Assume(const Plan& plan) {
     standing.reason = decision.reason;
   }
   for (JobId id : plan.dropped) books_.jobs[id.index()].quarantined = true;
+  if (!plan.dropped.empty()) ++books_.growth;  // what they would have taken is free for others
   if (!plan.decisions.empty()) ++books_.version;
 }
 

@@ -1,6 +1,7 @@
 #include "plugins/gang/allocate.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "plugins/gang/shortage.h"
 
@@ -77,7 +78,7 @@ class Pass {
       return;
     }
     if (cycle_.snapshot.job(id).satisfied()) {
-      elastic_.push_back(id);
+      elastic_.push_back({id, kNoDecision});
       return;
     }
     const GangAsk ask = MissingMinimum(cycle_.snapshot, id);
@@ -102,23 +103,27 @@ class Pass {
     }
     const bool more = ask.least < cycle_.snapshot.job(id).pending();
     Say(id, Part::kMinimum, Verdict::kStart, {}, attempt.Keep());
-    if (more) elastic_.push_back(id);
+    if (more) elastic_.push_back({id, cycle_.plan.decisions.size() - 1});
   }
 
   // One by one: each elastic member stands for itself.
   void PlaceElastic() {
-    for (JobId id : elastic_) {
+    for (const auto& [id, started] : elastic_) {
       std::vector<Placement> placed;
       std::optional<Reason> no;
-      for (const GangAsk& one : ElasticMembers(id)) {
+      ClassId failed;  // equal members are one question
+      for (const GangAsk& one : ElasticMembers(id, started)) {
+        if (one.roles[0].cls == failed) continue;
         Attempt attempt(cycle_.now.ledger());
         if (auto reason = Denied(one, cycle_.snapshot.cls(one.roles[0].cls).demand)) {
           no = std::move(reason);
+          failed = one.roles[0].cls;
           continue;
         }
         const Placer::Answer answer = cycle_.policies.placer->Place(cycle_.now, one);
         if (answer.outcome != Placer::Outcome::kPlaced) {
           if (!no) no = ShortageReason(cycle_.now, one, answer);
+          failed = one.roles[0].cls;
           continue;
         }
         for (Placement& placement : attempt.Keep()) placed.push_back(std::move(placement));
@@ -164,12 +169,13 @@ class Pass {
   }
 
   // Pending tasks beyond what this cycle has placed, each an ask of its own.
-  std::vector<GangAsk> ElasticMembers(JobId id) const {
+  std::vector<GangAsk> ElasticMembers(JobId id, std::size_t started) const {
     const JobRow& job = cycle_.snapshot.job(id);
     std::vector<TaskId> taken;
-    for (const Decision& decision : cycle_.plan.decisions) {
-      if (decision.job != id) continue;
-      for (const Placement& placement : decision.placements) taken.push_back(placement.task);
+    if (started != kNoDecision) {
+      for (const Placement& placement : cycle_.plan.decisions[started].placements) {
+        taken.push_back(placement.task);
+      }
     }
     std::sort(taken.begin(), taken.end());
     std::vector<GangAsk> asks;
@@ -188,8 +194,11 @@ class Pass {
         {job, part, verdict, std::move(reason), std::move(placements), {}});
   }
 
+  static constexpr std::size_t kNoDecision = static_cast<std::size_t>(-1);
+
   Cycle& cycle_;
-  std::vector<JobId> elastic_;
+  // Gangs with members to spare, and the decision of this cycle that started them, if one did.
+  std::vector<std::pair<JobId, std::size_t>> elastic_;
 };
 
 }  // namespace
