@@ -63,7 +63,7 @@ absl::Status ValidateJob(const JobSpec& job) {
     return absl::UnimplementedError(where + ": sub-groups of a gang are not placed yet; give its "
                                             "roles directly");
   }
-  std::int64_t replicas = 0, minimums = 0;
+  std::int64_t replicas = 0;
   std::set<std::string> names;
   for (const RoleSpec& role : job.gang.roles) {
     const std::string here = where + " role \"" + role.name + "\"";
@@ -75,7 +75,6 @@ absl::Status ValidateJob(const JobSpec& job) {
       return Invalid(here, "min", role.min, "0 to its replicas, " + std::to_string(role.replicas));
     }
     replicas += role.replicas;
-    minimums += role.min;
     TEPHRA_RETURN_IF_ERROR(ValidatePod(here, role.pod));
   }
   if (job.gang.min_member < 0 || job.gang.min_member > replicas) {

@@ -155,12 +155,7 @@ ClassId ClassTable::Acquire(const PodTemplate& pod) {
   entry.hash = hash;
   entry.references = 1;
   ++entry.generation;
-  for (const DomainLimit& limit : pod.limits) {
-    const auto [known, fresh] =
-        limits_.try_emplace(LimitName(limit.group, limit.topology_key), LimitId(limit_keys_.size()));
-    if (fresh) limit_keys_.push_back(limit.topology_key);
-    entry.cls.limits.push_back(known->second);
-  }
+  for (const DomainLimit& limit : pod.limits) entry.cls.limits.push_back(AcquireLimit(limit));
   by_hash_.emplace(hash, id);
   return id;
 }
@@ -188,7 +183,30 @@ ClassId ClassTable::Recycle() {
   return ClassId(entries_.size() - 1);
 }
 
+LimitId ClassTable::AcquireLimit(const DomainLimit& limit) {
+  const auto [known, fresh] = limits_.try_emplace(LimitName(limit.group, limit.topology_key));
+  if (fresh) {
+    if (unused_limits_.empty()) {
+      known->second = LimitId(limit_rows_.size());
+      limit_rows_.emplace_back();
+    } else {
+      known->second = unused_limits_.back();
+      unused_limits_.pop_back();
+    }
+    limit_rows_[known->second.index()] = {known->first, limit.topology_key, 0};
+  }
+  ++limit_rows_[known->second.index()].classes;
+  return known->second;
+}
+
+// No task has the class any more, so that nothing is counted against its limits by it.
 void ClassTable::Forget(ClassId id) {
+  for (LimitId limit : entries_[id.index()].cls.limits) {
+    Limit& row = limit_rows_[limit.index()];
+    if (--row.classes > 0) continue;
+    limits_.erase(row.name);
+    unused_limits_.push_back(limit);
+  }
   const auto [first, last] = by_hash_.equal_range(entries_[id.index()].hash);
   for (auto it = first; it != last; ++it) {
     if (it->second == id) {

@@ -72,8 +72,8 @@ class ClassTable {
 
   // Limits are shared by all classes that name the same group and topology key.
   LimitId limit(const std::string& group, const std::string& topology_key) const;
-  std::size_t limit_count() const { return limit_keys_.size(); }
-  const std::string& topology_key(LimitId id) const { return limit_keys_[id.index()]; }
+  std::size_t limit_count() const { return limit_rows_.size(); }
+  const std::string& topology_key(LimitId id) const { return limit_rows_[id.index()].topology_key; }
 
  private:
   struct Entry {
@@ -85,8 +85,14 @@ class ClassTable {
   };
   static constexpr std::size_t kMostUnused = 256;
 
+  struct Limit {
+    std::string name;  // key into limits_
+    std::string topology_key;
+    std::uint32_t classes = 0;
+  };
   ClassId Recycle();
   void Forget(ClassId id);
+  LimitId AcquireLimit(const DomainLimit& limit);
 
   std::vector<Entry> entries_;
   std::deque<std::pair<std::uint64_t, ClassId>> unused_;  // by when they were left; some came back
@@ -94,7 +100,8 @@ class ClassTable {
   std::uint64_t recycled_ = 0;
   std::unordered_multimap<std::uint64_t, ClassId> by_hash_;
   std::unordered_map<std::string, LimitId> limits_;
-  std::vector<std::string> limit_keys_;
+  std::vector<Limit> limit_rows_;
+  std::vector<LimitId> unused_limits_;
 };
 
 }  // namespace tephra

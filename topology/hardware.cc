@@ -74,12 +74,31 @@ NodeId Hardware::Upsert(const NodeSpec& spec) {
   node.mixed_models = std::any_of(
       spec.devices.begin(), spec.devices.end(),
       [&](const DeviceHardware& device) { return device.model != spec.devices[0].model; });
-  node.likeness =
-      likeness_.try_emplace(LikenessOf(spec), static_cast<std::uint32_t>(likeness_.size())).first->second;
+  NumberLikeness(node);
+  if (likeness_.size() > 2 * nodes_.size() + 1024) RenumberLikenesses();
   PlaceInDomains(id);
   ++version_;
   ++node.spec_version;
   return id;
+}
+
+void Hardware::NumberLikeness(Node& node) {
+  node.likeness = likeness_
+                      .try_emplace(LikenessOf(node.spec),
+                                   static_cast<std::uint32_t>(likeness_.size()))
+                      .first->second;
+}
+
+// Labels that keep changing leave numbers behind that no node has. A new order_version tells whoever
+// remembered a number.
+void Hardware::RenumberLikenesses() {
+  likeness_.clear();
+  for (Node& node : nodes_) {
+    if (!node.present) continue;
+    NumberLikeness(node);
+    ++node.spec_version;
+  }
+  settled_ = false;
 }
 
 void Hardware::Remove(NodeId id) {

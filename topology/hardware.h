@@ -47,7 +47,8 @@ class Hardware {
   std::uint32_t rank(NodeId id) const { return nodes_[id.index()].rank; }
   const std::vector<NodeId>& ranked() const { return ranked_; }
 
-  // Grows with every change; order_version only when a node came or went, for then ranks shift.
+  // Grows with every change; order_version only when a node came or went, for then ranks shift, or
+  // when likenesses were numbered anew.
   std::uint64_t version() const { return version_; }
   std::uint64_t order_version() const { return order_version_; }
 
@@ -78,6 +79,8 @@ class Hardware {
     std::vector<std::uint32_t> by_node;
   };
   void PlaceInDomains(NodeId id);
+  void NumberLikeness(Node& node);
+  void RenumberLikenesses();
 
   std::vector<Node> nodes_;
   std::unordered_map<std::string, NodeId> by_name_;

@@ -5,7 +5,7 @@
 namespace tephra {
 
 std::optional<Reason> QueueLimits::Deny(const Ledger& ledger, JobId id,
-                                        const Resources& extra) const {
+                                        const Resources& extra, const Resources& tried) const {
   const JobRow& job = ledger.snapshot().job(id);
   const QueueTree& queues = ledger.snapshot().queues();
   Reason reason;
@@ -24,13 +24,13 @@ std::optional<Reason> QueueLimits::Deny(const Ledger& ledger, JobId id,
     for (KindSet kinds = queue.limited_kinds; kinds != 0; kinds &= kinds - 1) {
       const Kind k = static_cast<Kind>(std::countr_zero(kinds));
       // Only what the job asks for can make it worse.
-      if (extra[k] == 0 || used[k] + extra[k] <= queue.limit[k]) continue;
+      if (extra[k] + tried[k] == 0 || used[k] + extra[k] <= queue.limit[k]) continue;
       reason.obstacle = Obstacle::kQueueLimit;
       reason.queue = queue.name;
       reason.binding = k;
       reason.limit = queue.limit[k];
-      reason.used = used[k];
-      reason.asked = extra[k];
+      reason.used = used[k] - tried[k];
+      reason.asked = extra[k] + tried[k];
       return reason;
     }
   }

@@ -8,7 +8,8 @@ namespace tephra {
 
 class QueueLimits final : public Entitlement {
  public:
-  std::optional<Reason> Deny(const Ledger&, JobId, const Resources& extra) const override;
+  std::optional<Reason> Deny(const Ledger&, JobId, const Resources& extra,
+                             const Resources& tried) const override;
 };
 
 }  // namespace tephra

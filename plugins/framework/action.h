@@ -24,13 +24,14 @@ class Proofs {
   // Forgets what the versions outdate.
   void Begin(const Snapshot& snapshot);
 
-  // On the ledger as it is now. REQUIRES of callers: charges since the proof only added.
+  // On the ledger of this cycle; the next would say no for another reason. REQUIRES of callers:
+  // charges since the proof only added.
   std::map<Shape, Placer::Answer> now;
   // On the empty cluster.
   std::map<Shape, Placer::Answer> empty;
 
  private:
-  std::uint64_t growth_ = 0, hardware_ = 0, config_ = 0, classes_ = 0;
+  std::uint64_t hardware_ = 0, config_ = 0, classes_ = 0;
 };
 
 struct Cycle {

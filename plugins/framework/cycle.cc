@@ -5,6 +5,9 @@
 namespace tephra {
 namespace {
 
+// A new shape each cycle that never fits is not remembered for ever.
+constexpr std::size_t kMostProofs = 1 << 16;
+
 // Takes back the decisions from `first` on that do not verify, on the ledger too.
 void DropUnsound(const Snapshot& snapshot, CycleTools& tools, Plan& plan, std::size_t first,
                  CycleObserver* observer) {
@@ -45,14 +48,11 @@ void Proofs::Begin(const Snapshot& snapshot) {
   const Books& books = snapshot.books();
   // A class id that was given to another class makes every shape that names it a lie.
   const std::uint64_t classes = books.classes.generations();
-  if (growth_ != books.growth || config_ != books.config_version || classes_ != classes) {
-    now.clear();
-  }
+  now.clear();
   if (hardware_ != books.hardware.version() || config_ != books.config_version ||
-      classes_ != classes) {
+      classes_ != classes || empty.size() > kMostProofs) {
     empty.clear();
   }
-  growth_ = books.growth;
   hardware_ = books.hardware.version();
   config_ = books.config_version;
   classes_ = classes;

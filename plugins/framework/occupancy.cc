@@ -43,7 +43,9 @@ void Occupancy::ResetNode(const Facts& facts, NodeId node) {
   Grow(facts);
   NodeRow& row = nodes_[node.index()];
   free_total_.Add(row.free, -1);
+  const std::uint32_t touches = row.touches + 1;  // labels may have changed though no amount did
   row = NodeRow{};
+  row.touches = touches;
   const bool present = facts.hardware.present(node);
   if (present) row.free = facts.hardware.capacity(node);
   free_total_.Add(row.free);
@@ -67,14 +69,24 @@ void Occupancy::ChargeDevices(const Facts& facts, const TaskClass& cls, NodeId n
   DeviceRow* rows = devices_.data() + facts.hardware.first_device(node);
   const std::size_t count = facts.hardware.device_count(node);
   amount[kGpu] = amount[kGpuMemory] = 0;
+  // A node has free what its devices have: an over-committed one takes nothing from the others.
+  std::int64_t compute = 0, memory_mib = 0;
   for (const DeviceCharge& charge : scratch_) {
     amount[kGpu] += charge.compute;
     amount[kGpuMemory] += charge.memory_mib;
     if (charge.device >= count) continue;
     DeviceRow& row = rows[charge.device];
+    compute -= std::max(row.free_compute, 0);
+    memory_mib -= std::max(row.free_memory_mib, 0);
     row.free_compute -= sign * charge.compute;
     row.free_memory_mib -= sign * charge.memory_mib;
     row.users += sign;
+    compute += std::max(row.free_compute, 0);
+    memory_mib += std::max(row.free_memory_mib, 0);
+  }
+  for (Resources* free : {&nodes_[node.index()].free, &free_total_}) {
+    (*free)[kGpu] += compute;
+    (*free)[kGpuMemory] += memory_mib;
   }
   const int size = GpuSizeOf(cls);
   if (size >= 0) {
@@ -93,8 +105,9 @@ void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, 
   } else if (cls.needs_devices()) {
     amount[kGpu] = amount[kGpuMemory] = 0;
   }
-  nodes_[node.index()].free.AddKinds(amount, -sign, kinds);
-  free_total_.AddKinds(amount, -sign, kinds);
+  const KindSet host_kinds = kinds & ~(1u << kGpu | 1u << kGpuMemory);
+  nodes_[node.index()].free.AddKinds(amount, -sign, host_kinds);
+  free_total_.AddKinds(amount, -sign, host_kinds);
   node_log_.Add(node);
   node_log_.Trim(2 * nodes_.size() + kLogSlack);
 
@@ -194,8 +207,20 @@ void Occupancy::CopyChanges(const Hardware& hardware, const Occupancy& truth) {
   Follow(
       truth.limit_log_, limits_read_,
       [&](LimitId limit) {
-        if (limits_[limit.index()] == truth.limits_[limit.index()]) return;
-        limits_[limit.index()] = truth.limits_[limit.index()];
+        Counts& mine = limits_[limit.index()];
+        const Counts& theirs = truth.limits_[limit.index()];
+        if (mine == theirs) return;
+        // Where the domain is a node, its count may have moved although its amounts did not.
+        const auto name_changed = [&](const Counts& some, const Counts& other) {
+          for (const auto& [domain, count] : some) {
+            const auto it = other.find(domain);
+            const bool same = it != other.end() && it->second == count;
+            if (!same && domain < nodes_.size()) node_log_.Add(NodeId(domain));
+          }
+        };
+        name_changed(mine, theirs);
+        name_changed(theirs, mine);
+        mine = theirs;
         limit_log_.Add(limit);
       },
       [&] {
@@ -205,7 +230,12 @@ void Occupancy::CopyChanges(const Hardware& hardware, const Occupancy& truth) {
 }
 
 bool Occupancy::SameColumns(const Occupancy& other) const {
-  return nodes_ == other.nodes_ && devices_ == other.devices_ &&
+  const auto same_row = [](const NodeRow& a, const NodeRow& b) {
+    return a.free == b.free && a.gpu_tasks == b.gpu_tasks;  // touches are no amounts
+  };
+  return std::equal(nodes_.begin(), nodes_.end(), other.nodes_.begin(), other.nodes_.end(),
+                    same_row) &&
+         devices_ == other.devices_ &&
          free_total_ == other.free_total_ && queue_own_ == other.queue_own_ &&
          queue_total_ == other.queue_total_ && limits_ == other.limits_;
 }

@@ -74,7 +74,8 @@ class Occupancy {
             hardware.mixed_models(node)};
   }
   const NodeRow& node(NodeId id) const { return nodes_[id.index()]; }
-  // Free on all nodes present, over-committed ones counted below zero.
+  // Free on all nodes present. Over-committed nodes count below zero, over-committed devices as
+  // nothing.
   const Resources& free_total() const { return free_total_; }
   // Held by the queue and everything under it.
   const Resources& queue_total(QueueId id) const { return queue_total_[id.index()]; }

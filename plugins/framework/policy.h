@@ -27,10 +27,12 @@ class Order {
 };
 
 // May the job's queue hold `extra` beside what the ledger says it holds? The Reason if not.
+// `tried` is the part of that which the job holds on trial: it is judged like extra.
 class Entitlement {
  public:
   virtual ~Entitlement() = default;
-  virtual std::optional<Reason> Deny(const Ledger&, JobId, const Resources& extra) const = 0;
+  virtual std::optional<Reason> Deny(const Ledger&, JobId, const Resources& extra,
+                                     const Resources& tried) const = 0;
 };
 
 // May a task of the class run on the node, and on which slices?

@@ -218,10 +218,7 @@ absl::Status State::On(const JobUpserted& fact) {
     std::uint32_t r = 0;
     while (r < job.roles.size() && job.roles[r].name != role.name) ++r;
     if (r == job.roles.size()) job.roles.emplace_back().name = role.name;
-    const ClassId cls = books_.classes.Acquire(role.pod);
-    for (const DomainLimit& limit : role.pod.limits) {
-      books_.hardware.FollowKey(limit.topology_key);
-    }
+    const ClassId cls = AcquireClass(role.pod);
     books_.occupancy.Grow(books_.facts());
     const ClassId old = job.roles[r].cls;
     job.roles[r].min = role.min;
@@ -269,6 +266,9 @@ absl::Status State::On(const TaskUpserted& fact) {
   const bool same_pod = task.uid == said.uid;
   if (same_pod && fact.version <= task.version) return absl::OkStatus();
   if (!same_pod) {
+    // Known in another place: it left there.
+    const auto known = tasks_by_uid_.find(said.uid);
+    if (known != tasks_by_uid_.end()) RemovePod(known->second);
     if (!task.uid.empty()) tasks_by_uid_.erase(task.uid);
     task.uid = said.uid;
     tasks_by_uid_[said.uid] = id;
@@ -277,7 +277,7 @@ absl::Status State::On(const TaskUpserted& fact) {
   if (said.pod.has_value() && !task.job.valid() && *said.pod != books_.classes[task.cls].pod) {
     // Resized in place: what it held goes before it is charged anew.
     SetPhase(id, TaskPhase::kFailed, NodeId(), {});
-    const ClassId cls = books_.classes.Acquire(*said.pod);
+    const ClassId cls = AcquireClass(*said.pod);
     books_.classes.Release(task.cls);
     task.cls = cls;
   }
@@ -304,10 +304,13 @@ absl::Status State::On(const TaskUpserted& fact) {
 
 absl::Status State::On(const TaskRemoved& fact) {
   const auto it = tasks_by_uid_.find(fact.uid);
-  if (it == tasks_by_uid_.end()) return absl::OkStatus();
-  const TaskId id = it->second;
+  if (it != tasks_by_uid_.end()) RemovePod(it->second);
+  return absl::OkStatus();
+}
+
+void State::RemovePod(TaskId id) {
   TaskRow& task = books_.tasks[id.index()];
-  tasks_by_uid_.erase(it);
+  tasks_by_uid_.erase(task.uid);
   task.uid.clear();
   task.version = 0;
   if (!task.job.valid()) {
@@ -315,7 +318,6 @@ absl::Status State::On(const TaskRemoved& fact) {
   } else if (task.phase != TaskPhase::kSucceeded) {
     SetPhase(id, TaskPhase::kPending, NodeId(), {});
   }
-  return absl::OkStatus();
 }
 
 absl::Status State::On(const PlacementRefused& fact) {
@@ -384,9 +386,10 @@ void State::Expire(TimeMs now) {
     if (open && now - at < books_.config.assume_timeout_ms) break;
     assumptions_.pop_front();
     if (!open) continue;
+    // A pod whose job went meanwhile asks for nothing more.
     const JobId job = task.job;
-    SetPhase(id, TaskPhase::kPending, NodeId(), {});
-    MarkDue(job);
+    SetPhase(id, job.valid() ? TaskPhase::kPending : TaskPhase::kFailed, NodeId(), {});
+    if (job.valid()) MarkDue(job);
     ++books_.version;
   }
 }
@@ -394,32 +397,37 @@ void State::Expire(TimeMs now) {
 // --- tasks ---------------------------------------------------------------------------------
 
 absl::StatusOr<TaskId> State::FindTask(const TaskFact& fact) {
+  const auto known = tasks_by_uid_.find(fact.uid);
   if (fact.job.empty()) {
-    const auto known = tasks_by_uid_.find(fact.uid);
     if (known != tasks_by_uid_.end()) return known->second;
     const TaskId id = NewTask();
     TaskRow& task = books_.tasks[id.index()];
     task.uid = fact.uid;
-    task.cls = books_.classes.Acquire(*fact.pod);
+    task.cls = AcquireClass(*fact.pod);
     task.phase = TaskPhase::kFailed;  // asks for nothing until its phase is set
-    for (const DomainLimit& limit : fact.pod->limits) {
-      books_.hardware.FollowKey(limit.topology_key);
-    }
     tasks_by_uid_[fact.uid] = id;
     return id;
   }
   const std::string where = "task \"" + fact.uid + "\"";
+  // One that outlived its place in its job is still known by its uid.
+  const bool outlived = known != tasks_by_uid_.end() &&
+                        !books_.tasks[known->second.index()].job.valid();
   const JobId job = FindJob(fact.job);
-  if (!job.valid()) return absl::NotFoundError(where + ": job: \"" + fact.job + "\" is not known");
+  if (!job.valid()) {
+    if (outlived) return known->second;
+    return absl::NotFoundError(where + ": job: \"" + fact.job + "\" is not known");
+  }
   for (const RoleRow& role : books_.jobs[job.index()].roles) {
     if (role.name != fact.role) continue;
     if (fact.index < 0 || static_cast<std::size_t>(fact.index) >= role.tasks.size()) {
+      if (outlived) return known->second;
       return absl::NotFoundError(where + ": index: " + std::to_string(fact.index) + ", role \"" +
                                  fact.role + "\" has " + std::to_string(role.tasks.size()) +
                                  " tasks");
     }
     return role.tasks[static_cast<std::size_t>(fact.index)];
   }
+  if (outlived) return known->second;
   return absl::NotFoundError(where + ": role: job \"" + fact.job + "\" has no role \"" + fact.role +
                              "\"");
 }
@@ -499,9 +507,33 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
   }
   Count(task, +1);
   if (task.job.valid() && was_pending != (phase == TaskPhase::kPending)) {
-    if (!was_pending) MarkDue(task.job);
+    if (!was_pending) {
+      ChangeClass(task, books_.jobs[task.job.index()].roles[task.role].cls);
+      MarkDue(task.job);
+    }
     RefreshWaiting(task.job);
   }
+}
+
+// A task that asks anew asks for what its role says now. REQUIRES: it holds no room.
+void State::ChangeClass(TaskRow& task, ClassId cls) {
+  if (task.cls == cls) return;
+  books_.classes.Retain(cls);
+  books_.classes.Release(task.cls);
+  task.cls = cls;
+}
+
+// The class of the template, ready to be charged. A new one may get the id of one that was refused
+// somewhere.
+ClassId State::AcquireClass(const PodTemplate& pod) {
+  for (const DomainLimit& limit : pod.limits) books_.hardware.FollowKey(limit.topology_key);
+  const std::uint64_t generations = books_.classes.generations();
+  const ClassId cls = books_.classes.Acquire(pod);
+  if (books_.classes.generations() != generations) {
+    std::erase_if(books_.refused, [&](std::uint64_t key) { return key >> 32 == cls.value; });
+  }
+  books_.occupancy.Grow(books_.facts());  // its limits may be new
+  return cls;
 }
 
 Slices State::GuessSlices(ClassId cls, NodeId node) const {
@@ -539,10 +571,7 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
   const auto wanted = static_cast<std::size_t>(replicas);
   for (std::size_t i = 0; i < std::min(wanted, tasks.size()); ++i) {
     TaskRow& task = books_.tasks[tasks[i].index()];
-    if (task.phase != TaskPhase::kPending || task.cls == cls) continue;
-    books_.classes.Retain(cls);
-    books_.classes.Release(task.cls);
-    task.cls = cls;
+    if (task.phase == TaskPhase::kPending) ChangeClass(task, cls);
   }
   while (tasks.size() > wanted) {
     const TaskId gone = tasks.back();

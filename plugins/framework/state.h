@@ -56,6 +56,9 @@ class State {
   absl::StatusOr<TaskId> FindTask(const TaskFact& fact);
   TaskId NewTask();
   void DropTask(TaskId id);
+  void RemovePod(TaskId id);
+  void ChangeClass(TaskRow& task, ClassId cls);
+  ClassId AcquireClass(const PodTemplate& pod);
   void SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices);
   void Count(const TaskRow& task, int sign);
   void Seat(TaskId id);

@@ -45,15 +45,15 @@ std::string Verifier::Check(const Decision& decision) {
   if (!starts) return "";
   std::string fault;
   std::size_t taken = 0;
-  for (; taken < decision.placements.size() && fault.empty(); ++taken) {
+  while (taken < decision.placements.size()) {
     fault = CheckPlacement(decision, decision.placements[taken]);
+    if (!fault.empty()) break;
+    ++taken;
   }
   if (fault.empty()) fault = CheckMinimum(decision);
   if (fault.empty()) fault = CheckQueue(decision);
   if (fault.empty()) return "";
-  // Nothing of a decision that does not hold stays in the rows; the placement at fault was not
-  // taken itself.
-  if (taken > 0 && placed_in_[decision.placements[taken - 1].task.index()] != plan_) --taken;
+  // Nothing of a decision that does not hold stays in the rows.
   for (std::size_t i = 0; i < taken; ++i) {
     const Placement& placement = decision.placements[i];
     Take(snapshot_->cls(snapshot_->task(placement.task).cls), placement, -1);

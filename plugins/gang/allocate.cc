@@ -30,19 +30,29 @@ GangAsk MissingMinimum(const Snapshot& snapshot, JobId id) {
   return ask;
 }
 
-// The demand of the tasks that must be placed, as far as it is known before devices are chosen.
+// What the tasks that must be placed take at the least, as far as it is known before devices are
+// chosen: of each kind, the roles' minimums and then the cheapest tasks.
 Resources LeastDemand(const Snapshot& snapshot, const GangAsk& ask) {
   Resources demand;
-  std::int32_t left = ask.least;
+  std::int32_t open = ask.least;
   for (const RoleAsk& role : ask.roles) {
     demand.Add(snapshot.cls(role.cls).demand, role.least);
-    left -= role.least;
+    open -= role.least;
   }
-  for (const RoleAsk& role : ask.roles) {
-    const std::int32_t more =
-        std::min(left, static_cast<std::int32_t>(role.tasks.size()) - role.least);
-    demand.Add(snapshot.cls(role.cls).demand, more);
-    left -= more;
+  if (open == 0) return demand;
+  std::vector<std::pair<std::int64_t, std::int32_t>> offers;  // demand of a task, tasks
+  for (Kind k = 0; k < kMaxKinds; ++k) {
+    offers.clear();
+    for (const RoleAsk& role : ask.roles) {
+      offers.emplace_back(snapshot.cls(role.cls).demand[k],
+                          static_cast<std::int32_t>(role.tasks.size()) - role.least);
+    }
+    std::sort(offers.begin(), offers.end());
+    std::int32_t left = open;
+    for (const auto& [amount, tasks] : offers) {
+      demand[k] += amount * std::min(left, tasks);
+      left -= std::min(left, tasks);
+    }
   }
   return demand;
 }
@@ -91,13 +101,13 @@ class Pass {
       return;
     }
     Attempt attempt(cycle_.now.ledger());
+    const Resources before = QueueHolds(ask);
     const Placer::Answer answer = Ask(cycle_.now, cycle_.proofs.now, ask);
     if (answer.outcome != Placer::Outcome::kPlaced) {
       SayNo(ask, answer);
       return;
     }
-    // GPU memory of whole devices is known only now.
-    if (auto reason = Denied(ask, Resources{})) {
+    if (auto reason = DeniedSince(before, ask)) {
       Say(id, Part::kMinimum, Verdict::kWait, std::move(*reason), {});
       return;
     }
@@ -115,6 +125,7 @@ class Pass {
       for (const GangAsk& one : ElasticMembers(id, started)) {
         if (one.roles[0].cls == failed) continue;
         Attempt attempt(cycle_.now.ledger());
+        const Resources before = QueueHolds(one);
         if (auto reason = Denied(one, cycle_.snapshot.cls(one.roles[0].cls).demand)) {
           no = std::move(reason);
           failed = one.roles[0].cls;
@@ -123,6 +134,11 @@ class Pass {
         const Placer::Answer answer = cycle_.policies.placer->Place(cycle_.now, one);
         if (answer.outcome != Placer::Outcome::kPlaced) {
           if (!no) no = ShortageReason(cycle_.now, one, answer);
+          failed = one.roles[0].cls;
+          continue;
+        }
+        if (auto reason = DeniedSince(before, one)) {
+          no = std::move(reason);
           failed = one.roles[0].cls;
           continue;
         }
@@ -135,7 +151,16 @@ class Pass {
 
  private:
   std::optional<Reason> Denied(const GangAsk& ask, const Resources& extra) {
-    return cycle_.policies.entitlement->Deny(cycle_.now.ledger(), ask.job, extra);
+    return cycle_.policies.entitlement->Deny(cycle_.now.ledger(), ask.job, extra, Resources{});
+  }
+  // The same of what was charged since `before`: which tasks run, and how much memory whole
+  // devices have, is known only after placement.
+  std::optional<Reason> DeniedSince(const Resources& before, const GangAsk& ask) {
+    const Resources tried = QueueHolds(ask).Add(before, -1);
+    return cycle_.policies.entitlement->Deny(cycle_.now.ledger(), ask.job, Resources{}, tried);
+  }
+  Resources QueueHolds(const GangAsk& ask) const {
+    return cycle_.now.ledger().occupancy().queue_total(ask.queue);
   }
 
   // A proof of impossibility is kept for gangs of the same shape: charges only took room since.

@@ -39,7 +39,13 @@ bool GangSearch::Hopeless(std::size_t position, std::int32_t placed, std::int32_
 bool GangSearch::Alike(NodeId a, NodeId b) {
   const Ledger& ledger = bench_.ledger();
   const NodeView x = ledger.View(a), y = ledger.View(b);
-  if (x.row.free != y.row.free || x.capacity != y.capacity || x.spec.devices != y.spec.devices ||
+  // Cards differ by more than their uuid.
+  const auto same_card = [](const DeviceHardware& p, const DeviceHardware& q) {
+    return p.model == q.model && p.memory_mib == q.memory_mib && p.healthy == q.healthy;
+  };
+  if (x.row.free != y.row.free || x.capacity != y.capacity ||
+      !std::equal(x.spec.devices.begin(), x.spec.devices.end(), y.spec.devices.begin(),
+                  y.spec.devices.end(), same_card) ||
       !std::equal(x.devices.begin(), x.devices.end(), y.devices.begin(), y.devices.end())) {
     return false;
   }
@@ -48,14 +54,13 @@ bool GangSearch::Alike(NodeId a, NodeId b) {
     const Ranking& ranking = bench_.rankings().For(role.cls);
     const TaskClass& cls = ledger.snapshot().cls(role.cls);
     if (ranking.misfit(hardware.rank(a)) != ranking.misfit(hardware.rank(b))) return false;
-    if (cls.limits.empty()) return true;
-    // Beyond the room itself, the same domain of every wider limit.
-    for (LimitId limit : cls.limits) {
+    // As many of each group already, and the same domain of every limit wider than a node.
+    return std::all_of(cls.limits.begin(), cls.limits.end(), [&](LimitId limit) {
       const std::string& key = ledger.snapshot().classes().topology_key(limit);
-      if (key != kHostnameKey && hardware.domain(key, a) != hardware.domain(key, b)) return false;
-    }
-    return ledger.occupancy().LimitRoom(ledger.facts(), cls, a) ==
-           ledger.occupancy().LimitRoom(ledger.facts(), cls, b);
+      if (key != kHostnameKey) return hardware.domain(key, a) == hardware.domain(key, b);
+      return ledger.occupancy().limit_count(limit, hardware.domain(key, a)) ==
+             ledger.occupancy().limit_count(limit, hardware.domain(key, b));
+    });
   });
 }
 

@@ -12,8 +12,10 @@ namespace {
 constexpr double kMostCpu = 128000;
 constexpr double kMostGpu = 8000;
 
-// The published simulator cuts to whole points.
-Points WholePoints(double points) { return static_cast<Points>(points) * kPoint; }
+// The published simulator cuts to whole points. Nodes beyond the trace's largest would leave 0 to 100.
+Points WholePoints(double points) {
+  return static_cast<Points>(std::clamp(points, 0.0, 100.0)) * kPoint;
+}
 
 // REQUIRES: one container asks for devices at most, as everywhere in the experiment.
 struct GpuWish {

@@ -23,6 +23,8 @@ std::int32_t Deficit(const Resources& free, const TaskClass& cls, bool& lacks_gp
   return static_cast<std::int32_t>(std::min<std::int64_t>(deficit, 1 << 28));
 }
 
+Points NoPreference(const DeviceAsk&, std::size_t) { return 0; }
+
 // Devices that can serve the ask, counted up to `enough`.
 std::int32_t CountTakers(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask,
                          std::int32_t enough) {
@@ -84,7 +86,7 @@ Fit::Answer SliceFit::Check(const NodeView& view, const TaskClass& cls,
     if (takers >= count) return {};
     return {Misfit::kFragmented, std::max(1, (count - takers) * 1000 / count)};
   }
-  SliceSearch search(view, cls, [](const DeviceAsk&, std::size_t) { return 0; });
+  SliceSearch search(view, cls, NoPreference);
   if (search.First()) return {};
   return {Misfit::kFragmented, 500};
 }
@@ -96,7 +98,9 @@ Slices SliceFit::Choose(const NodeView& view, const TaskClass& cls, std::uint64_
   };
   if (!cls.single_ask()) {
     SliceSearch search(view, cls, rate);
-    const auto slices = search.First();
+    auto slices = search.First();
+    // Past the bound of steps the order that Check goes by still leads there.
+    if (!slices) slices = SliceSearch(view, cls, NoPreference).First();
     TEPHRA_CHECK(slices.has_value());
     return *slices;
   }

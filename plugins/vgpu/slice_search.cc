@@ -54,12 +54,11 @@ bool SliceSearch::Alike(std::size_t a, std::size_t b) const {
   return rows_[a] == rows_[b] && view_.devices[a] == view_.devices[b] &&
          view_.spec.devices[a].memory_mib == view_.spec.devices[b].memory_mib &&
          (!view_.mixed_models || view_.spec.devices[a].model == view_.spec.devices[b].model) &&
-         std::none_of(slices_.begin(), slices_.end(),
-                      [&](const Slice& s) { return s.device == a || s.device == b; });
+         !Held(a) && !Held(b);
 }
 
 bool SliceSearch::PlaceAsk(std::size_t ask) {
-  if (ask == cls_.lasting.size()) return PlaceInit();
+  if (ask == cls_.lasting.size()) return PlaceInit(0);
   return PlaceUnit(ask, 0, 0);
 }
 
@@ -105,28 +104,39 @@ DeviceRow SliceSearch::Beside(const DeviceAsk& init, std::size_t device) const {
 
 // Init containers run one after the other: each alone must find its devices, first among those
 // that the task holds anyway.
-bool SliceSearch::PlaceInit() {
-  const std::size_t lasting = slices_.size();
-  bool all = true;
-  for (std::size_t index = 0; index < cls_.init.size() && all; ++index) {
-    const DeviceAsk& ask = cls_.init[index];
-    std::int32_t missing = ask.request.count;
-    for (const bool held : {true, false}) {
-      for (std::size_t device : init_by_rating_[index]) {
-        const bool is_held =
-            std::any_of(slices_.begin(), slices_.begin() + static_cast<std::ptrdiff_t>(lasting),
-                        [&](const Slice& s) { return s.device == device; });
-        if (missing == 0 || is_held != held) continue;
-        if (!CanTake(view_, cls_, ask.request, device, Beside(ask, device))) continue;
-        slices_.push_back(SliceOf(view_, ask, device));
-        --missing;
-      }
-    }
-    all = missing == 0;
+bool SliceSearch::PlaceInit(std::size_t index) {
+  if (index == cls_.init.size()) {
+    found_.push_back(slices_);
+    return stop_at_first_;
   }
-  if (all) found_.push_back(slices_);
-  slices_.resize(lasting);
-  return all && stop_at_first_;
+  std::vector<std::size_t> devices = init_by_rating_[index];
+  std::stable_partition(devices.begin(), devices.end(), [&](std::size_t d) { return Held(d); });
+  return PlaceInitUnit(index, 0, 0, devices);
+}
+
+bool SliceSearch::PlaceInitUnit(std::size_t index, std::int32_t unit, std::size_t from,
+                                const std::vector<std::size_t>& devices) {
+  const DeviceAsk& ask = cls_.init[index];
+  if (unit == ask.request.count) return PlaceInit(index + 1);
+  for (std::size_t i = from; i < devices.size(); ++i) {
+    if (++steps_ > kMostSteps) return false;
+    if (!CanTake(view_, cls_, ask.request, devices[i], Beside(ask, devices[i]))) continue;
+    const bool seen = std::any_of(
+        devices.begin() + static_cast<std::ptrdiff_t>(from),
+        devices.begin() + static_cast<std::ptrdiff_t>(i),
+        [&](std::size_t tried) { return Alike(tried, devices[i]); });
+    if (seen) continue;
+    slices_.push_back(SliceOf(view_, ask, devices[i]));
+    const bool done = PlaceInitUnit(index, unit + 1, i + 1, devices);
+    slices_.pop_back();
+    if (done) return true;
+  }
+  return false;
+}
+
+bool SliceSearch::Held(std::size_t device) const {
+  return std::any_of(slices_.begin(), slices_.end(),
+                     [&](const Slice& slice) { return slice.device == device; });
 }
 
 }  // namespace tephra

@@ -31,7 +31,10 @@ class SliceSearch {
 
   bool PlaceAsk(std::size_t ask);
   bool PlaceUnit(std::size_t ask, std::int32_t unit, std::size_t from);
-  bool PlaceInit();
+  bool PlaceInit(std::size_t init);
+  bool PlaceInitUnit(std::size_t init, std::int32_t unit, std::size_t from,
+                     const std::vector<std::size_t>& devices);
+  bool Held(std::size_t device) const;
   bool Alike(std::size_t a, std::size_t b) const;
   DeviceRow Beside(const DeviceAsk& init, std::size_t device) const;
 

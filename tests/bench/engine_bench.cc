@@ -85,6 +85,46 @@ void OneEventOneTick(benchmark::State& state) {
 }
 BENCHMARK(OneEventOneTick)->ArgsProduct({{100, 1000, 5000, 10000}, {0, 1000}})->ArgNames({"nodes", "full_verify_every"})->UseManualTime()->Unit(benchmark::kMicrosecond);
 
+// 1,000 one-GPU jobs, each with a Tick of its own, from a cluster that never saw their like: the
+// mean of a decision, the first look at every node included.
+void BestFitDecision(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  const std::vector<Event> events = Jobs(1000, 1, Pod{});
+  for (auto _ : state) {
+    Engine engine = Cluster(nodes, Node{});
+    engine.Tick(0);
+    TimeMs now = 0;
+    const auto start = Clock::now();
+    for (const Event& event : events) {
+      Must(engine.Apply(event));
+      TEPHRA_CHECK_OP(Placed(engine.Tick(++now)), ==, 1u);
+    }
+    state.SetIterationTime(SecondsSince(start) / 1000);
+  }
+}
+BENCHMARK(BestFitDecision)->Arg(1000)->Arg(5000)->Iterations(3)->UseManualTime()->Unit(benchmark::kMicrosecond);
+
+// 1,000 full nodes of one CPU but for one: a job of a known class finds it.
+void OnlyOneNodeFits(benchmark::State& state) {
+  const Node node{1000, std::int64_t{8} << 30, 110, 0};
+  Engine engine = Cluster(1000, node);
+  for (const Event& event : Jobs(999, 1, kSmallPod)) Must(engine.Apply(event));
+  Confirm(engine, engine.Tick(0));
+  std::int64_t n = 0;
+  for (auto _ : state) {
+    const std::string name = "one-" + std::to_string(n++);
+    const JobUpserted arrival = JobEvent(name, 1, kSmallPod);
+    const auto start = Clock::now();
+    Must(engine.Apply(arrival));
+    const Plan plan = engine.Tick(n);
+    state.SetIterationTime(SecondsSince(start));
+    TEPHRA_CHECK_OP(Placed(plan), ==, 1u);
+    Must(engine.Apply(JobRemoved{name}));
+    engine.Tick(n);
+  }
+}
+BENCHMARK(OnlyOneNodeFits)->UseManualTime()->Unit(benchmark::kMicrosecond);
+
 // 40,000 running tasks, 1,000 waiting gangs that do not fit, and only the time moves.
 void OnlyTimeMoved(benchmark::State& state) {
   Engine engine = Cluster(5000, Node{});

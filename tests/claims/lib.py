@@ -94,3 +94,21 @@ def calibration_ms():
     """
     block = bytes(64 << 20)
     return min_of(3, lambda: wall_ms(lambda: hashlib.md5(block, usedforsecurity=False)))
+
+
+def bench_within_targets(*names):
+    """The body of a claim about cases of tests/bench/cases.py: each within its target."""
+    sys.path.insert(0, str(ROOT / "tests" / "bench"))
+    sys.dont_write_bytecode = True
+    import cases
+
+    begin("; ".join(f"{cases.CASES[n][0]} in at most {cases.CASES[n][1]:g} ms" for n in names) + ".",
+          MACHINE_DEPENDENT)
+    pattern = "|".join(f"^{name}(/|$)" for name in names)
+    took = cases.run(release_binary("tests/bench/engine_bench"), pattern)
+    for name in names:
+        what, target, peers = cases.CASES[name]
+        print(f"{name}: {took[name]:.4f} ms, target {target:g} ms{'; ' if peers else ''}{peers}")
+    figures = ", ".join(f"{took[name]:.3g} ms" for name in names)
+    finish(all(took[name] <= cases.CASES[name][1] for name in names),
+           f"{figures}; calibration {calibration_ms():.0f} ms")

@@ -1,0 +1,227 @@
+#include "sidecar/wire/event_codec.h"
+
+#include <utility>
+
+#include "sidecar/wire/bad_text.h"
+#include "sidecar/wire/job_codec.h"
+
+namespace tephra {
+namespace {
+
+static_assert(v1::TASK_PHASE_FAILED == ToWire<v1::TaskPhase>(TaskPhase::kFailed));
+static_assert(v1::TIES_RANDOM == ToWire<v1::Ties>(Ties::kRandom));
+
+// --- parts ---------------------------------------------------------------------------------
+
+void Encode(const TaskFact& in, TextCopier& text, v1::Task* out) {
+  text.Copy(in.uid, out->mutable_uid());
+  text.Copy(in.job, out->mutable_job());
+  text.Copy(in.role, out->mutable_role());
+  out->set_index(in.index);
+  out->set_phase(ToWire<v1::TaskPhase>(in.phase));
+  text.Copy(in.node, out->mutable_node());
+  Encode(in.slices, out->mutable_slices());
+  if (in.pod.has_value()) Encode(*in.pod, text, out->mutable_pod());
+}
+
+absl::Status Decode(const v1::Task& in, const FieldPath& at, TaskFact& out) {
+  out.uid = in.uid();
+  out.job = in.job();
+  out.role = in.role();
+  out.index = in.index();
+  TEPHRA_RETURN_IF_ERROR(FromWire(in.phase(), TaskPhase::kFailed, at.At("phase"), out.phase));
+  out.node = in.node();
+  TEPHRA_RETURN_IF_ERROR(Decode(in.slices(), at, "slices", out.slices));
+  return in.has_pod() ? Decode(in.pod(), at.At("pod"), out.pod.emplace()) : absl::OkStatus();
+}
+
+using WireNames = google::protobuf::RepeatedPtrField<v1::WeightedName>;
+
+void Encode(const std::vector<WeightedName>& in, TextCopier& text, WireNames* out) {
+  for (const WeightedName& entry : in) {
+    v1::WeightedName* wire = out->Add();
+    text.Copy(entry.name, wire->mutable_name());
+    wire->set_weight(entry.weight);
+  }
+}
+
+std::vector<WeightedName> Decode(const WireNames& in) {
+  std::vector<WeightedName> out;
+  for (const v1::WeightedName& wire : in) out.push_back({wire.name(), wire.weight()});
+  return out;
+}
+
+void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
+  Encode(in.node_scores, text, out->mutable_node_scores());
+  Encode(in.device_scores, text, out->mutable_device_scores());
+  out->set_ties(ToWire<v1::Ties>(in.ties));
+  out->set_seed(in.seed);
+  for (const ExpectedPod& pod : in.expected_pods) {
+    v1::ExpectedPod* wire = out->add_expected_pods();
+    wire->set_cpu(pod.cpu);
+    wire->set_devices(pod.devices);
+    wire->set_compute(pod.compute);
+    text.CopyAll(pod.models, wire->mutable_models());
+    wire->set_share(pod.share);
+  }
+  out->set_search_budget(in.search_budget);
+  out->set_assume_timeout_ms(in.assume_timeout_ms);
+  out->set_full_verify_every(in.full_verify_every);
+  text.CopyAll(in.disabled_actions, out->mutable_disabled_actions());
+}
+
+absl::Status Decode(const v1::Config& in, const FieldPath& at, EngineConfig& out) {
+  out.node_scores = Decode(in.node_scores());
+  out.device_scores = Decode(in.device_scores());
+  TEPHRA_RETURN_IF_ERROR(FromWire(in.ties(), Ties::kRandom, at.At("ties"), out.ties));
+  out.seed = in.seed();
+  for (const v1::ExpectedPod& wire : in.expected_pods()) {
+    out.expected_pods.push_back({wire.cpu(), wire.devices(), wire.compute(),
+                                 {wire.models().begin(), wire.models().end()}, wire.share()});
+  }
+  if (in.has_search_budget()) out.search_budget = in.search_budget();
+  if (in.has_assume_timeout_ms()) out.assume_timeout_ms = in.assume_timeout_ms();
+  if (in.has_full_verify_every()) out.full_verify_every = in.full_verify_every();
+  out.disabled_actions.assign(in.disabled_actions().begin(), in.disabled_actions().end());
+  return absl::OkStatus();
+}
+
+// --- facts ---------------------------------------------------------------------------------
+
+struct Encoder {
+  TextCopier text;
+  v1::Event* out;
+
+  absl::Status operator()(const KindsDeclared& fact) {
+    text.CopyAll(fact.names, out->mutable_kinds_declared()->mutable_names());
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const NodeUpserted& fact) {
+    Encode(fact.node, text, out->mutable_node_upserted()->mutable_node());
+    out->mutable_node_upserted()->set_version(fact.version);
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const NodeRemoved& fact) {
+    text.Copy(fact.name, out->mutable_node_removed()->mutable_name());
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const QueueUpserted& fact) {
+    Encode(fact.queue, text, out->mutable_queue_upserted()->mutable_queue());
+    out->mutable_queue_upserted()->set_version(fact.version);
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const QueueRemoved& fact) {
+    text.Copy(fact.name, out->mutable_queue_removed()->mutable_name());
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const JobUpserted& fact) {
+    out->mutable_job_upserted()->set_version(fact.version);
+    const FieldPath root, upserted = root.At("job_upserted");
+    return Encode(fact.job, upserted.At("job"), text, out->mutable_job_upserted()->mutable_job());
+  }
+  absl::Status operator()(const JobRemoved& fact) {
+    text.Copy(fact.uid, out->mutable_job_removed()->mutable_uid());
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const TaskUpserted& fact) {
+    Encode(fact.task, text, out->mutable_task_upserted()->mutable_task());
+    out->mutable_task_upserted()->set_version(fact.version);
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const TaskRemoved& fact) {
+    text.Copy(fact.uid, out->mutable_task_removed()->mutable_uid());
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const PlacementRefused& fact) {
+    v1::PlacementRefused* wire = out->mutable_placement_refused();
+    text.Copy(fact.job, wire->mutable_job());
+    text.Copy(fact.role, wire->mutable_role());
+    text.Copy(fact.node, wire->mutable_node());
+    text.Copy(fact.why, wire->mutable_why());
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const ConfigChanged& fact) {
+    Encode(fact.config, text, out->mutable_config_changed()->mutable_config());
+    return absl::OkStatus();
+  }
+};
+
+absl::StatusOr<Event> DecodeNode(const v1::NodeUpserted& in, const FieldPath& at) {
+  if (!in.has_node()) return MissingField(at.At("node"));
+  NodeUpserted fact{{}, in.version()};
+  TEPHRA_RETURN_IF_ERROR(Decode(in.node(), at.At("node"), fact.node));
+  return Event(std::move(fact));
+}
+
+absl::StatusOr<Event> DecodeQueue(const v1::QueueUpserted& in, const FieldPath& at) {
+  if (!in.has_queue()) return MissingField(at.At("queue"));
+  QueueUpserted fact{{}, in.version()};
+  TEPHRA_RETURN_IF_ERROR(Decode(in.queue(), at.At("queue"), fact.queue));
+  return Event(std::move(fact));
+}
+
+absl::StatusOr<Event> DecodeJob(const v1::JobUpserted& in, const FieldPath& at) {
+  if (!in.has_job()) return MissingField(at.At("job"));
+  JobUpserted fact{{}, in.version()};
+  TEPHRA_RETURN_IF_ERROR(Decode(in.job(), at.At("job"), fact.job));
+  return Event(std::move(fact));
+}
+
+absl::StatusOr<Event> DecodeTask(const v1::TaskUpserted& in, const FieldPath& at) {
+  if (!in.has_task()) return MissingField(at.At("task"));
+  TaskUpserted fact{{}, in.version()};
+  TEPHRA_RETURN_IF_ERROR(Decode(in.task(), at.At("task"), fact.task));
+  return Event(std::move(fact));
+}
+
+absl::StatusOr<Event> DecodeConfig(const v1::ConfigChanged& in, const FieldPath& at) {
+  if (!in.has_config()) return MissingField(at.At("config"));
+  ConfigChanged fact;
+  TEPHRA_RETURN_IF_ERROR(Decode(in.config(), at.At("config"), fact.config));
+  return Event(std::move(fact));
+}
+
+}  // namespace
+
+absl::Status EncodeEvent(const Event& event, v1::Event* out) {
+  Encoder encoder{{}, out};
+  TEPHRA_RETURN_IF_ERROR(std::visit(encoder, event));
+  return encoder.text.clean() ? absl::OkStatus() : BadText(*out);
+}
+
+absl::StatusOr<Event> DecodeEvent(const v1::Event& in) {
+  const FieldPath root;
+  switch (in.fact_case()) {
+    case v1::Event::kKindsDeclared: {
+      const auto& names = in.kinds_declared().names();
+      return Event(KindsDeclared{{names.begin(), names.end()}});
+    }
+    case v1::Event::kNodeUpserted:
+      return DecodeNode(in.node_upserted(), root.At("node_upserted"));
+    case v1::Event::kNodeRemoved:
+      return Event(NodeRemoved{in.node_removed().name()});
+    case v1::Event::kQueueUpserted:
+      return DecodeQueue(in.queue_upserted(), root.At("queue_upserted"));
+    case v1::Event::kQueueRemoved:
+      return Event(QueueRemoved{in.queue_removed().name()});
+    case v1::Event::kJobUpserted:
+      return DecodeJob(in.job_upserted(), root.At("job_upserted"));
+    case v1::Event::kJobRemoved:
+      return Event(JobRemoved{in.job_removed().uid()});
+    case v1::Event::kTaskUpserted:
+      return DecodeTask(in.task_upserted(), root.At("task_upserted"));
+    case v1::Event::kTaskRemoved:
+      return Event(TaskRemoved{in.task_removed().uid()});
+    case v1::Event::kPlacementRefused: {
+      const v1::PlacementRefused& fact = in.placement_refused();
+      return Event(PlacementRefused{fact.job(), fact.role(), fact.node(), fact.why()});
+    }
+    case v1::Event::kConfigChanged:
+      return DecodeConfig(in.config_changed(), root.At("config_changed"));
+    case v1::Event::FACT_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("event: fact: missing, or one that this version does not know");
+}
+
+}  // namespace tephra

@@ -1,0 +1,155 @@
+#include "sidecar/wire/job_codec.h"
+
+namespace tephra {
+namespace {
+
+static_assert(v1::CONTAINER_KIND_SIDECAR == ToWire<v1::ContainerKind>(ContainerKind::kSidecar));
+static_assert(v1::QUEUE_STATE_CLOSED == ToWire<v1::QueueState>(QueueState::kClosed));
+
+void Encode(const ContainerSpec& in, TextCopier& text, v1::Container* out) {
+  text.Copy(in.name, out->mutable_name());
+  out->set_kind(ToWire<v1::ContainerKind>(in.kind));
+  Encode(in.requests, out->mutable_requests());
+  if (in.devices == DeviceRequest{}) return;
+  v1::DeviceRequest* devices = out->mutable_devices();
+  devices->set_count(in.devices.count);
+  devices->set_compute(in.devices.compute);
+  devices->set_memory_mib(in.devices.memory_mib);
+}
+
+absl::Status Decode(const v1::Container& in, const FieldPath& at, ContainerSpec& out) {
+  out.name = in.name();
+  TEPHRA_RETURN_IF_ERROR(
+      FromWire(in.kind(), ContainerKind::kSidecar, at.At("kind"), out.kind));
+  TEPHRA_RETURN_IF_ERROR(Decode(in.requests(), at, "requests", out.requests));
+  if (in.has_devices()) {
+    out.devices = {in.devices().count(), in.devices().compute(), in.devices().memory_mib()};
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TooDeep(const FieldPath& at) {
+  return absl::InvalidArgumentError(at.Text() + ": expected gangs at most " +
+                                    std::to_string(kMaxGangDepth) + " deep");
+}
+
+absl::Status Encode(const GangSpec& in, const FieldPath& at, int depth, TextCopier& text,
+                    v1::Gang* out) {
+  if (depth > kMaxGangDepth) return TooDeep(at);
+  out->set_min_member(in.min_member);
+  for (const RoleSpec& role : in.roles) {
+    v1::Role* wire = out->add_roles();
+    text.Copy(role.name, wire->mutable_name());
+    wire->set_replicas(role.replicas);
+    wire->set_min(role.min);
+    Encode(role.pod, text, wire->mutable_pod());
+  }
+  for (std::size_t i = 0; i < in.groups.size(); ++i) {
+    const FieldPath here = at.At("groups", static_cast<int>(i));
+    TEPHRA_RETURN_IF_ERROR(Encode(in.groups[i], here, depth + 1, text, out->add_groups()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Decode(const v1::Role& in, const FieldPath& at, RoleSpec& out) {
+  out.name = in.name();
+  out.replicas = in.replicas();
+  out.min = in.min();
+  if (!in.has_pod()) return MissingField(at.At("pod"));
+  return Decode(in.pod(), at.At("pod"), out.pod);
+}
+
+absl::Status Decode(const v1::Gang& in, const FieldPath& at, int depth, GangSpec& out) {
+  if (depth > kMaxGangDepth) return TooDeep(at);
+  out.min_member = in.min_member();
+  for (int i = 0; i < in.roles_size(); ++i) {
+    TEPHRA_RETURN_IF_ERROR(Decode(in.roles(i), at.At("roles", i), out.roles.emplace_back()));
+  }
+  for (int i = 0; i < in.groups_size(); ++i) {
+    TEPHRA_RETURN_IF_ERROR(
+        Decode(in.groups(i), at.At("groups", i), depth + 1, out.groups.emplace_back()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void Encode(const PodTemplate& in, TextCopier& text, v1::PodTemplate* out) {
+  for (const ContainerSpec& container : in.containers) {
+    Encode(container, text, out->add_containers());
+  }
+  Encode(in.overhead, out->mutable_overhead());
+  if (in.constraints != NodeConstraints{}) {
+    Encode(in.constraints, text, out->mutable_constraints());
+  }
+  for (const DomainLimit& limit : in.limits) {
+    v1::DomainLimit* wire = out->add_limits();
+    text.Copy(limit.group, wire->mutable_group());
+    text.Copy(limit.topology_key, wire->mutable_topology_key());
+    wire->set_max(limit.max);
+  }
+}
+
+absl::Status Decode(const v1::PodTemplate& in, const FieldPath& at, PodTemplate& out) {
+  for (int i = 0; i < in.containers_size(); ++i) {
+    TEPHRA_RETURN_IF_ERROR(Decode(in.containers(i), at.At("containers", i),
+                                  out.containers.emplace_back()));
+  }
+  TEPHRA_RETURN_IF_ERROR(Decode(in.overhead(), at, "overhead", out.overhead));
+  if (in.has_constraints()) {
+    TEPHRA_RETURN_IF_ERROR(Decode(in.constraints(), at.At("constraints"), out.constraints));
+  }
+  for (const v1::DomainLimit& wire : in.limits()) {
+    out.limits.push_back({wire.group(), wire.topology_key(), wire.max()});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Encode(const JobSpec& in, const FieldPath& at, TextCopier& text, v1::Job* out) {
+  text.Copy(in.uid, out->mutable_uid());
+  text.Copy(in.name, out->mutable_name());
+  text.Copy(in.queue, out->mutable_queue());
+  out->set_priority(in.priority);
+  out->set_created_ms(in.created);
+  return Encode(in.gang, at.At("gang"), 1, text, out->mutable_gang());
+}
+
+absl::Status Decode(const v1::Job& in, const FieldPath& at, JobSpec& out) {
+  out.uid = in.uid();
+  out.name = in.name();
+  out.queue = in.queue();
+  out.priority = in.priority();
+  out.created = in.created_ms();
+  if (!in.has_gang()) return MissingField(at.At("gang"));
+  return Decode(in.gang(), at.At("gang"), 1, out.gang);
+}
+
+void Encode(const QueueSpec& in, TextCopier& text, v1::Queue* out) {
+  text.Copy(in.name, out->mutable_name());
+  text.Copy(in.parent, out->mutable_parent());
+  out->set_weight(in.weight);
+  out->set_priority(in.priority);
+  Encode(in.limit, out->mutable_limit());
+  for (Kind kind = 0; kind < kMaxKinds; ++kind) {
+    if ((in.limited_kinds >> kind & 1) != 0) out->add_limited_kinds(kind);
+  }
+  out->set_state(ToWire<v1::QueueState>(in.state));
+}
+
+absl::Status Decode(const v1::Queue& in, const FieldPath& at, QueueSpec& out) {
+  out.name = in.name();
+  out.parent = in.parent();
+  out.weight = in.weight();
+  out.priority = in.priority();
+  TEPHRA_RETURN_IF_ERROR(Decode(in.limit(), at, "limit", out.limit));
+  for (int i = 0; i < in.limited_kinds_size(); ++i) {
+    const std::uint32_t kind = in.limited_kinds(i);
+    if (kind >= kMaxKinds) {
+      return BadField(at.At("limited_kinds", i), kind, "below " + std::to_string(kMaxKinds));
+    }
+    out.limited_kinds |= KindSet{1} << kind;
+  }
+  return FromWire(in.state(), QueueState::kClosed, at.At("state"), out.state);
+}
+
+}  // namespace tephra

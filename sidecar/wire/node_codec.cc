@@ -1,0 +1,204 @@
+#include "sidecar/wire/node_codec.h"
+
+#include <limits>
+
+namespace tephra {
+namespace {
+
+using google::protobuf::RepeatedPtrField;
+
+static_assert(v1::TAINT_EFFECT_NO_EXECUTE == ToWire<v1::TaintEffect>(TaintEffect::kNoExecute));
+static_assert(v1::TOLERATION_OPERATOR_EXISTS ==
+              ToWire<v1::TolerationOperator>(Toleration::Operator::kExists));
+static_assert(v1::LABEL_OPERATOR_LT ==
+              ToWire<v1::LabelOperator>(LabelRequirement::Operator::kLt));
+static_assert(v1::SLICE_MODE_FRACTION == ToWire<v1::SliceMode>(SliceMode::kFraction));
+
+void Encode(const Labels& in, TextCopier& text, RepeatedPtrField<v1::Label>* out) {
+  for (const auto& [key, value] : in) {
+    v1::Label* label = out->Add();
+    text.Copy(key, label->mutable_key());
+    text.Copy(value, label->mutable_value());
+  }
+}
+
+absl::Status Decode(const RepeatedPtrField<v1::Label>& in, const FieldPath& parent,
+                    const char* field, Labels& out) {
+  for (int i = 0; i < in.size(); ++i) {
+    if (!out.emplace(in[i].key(), in[i].value()).second) {
+      return absl::InvalidArgumentError(parent.At(field, i).At("key").Text() + ": \"" +
+                                        in[i].key() + "\" is given twice");
+    }
+  }
+  return absl::OkStatus();
+}
+
+using WireRequirements = RepeatedPtrField<v1::LabelRequirement>;
+
+void Encode(const std::vector<LabelRequirement>& in, TextCopier& text, WireRequirements* out) {
+  for (const LabelRequirement& requirement : in) {
+    v1::LabelRequirement* wire = out->Add();
+    text.Copy(requirement.key, wire->mutable_key());
+    wire->set_op(ToWire<v1::LabelOperator>(requirement.op));
+    text.CopyAll(requirement.values, wire->mutable_values());
+  }
+}
+
+absl::Status Decode(const WireRequirements& in, const FieldPath& parent, const char* field,
+                    std::vector<LabelRequirement>& out) {
+  for (int i = 0; i < in.size(); ++i) {
+    LabelRequirement& requirement = out.emplace_back();
+    const FieldPath at = parent.At(field, i);
+    requirement.key = in[i].key();
+    TEPHRA_RETURN_IF_ERROR(
+        FromWire(in[i].op(), LabelRequirement::Operator::kLt, at.At("op"), requirement.op));
+    requirement.values.assign(in[i].values().begin(), in[i].values().end());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Decode(const v1::Toleration& in, const FieldPath& at, Toleration& out) {
+  out.key = in.key();
+  out.value = in.value();
+  TEPHRA_RETURN_IF_ERROR(
+      FromWire(in.op(), Toleration::Operator::kExists, at.At("op"), out.op));
+  out.any_effect = in.any_effect();
+  if (out.any_effect && in.effect() == v1::TAINT_EFFECT_UNSPECIFIED) return absl::OkStatus();
+  return FromWire(in.effect(), TaintEffect::kNoExecute, at.At("effect"), out.effect);
+}
+
+template <class Value>
+absl::Status Narrow(std::uint32_t wide, const FieldPath& at, Value& out) {
+  constexpr std::uint32_t kMost = std::numeric_limits<Value>::max();
+  if (wide > kMost) return BadField(at, wide, "at most " + std::to_string(kMost));
+  out = static_cast<Value>(wide);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void Encode(const Resources& in, WireAmounts* out) {
+  for (Kind kind = 0; kind < kMaxKinds; ++kind) {
+    if (in[kind] == 0) continue;
+    v1::Amount* amount = out->Add();
+    amount->set_kind(kind);
+    amount->set_amount(in[kind]);
+  }
+}
+
+absl::Status Decode(const WireAmounts& in, const FieldPath& parent, const char* field,
+                    Resources& out) {
+  KindSet seen = 0;
+  for (int i = 0; i < in.size(); ++i) {
+    const std::uint32_t kind = in[i].kind();
+    if (kind >= kMaxKinds || (seen >> kind & 1) != 0) {
+      return BadField(parent.At(field, i).At("kind"), kind,
+                      kind >= kMaxKinds ? "below " + std::to_string(kMaxKinds)
+                                        : "each kind at most once");
+    }
+    seen |= KindSet{1} << kind;
+    out[static_cast<Kind>(kind)] = in[i].amount();
+  }
+  return absl::OkStatus();
+}
+
+void Encode(const Slices& in, WireSlices* out) {
+  for (const Slice& slice : in) {
+    v1::Slice* wire = out->Add();
+    wire->set_container(slice.container);
+    wire->set_device(slice.device);
+    wire->set_mode(ToWire<v1::SliceMode>(slice.mode));
+    wire->set_compute(slice.compute);
+    wire->set_memory_mib(slice.memory_mib);
+  }
+}
+
+absl::Status Decode(const WireSlices& in, const FieldPath& parent, const char* field,
+                    Slices& out) {
+  for (int i = 0; i < in.size(); ++i) {
+    Slice& slice = out.emplace_back();
+    const FieldPath at = parent.At(field, i);
+    TEPHRA_RETURN_IF_ERROR(Narrow(in[i].container(), at.At("container"), slice.container));
+    TEPHRA_RETURN_IF_ERROR(Narrow(in[i].device(), at.At("device"), slice.device));
+    TEPHRA_RETURN_IF_ERROR(FromWire(in[i].mode(), SliceMode::kFraction, at.At("mode"), slice.mode));
+    slice.compute = in[i].compute();
+    slice.memory_mib = in[i].memory_mib();
+  }
+  return absl::OkStatus();
+}
+
+void Encode(const NodeSpec& in, TextCopier& text, v1::Node* out) {
+  text.Copy(in.name, out->mutable_name());
+  Encode(in.labels, text, out->mutable_labels());
+  for (const Taint& taint : in.taints) {
+    v1::Taint* wire = out->add_taints();
+    text.Copy(taint.key, wire->mutable_key());
+    text.Copy(taint.value, wire->mutable_value());
+    wire->set_effect(ToWire<v1::TaintEffect>(taint.effect));
+  }
+  out->set_unschedulable(in.unschedulable);
+  Encode(in.allocatable, out->mutable_allocatable());
+  for (const DeviceHardware& device : in.devices) {
+    v1::Device* wire = out->add_devices();
+    text.Copy(device.uuid, wire->mutable_uuid());
+    text.Copy(device.model, wire->mutable_model());
+    wire->set_memory_mib(device.memory_mib);
+    wire->set_unhealthy(!device.healthy);
+  }
+}
+
+absl::Status Decode(const v1::Node& in, const FieldPath& at, NodeSpec& out) {
+  out.name = in.name();
+  TEPHRA_RETURN_IF_ERROR(Decode(in.labels(), at, "labels", out.labels));
+  for (int i = 0; i < in.taints_size(); ++i) {
+    Taint& taint = out.taints.emplace_back();
+    taint.key = in.taints(i).key();
+    taint.value = in.taints(i).value();
+    const FieldPath here = at.At("taints", i);
+    TEPHRA_RETURN_IF_ERROR(FromWire(in.taints(i).effect(), TaintEffect::kNoExecute,
+                                    here.At("effect"), taint.effect));
+  }
+  out.unschedulable = in.unschedulable();
+  TEPHRA_RETURN_IF_ERROR(Decode(in.allocatable(), at, "allocatable", out.allocatable));
+  for (const v1::Device& wire : in.devices()) {
+    out.devices.push_back({wire.uuid(), wire.model(), wire.memory_mib(), !wire.unhealthy()});
+  }
+  return absl::OkStatus();
+}
+
+void Encode(const NodeConstraints& in, TextCopier& text, v1::NodeConstraints* out) {
+  Encode(in.selector, text, out->mutable_selector());
+  for (const NodeSelectorTerm& term : in.affinity) {
+    v1::NodeSelectorTerm* wire = out->add_affinity();
+    Encode(term.expressions, text, wire->mutable_expressions());
+    Encode(term.fields, text, wire->mutable_fields());
+  }
+  for (const Toleration& toleration : in.tolerations) {
+    v1::Toleration* wire = out->add_tolerations();
+    text.Copy(toleration.key, wire->mutable_key());
+    text.Copy(toleration.value, wire->mutable_value());
+    wire->set_op(ToWire<v1::TolerationOperator>(toleration.op));
+    wire->set_any_effect(toleration.any_effect);
+    wire->set_effect(ToWire<v1::TaintEffect>(toleration.effect));
+  }
+  text.CopyAll(in.device_models, out->mutable_device_models());
+}
+
+absl::Status Decode(const v1::NodeConstraints& in, const FieldPath& at, NodeConstraints& out) {
+  TEPHRA_RETURN_IF_ERROR(Decode(in.selector(), at, "selector", out.selector));
+  for (int i = 0; i < in.affinity_size(); ++i) {
+    NodeSelectorTerm& term = out.affinity.emplace_back();
+    const FieldPath here = at.At("affinity", i);
+    TEPHRA_RETURN_IF_ERROR(
+        Decode(in.affinity(i).expressions(), here, "expressions", term.expressions));
+    TEPHRA_RETURN_IF_ERROR(Decode(in.affinity(i).fields(), here, "fields", term.fields));
+  }
+  for (int i = 0; i < in.tolerations_size(); ++i) {
+    TEPHRA_RETURN_IF_ERROR(Decode(in.tolerations(i), at.At("tolerations", i),
+                                  out.tolerations.emplace_back()));
+  }
+  out.device_models.assign(in.device_models().begin(), in.device_models().end());
+  return absl::OkStatus();
+}
+
+}  // namespace tephra

@@ -1,0 +1,82 @@
+#include "sidecar/wire/plan_codec.h"
+
+#include "sidecar/wire/node_codec.h"
+#include "tephra/v1/plan.pb.h"
+
+namespace tephra {
+namespace {
+
+static_assert(v1::VERDICT_INFEASIBLE == ToWire<v1::Verdict>(Verdict::kInfeasible));
+static_assert(v1::PART_ELASTIC == ToWire<v1::Part>(Part::kElastic));
+static_assert(v1::OBSTACLE_QUARANTINE == ToWire<v1::Obstacle>(Obstacle::kQuarantine));
+static_assert(v1::MISFIT_FRAGMENTED == ToWire<v1::Misfit>(Misfit::kFragmented));
+static_assert(v1::MISFIT_FRAGMENTED == kMisfits);
+
+void Encode(const Reason& in, v1::Reason* out) {
+  out->set_obstacle(ToWire<v1::Obstacle>(in.obstacle));
+  out->set_role(in.role);
+  out->set_tasks_needed(in.tasks_needed);
+  out->set_tasks_fit(in.tasks_fit);
+  out->set_binding_kind(in.binding);
+  out->set_per_task(in.per_task);
+  out->set_free_total(in.free_total);
+  out->set_capacity_total(in.capacity_total);
+  out->set_best_node(in.best_node);
+  out->set_best_free(in.best_free);
+  for (int misfit = 0; misfit < kMisfits; ++misfit) {
+    if (in.nodes[misfit] == 0) continue;
+    v1::MisfitCount* count = out->add_nodes();
+    count->set_misfit(ToWire<v1::Misfit>(static_cast<Misfit>(misfit)));
+    count->set_nodes(in.nodes[misfit]);
+  }
+  out->set_queue(in.queue);
+  out->set_limit(in.limit);
+  out->set_used(in.used);
+  out->set_asked(in.asked);
+}
+
+void Encode(const Placement& in, const Books& books, v1::Placement* out) {
+  const TaskRow& task = books.tasks[in.task.index()];
+  out->set_role(books.jobs[task.job.index()].roles[task.role].name);
+  out->set_index(task.index);
+  out->set_node(books.hardware.spec(in.node).name);
+  Encode(in.slices, out->mutable_slices());
+}
+
+void Encode(TaskId evicted, const Books& books, v1::Eviction* out) {
+  const TaskRow& task = books.tasks[evicted.index()];
+  out->set_uid(task.uid);
+  if (!task.job.valid()) return;
+  const JobRow& job = books.jobs[task.job.index()];
+  out->set_job(job.uid);
+  out->set_role(job.roles[task.role].name);
+  out->set_index(task.index);
+}
+
+void Encode(const Decision& in, const Books& books, v1::Decision* out) {
+  out->set_job(books.jobs[in.job.index()].uid);
+  out->set_part(ToWire<v1::Part>(in.part));
+  out->set_verdict(ToWire<v1::Verdict>(in.verdict));
+  if (in.reason != Reason{}) Encode(in.reason, out->mutable_reason());
+  for (const Placement& placement : in.placements) {
+    Encode(placement, books, out->add_placements());
+  }
+  for (TaskId task : in.evictions) Encode(task, books, out->add_evictions());
+}
+
+}  // namespace
+
+void EncodePlan(const Plan& plan, const Books& books, v1::Plan* out) {
+  out->set_version(plan.version);
+  out->set_now_ms(plan.now);
+  for (const Decision& decision : plan.decisions) Encode(decision, books, out->add_decisions());
+  for (JobId job : plan.dropped) out->add_dropped(books.jobs[job.index()].uid);
+}
+
+std::string PlanBytes(const Plan& plan, const Books& books) {
+  v1::Plan wire;
+  EncodePlan(plan, books, &wire);
+  return wire.SerializeAsString();  // without maps and unknown fields: always the same bytes
+}
+
+}  // namespace tephra

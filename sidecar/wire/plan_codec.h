@@ -1,0 +1,23 @@
+// Plans on their way out of the engine: ids become names, so that a plan means the same outside
+// and in any other engine that was told the same.
+#pragma once
+
+#include <string>
+
+#include "plugins/framework/plan.h"
+#include "plugins/framework/snapshot.h"
+
+namespace tephra::v1 {
+class Plan;
+}
+
+namespace tephra {
+
+// REQUIRES: `plan` was made by the State of these books, to which nothing was applied since.
+// `out` is empty before. One plan has one encoding.
+void EncodePlan(const Plan& plan, const Books& books, v1::Plan* out);
+
+// The same, as the bytes of a tephra.v1.Plan.
+std::string PlanBytes(const Plan& plan, const Books& books);
+
+}  // namespace tephra

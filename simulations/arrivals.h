@@ -1,0 +1,47 @@
+// Arrivals: the jobs of a workload one after another, in the order of their times.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "queue/job.h"
+#include "topology/base/status.h"
+#include "topology/base/time.h"
+
+namespace tephra {
+
+// A job and when it comes.
+struct Arrival {
+  TimeMs at = 0;
+  JobSpec job;
+  std::optional<DurationMs> run;  // how long each task runs; none: for ever
+};
+
+class Arrivals {
+ public:
+  virtual ~Arrivals() = default;
+  // False after the last. A fault in a file is found where it stands.
+  virtual absl::StatusOr<bool> Next(Arrival& out) = 0;
+  // How many there are in all; 0 where that is not known.
+  virtual std::size_t total() const = 0;
+};
+
+// Those of a list.
+class ListedArrivals final : public Arrivals {
+ public:
+  explicit ListedArrivals(std::vector<Arrival> jobs) : jobs_(std::move(jobs)) {}
+  absl::StatusOr<bool> Next(Arrival& out) override {
+    if (next_ == jobs_.size()) return false;
+    out = std::move(jobs_[next_++]);
+    return true;
+  }
+  std::size_t total() const override { return jobs_.size(); }
+
+ private:
+  std::vector<Arrival> jobs_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace tephra

@@ -1,0 +1,131 @@
+#include "simulations/replay_command.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "plugins/registry.h"
+#include "simulations/replay.h"
+
+namespace tephra {
+namespace {
+
+constexpr int kReproduced = 0, kDiffers = 1, kBad = 2;
+
+const char* KindText(Divergence::Kind kind) {
+  switch (kind) {
+    case Divergence::Kind::kPlan: return "plan";
+    case Divergence::Kind::kEvent: return "event";
+    case Divergence::Kind::kBooks: return "books";
+  }
+  return "?";
+}
+
+void PrintDivergence(const Divergence& found, std::ostream& out) {
+  out << "differs first at record " << found.record << " (byte " << found.offset << ")";
+  if (found.tick.has_value()) {
+    out << (found.kind == Divergence::Kind::kEvent ? ", after the tick at " : ", tick at ")
+        << *found.tick << " ms";
+  }
+  if (found.decision >= 0) out << ", decision " << found.decision << ", job \"" << found.job << "\"";
+  out << "\n  " << KindText(found.kind) << ": " << found.field << "\n";
+  if (found.kind != Divergence::Kind::kBooks) out << "  recorded: " << found.recorded << "\n";
+  out << "  made:     " << found.made << "\n";
+}
+
+void PrintText(const ReplayCommandOptions& options, const ReplayReport& report, std::ostream& out) {
+  out << options.path << ", written by tephra " << report.written_by << "\n"
+      << report.events << " events, " << report.refused << " of them refused\n"
+      << report.ticks << " ticks, " << report.plans << " plans with " << report.placements
+      << " placements reproduced byte for byte\n";
+  if (report.divergence.has_value()) {
+    PrintDivergence(*report.divergence, out);
+  } else if (!report.closed) {
+    out << "notice: the journal was cut: its last whole record ends at byte " << report.whole_bytes
+        << ", " << report.torn_bytes << " bytes of an unfinished one follow\n";
+  }
+}
+
+nlohmann::ordered_json Json(const ReplayCommandOptions& options, const ReplayReport& report) {
+  nlohmann::ordered_json json = {{"journal", options.path},
+                                 {"written_by", report.written_by},
+                                 {"events", report.events},
+                                 {"refused", report.refused},
+                                 {"ticks", report.ticks},
+                                 {"plans", report.plans},
+                                 {"placements", report.placements},
+                                 {"reproduced", !report.divergence.has_value()}};
+  if (const std::optional<Divergence>& found = report.divergence; found.has_value()) {
+    nlohmann::ordered_json& difference = json["difference"];
+    difference = {{"kind", KindText(found->kind)}, {"record", found->record},
+                  {"byte", found->offset}};
+    if (found->tick.has_value()) difference["tick_ms"] = *found->tick;
+    if (found->decision >= 0) {
+      difference["decision"] = found->decision;
+      difference["job"] = found->job;
+    }
+    difference["field"] = found->field;
+    difference["recorded"] = found->recorded;
+    difference["made"] = found->made;
+  } else {
+    json["cut"] = !report.closed;
+    json["whole_bytes"] = report.whole_bytes;
+    json["torn_bytes"] = report.torn_bytes;
+  }
+  return json;
+}
+
+int Fail(const std::string& why, std::ostream& err) {
+  err << "tephra replay: " << why << "\n";
+  return kBad;
+}
+
+}  // namespace
+
+void AddReplayCommand(CLI::App& app, int& code) {
+  CLI::App* command = app.add_subcommand(
+      "replay", "Do again what a journal recorded, and compare every plan byte for byte.");
+  auto options = std::make_shared<ReplayCommandOptions>();
+  command->add_option("journal", options->path, "A journal (simulate --journal)")->required();
+  const std::map<std::string, ReplayOutput> outputs = {{"text", ReplayOutput::kText},
+                                                       {"json", ReplayOutput::kJson}};
+  command->add_option("--output", options->output, "text or json")
+      ->transform(CLI::CheckedTransformer(outputs))
+      ->default_str("text");
+  command->add_flag("--strict", options->strict, "A journal that was cut is an error");
+  command->add_flag("--fast", options->fast, "Do not recompute the books after each cycle");
+  command->footer(
+      "Exit codes: 0 all that is whole was reproduced, 1 something differs (the report says where "
+      "first), 2 not a journal, damaged or, with --strict, cut.");
+  command->callback([options, &code] { code = ReplayCommand(*options, std::cout, std::cerr); });
+}
+
+int ReplayCommand(const ReplayCommandOptions& options, std::ostream& out, std::ostream& err) {
+  errno = 0;
+  std::ifstream file(options.path, std::ios::binary);
+  if (!file) return Fail(options.path + ": cannot be read: " + std::strerror(errno), err);
+  JournalReader journal(file, options.path);
+  Engine engine(DefaultAssembly());
+  ReplayReport report;
+  if (absl::Status status = Replay(journal, engine, {!options.fast}, report); !status.ok()) {
+    return Fail(std::string(status.message()), err);
+  }
+  if (options.output == ReplayOutput::kJson) {
+    // What a journal says is UTF-8, and its path need not be.
+    constexpr auto kLenient = nlohmann::ordered_json::error_handler_t::replace;
+    out << Json(options, report).dump(2, ' ', false, kLenient) << "\n";
+  } else {
+    PrintText(options, report, out);
+  }
+  if (report.divergence.has_value()) return kDiffers;
+  if (options.strict && !report.closed) return Fail(options.path + ": the journal was cut", err);
+  return kReproduced;
+}
+
+}  // namespace tephra

@@ -1,0 +1,36 @@
+// Fragments: how many milli-GPUs of the cluster are idle and of no use to the usual pods, kept
+// current by looking only at the nodes that changed.
+//
+// The measure is the one of plugins/openb/fgd.h. Sums are in thousandths of a milli-GPU, so that
+// they do not depend on the order in which nodes changed. One owner thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plugins/framework/snapshot.h"
+#include "plugins/openb/fgd.h"
+
+namespace tephra {
+
+class Fragments {
+ public:
+  explicit Fragments(const std::vector<ExpectedPod>& expected)
+      : table_(expected), known_(!expected.empty()) {}
+
+  // Takes in what changed since the last call. `books` are those of one State.
+  std::int64_t Update(const Books& books);
+
+ private:
+  std::int64_t Of(const Books& books, NodeId node);
+  void Refresh(const Books& books, NodeId node);
+
+  FragmentTable table_;
+  bool known_;
+  std::vector<std::int64_t> by_node_;
+  std::vector<std::int32_t> free_;  // scratch
+  std::int64_t sum_ = 0;
+  std::uint64_t read_ = 0;
+};
+
+}  // namespace tephra

@@ -1,0 +1,357 @@
+#include "simulations/report/recorder.h"
+
+#include <algorithm>
+
+#include "simulations/report/format.h"
+
+namespace tephra {
+namespace {
+
+JobState StateOf(const JobRecord& job) {
+  if (job.dropped) return JobState::kDropped;
+  if (job.removed) return JobState::kRemoved;
+  if (job.end >= 0) return JobState::kFinished;
+  if (job.start >= 0 && job.verdict == Verdict::kStart) return JobState::kRunning;
+  return job.asked && job.verdict == Verdict::kInfeasible ? JobState::kInfeasible
+                                                          : JobState::kWaiting;
+}
+
+// "4 x 8 GPU", roles joined by " + ".
+std::string ShapeText(const JobRecord& job) {
+  std::string text;
+  for (const JobRecord::Role& role : job.roles) {
+    if (!text.empty()) text += " + ";
+    text += std::to_string(role.replicas);
+    text += " x ";
+    if (role.gpu_each > 0) {
+      text += Decimal(role.gpu_each, kWholeGpu) + " GPU";
+    } else if (role.gpu_memory_mib_each > 0) {
+      text += Decimal(role.gpu_memory_mib_each, 1024) + " GiB GPU";
+    } else {
+      text += "CPU";
+    }
+  }
+  return text;
+}
+
+// Nodes of running or ended tasks with how many each: "a-0 x8, a-1".
+std::string WhereText(const JobRecord& job) {
+  std::map<std::string, int> nodes;
+  for (const TaskRecord& task : job.tasks) {
+    if (!task.node.empty()) ++nodes[task.node];
+  }
+  std::string text;
+  for (const auto& [node, count] : nodes) {
+    if (!text.empty()) text += ", ";
+    text += node;
+    if (count > 1) text += " x" + std::to_string(count);
+  }
+  return text;
+}
+
+// "0 1 2", and of a fraction its share and memory: "3:500m:10240Mi".
+void AppendSlices(const Slices& slices, std::string& out) {
+  bool first = true;
+  for (const Slice& slice : slices) {
+    if (!first) out += ' ';
+    first = false;
+    out += std::to_string(slice.device);
+    if (slice.mode == SliceMode::kWhole) continue;
+    out += ':' + std::to_string(slice.compute) + 'm';
+    if (slice.memory_mib > 0) out += ':' + std::to_string(slice.memory_mib) + "Mi";
+  }
+}
+
+}  // namespace
+
+const char* JobStateText(JobState state) {
+  switch (state) {
+    case JobState::kRunning: return "running";
+    case JobState::kFinished: return "finished";
+    case JobState::kWaiting: return "waiting";
+    case JobState::kInfeasible: return "infeasible";
+    case JobState::kDropped: return "dropped";
+    case JobState::kRemoved: return "removed";
+  }
+  return "?";
+}
+
+const char* VerdictText(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kStart: return "start";
+    case Verdict::kStartAfterEviction: return "start after eviction";
+    case Verdict::kReserve: return "reserve";
+    case Verdict::kWait: return "wait";
+    case Verdict::kInfeasible: return "infeasible";
+  }
+  return "?";
+}
+
+Recorder::Recorder(const State& state, const std::vector<ExpectedPod>& shapes,
+                   std::unique_ptr<OutputFile> tasks)
+    : state_(state), tasks_(std::move(tasks)), fragments_(shapes) {
+  if (tasks_ != nullptr) {
+    tasks_->Write("job,task,queue,state,arrival_s,start_s,finish_s,wait_s,node,devices,verdict,"
+                  "reason\n");
+  }
+}
+
+void Recorder::JobArrived(const JobRecord& job) {
+  arrivals_ = true;
+  gpu_arrived_ += job.gpu_demand;
+  ++sums_.arrived;
+  ++queues_[job.queue].arrived;
+}
+
+void Recorder::JobEnded(const JobRecord& job) {
+  Count(job, StateOf(job));
+  WriteRows(job);
+  if (ended_.size() < kMostEndedLines) {
+    ended_.push_back(LineOf(job));
+  } else {
+    ++sums_.jobs_left_out;
+  }
+}
+
+void Recorder::Count(const JobRecord& job, JobState state) {
+  QueueSums& queue = queues_[job.queue];
+  switch (state) {
+    case JobState::kRunning: ++sums_.running, ++queue.running; break;
+    case JobState::kFinished: ++sums_.finished, ++queue.ended; break;
+    case JobState::kWaiting: ++sums_.waiting, ++queue.waiting; break;
+    case JobState::kInfeasible: ++sums_.infeasible, ++queue.waiting; break;
+    case JobState::kDropped: ++sums_.dropped, ++queue.ended; break;
+    case JobState::kRemoved: ++sums_.removed, ++queue.ended; break;
+  }
+  for (const TaskRecord& task : job.tasks) {
+    sums_.tasks_started += task.attempts > 0;
+    sums_.tasks_running += task.running;
+    sums_.tasks_finished += task.finish >= 0 && task.start >= 0;
+  }
+  if (job.start < 0) return;
+  ++sums_.started;
+  ++queue.started;
+  queue.wait += job.start - job.arrival;
+  waits_.push_back(job.start - job.arrival);
+}
+
+JobLine Recorder::LineOf(const JobRecord& job) const {
+  JobLine line;
+  line.name = job.name;
+  line.queue = job.queue;
+  line.shape = ShapeText(job);
+  line.state = StateOf(job);
+  line.arrival = job.arrival;
+  line.start = job.start;
+  line.end = job.end;
+  line.tasks = static_cast<std::int32_t>(job.tasks.size());
+  for (const TaskRecord& task : job.tasks) {
+    line.running += task.running;
+    line.finished += task.finish >= 0 && task.start >= 0;
+  }
+  line.where = WhereText(job);
+  const bool waits = line.state == JobState::kWaiting || line.state == JobState::kInfeasible ||
+                     line.state == JobState::kDropped;
+  const ResourceKinds& kinds = state_.books().kinds;
+  if (waits) line.why = ReasonText(kinds, job.reason);
+  if (!waits && job.end < 0 && line.running + line.finished < line.tasks) {
+    line.why = ReasonText(kinds, job.elastic_reason);
+  }
+  return line;
+}
+
+void Recorder::WriteRows(const JobRecord& job) {
+  if (tasks_ == nullptr) return;
+  const ResourceKinds& kinds = state_.books().kinds;
+  const char* state = JobStateText(StateOf(job));
+  std::string reason, elastic;
+  if (job.verdict != Verdict::kStart) AppendCsv(ReasonText(kinds, job.reason), reason);
+  if (job.elastic_reason.obstacle != Obstacle::kNone) {
+    AppendCsv(ReasonText(kinds, job.elastic_reason), elastic);
+  }
+  for (const TaskRecord& task : job.tasks) {
+    row_.clear();
+    AppendCsv(job.name, row_);
+    row_ += ',';
+    AppendCsv(job.roles[task.role].name, row_);
+    row_ += '/' + std::to_string(task.index) + ',';
+    AppendCsv(job.queue, row_);
+    row_.append(",").append(state).append(",");
+    AppendSeconds(job.arrival, row_);
+    row_ += ',';
+    if (task.start >= 0) AppendSeconds(task.start, row_);
+    row_ += ',';
+    if (task.start >= 0 && task.finish >= 0) AppendSeconds(task.finish, row_);
+    row_ += ',';
+    if (task.start >= 0) AppendSeconds(task.start - job.arrival, row_);
+    row_ += ',';
+    AppendCsv(task.node, row_);
+    row_ += ',';
+    AppendSlices(task.slices, row_);
+    row_ += ',';
+    const bool started = task.start >= 0;
+    const bool waits_elastic = !started && job.verdict == Verdict::kStart;
+    if (job.asked) {
+      row_ += VerdictText(started ? Verdict::kStart : waits_elastic ? Verdict::kWait : job.verdict);
+    }
+    row_ += ',';
+    if (!started) row_ += waits_elastic ? elastic : reason;
+    row_ += '\n';
+    tasks_->Write(row_);
+  }
+}
+
+void Recorder::Integrate(TimeMs now) {
+  const auto span = static_cast<double>(now - last_);
+  last_ = now;
+  if (span <= 0) return;
+  const int kinds = state_.books().kinds.size();
+  for (int k = 0; k < kinds; ++k) {
+    const auto kind = static_cast<std::size_t>(k);
+    used_times_ms_[kind] += span * static_cast<double>(used_.amount[kind]);
+    capacity_times_ms_[kind] += span * static_cast<double>(capacity_.amount[kind]);
+  }
+}
+
+void Recorder::AfterCycle(TimeMs now, std::size_t events, const Plan& plan) {
+  sums_.events += static_cast<std::int64_t>(events);
+  sums_.cycles += !plan.decisions.empty();
+  sums_.dropped_decisions += static_cast<std::int64_t>(plan.dropped.size());
+  Integrate(now);
+  const Books& books = state_.books();
+  capacity_ = books.hardware.total();
+  used_ = capacity_;
+  used_.Add(books.occupancy.free_total(), -1);
+  for (int k = 0; k < books.kinds.size(); ++k) {
+    const auto kind = static_cast<Kind>(k);
+    peak_[kind] = std::max(peak_[kind], used_[kind]);
+  }
+  if (!arrivals_) return;
+  arrivals_ = false;
+  curve_.Add(gpu_arrived_, std::max<std::int64_t>(used_[kGpu], 0), fragments_.Update(books),
+             capacity_[kGpu]);
+}
+
+Summary Recorder::Finish(const World& world, TimeMs now) {
+  Integrate(now);
+  Summary summary;
+  std::vector<JobLine> lines;
+  for (const JobRecord* job : world.Jobs()) {
+    Count(*job, StateOf(*job));
+    WriteRows(*job);
+    if (lines.size() < kMostEndedLines) {
+      lines.push_back(LineOf(*job));
+    } else {
+      ++sums_.jobs_left_out;
+    }
+  }
+  summary = sums_;
+  summary.end = now;
+  summary.jobs = std::move(lines);
+  for (JobLine& line : ended_) summary.jobs.push_back(std::move(line));
+  AddResources(summary);
+  AddQueues(summary);
+  AddNodes(summary);
+  AddWaits(summary);
+  const std::int64_t fragment = fragments_.Update(state_.books());
+  const double lost = static_cast<double>(fragment) / 1000;
+  const std::int64_t idle = capacity_[kGpu] - used_[kGpu];
+  if (capacity_[kGpu] > 0) {
+    summary.fragment_percent = 100 * lost / static_cast<double>(capacity_[kGpu]);
+  }
+  if (idle > 0) summary.fragment_of_idle_percent = 100 * lost / static_cast<double>(idle);
+  return summary;
+}
+
+absl::Status Recorder::CommitTasks() {
+  return tasks_ == nullptr ? absl::OkStatus() : tasks_->Commit();
+}
+
+void Recorder::AddResources(Summary& summary) const {
+  const Books& books = state_.books();
+  for (int k = 0; k < books.kinds.size(); ++k) {
+    const auto kind = static_cast<Kind>(k);
+    if (capacity_[kind] == 0 && used_[kind] == 0) continue;
+    ResourceLine line;
+    line.name = books.kinds.Name(kind);
+    if (kind == kCpu) line.unit = 1000, line.unit_name = "cores";
+    if (kind == kMemory) line.unit = 1 << 30, line.unit_name = "GiB";
+    if (kind == kGpu) line.unit = kWholeGpu, line.unit_name = "GPUs";
+    if (kind == kGpuMemory) line.unit = 1024, line.unit_name = "GiB";
+    line.capacity = capacity_[kind];
+    line.used = used_[kind];
+    line.peak = peak_[kind];
+    const double capacity_ms = capacity_times_ms_[kind];
+    if (capacity_ms > 0) line.mean_percent = 100 * used_times_ms_[kind] / capacity_ms;
+    summary.resources.push_back(std::move(line));
+  }
+}
+
+void Recorder::AddQueues(Summary& summary) const {
+  const Books& books = state_.books();
+  std::map<std::string, QueueLine> lines;
+  for (std::size_t q = 0; q < books.queues.size(); ++q) {
+    const QueueId id(q);
+    const QueueSpec& spec = books.queues.spec(id);
+    QueueLine& line = lines[spec.name];
+    line.name = spec.name;
+    line.parent = books.queues.present(id) ? spec.parent : "";
+    line.gpu_used = books.occupancy.queue_total(id)[kGpu];
+    if (spec.limited_kinds >> kGpu & 1) line.gpu_limit = spec.limit[kGpu];
+  }
+  for (const auto& [name, sums] : queues_) {
+    QueueLine& line = lines[name];
+    line.name = name;
+    line.arrived = sums.arrived;
+    line.running = sums.running;
+    line.waiting = sums.waiting;
+    line.ended = sums.ended;
+    if (sums.started > 0) {
+      line.mean_wait_s = static_cast<double>(sums.wait) / 1000 / static_cast<double>(sums.started);
+    }
+  }
+  for (auto& [name, line] : lines) summary.queues.push_back(std::move(line));
+}
+
+void Recorder::AddNodes(Summary& summary) const {
+  const Books& books = state_.books();
+  std::vector<NodeId> nodes;
+  for (std::size_t n = 0; n < books.hardware.slots(); ++n) {
+    if (books.hardware.present(NodeId(n))) nodes.push_back(NodeId(n));
+  }
+  std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
+    return NameBefore(books.hardware.spec(a).name, books.hardware.spec(b).name);
+  });
+  for (const NodeId id : nodes) {
+    const NodeView view = books.occupancy.View(books.hardware, id);
+    NodeLine& line = summary.nodes.emplace_back();
+    line.name = view.spec.name;
+    line.model = view.spec.devices.empty() ? "" : view.spec.devices[0].model;
+    line.unschedulable = view.spec.unschedulable;
+    line.cpu = view.capacity[kCpu];
+    line.cpu_used = line.cpu - view.row.free[kCpu];
+    for (std::size_t d = 0; d < view.devices.size(); ++d) {
+      const bool healthy = view.spec.devices[d].healthy;
+      line.gpu_used.push_back(
+          healthy ? static_cast<std::int32_t>(kWholeGpu) - view.devices[d].free_compute : -1);
+    }
+  }
+}
+
+void Recorder::AddWaits(Summary& summary) {
+  summary.waits.jobs = static_cast<std::int64_t>(waits_.size());
+  if (waits_.empty()) return;
+  std::sort(waits_.begin(), waits_.end());
+  double sum = 0;
+  for (const DurationMs wait : waits_) sum += static_cast<double>(wait) / 1000;
+  // The smallest wait that at least this part of the jobs did not exceed.
+  const auto at = [&](std::size_t percent) {
+    return static_cast<double>(waits_[(waits_.size() * percent + 99) / 100 - 1]) / 1000;
+  };
+  summary.waits.mean_s = sum / static_cast<double>(waits_.size());
+  summary.waits.median_s = at(50);
+  summary.waits.p95_s = at(95);
+  summary.waits.most_s = static_cast<double>(waits_.back()) / 1000;
+}
+
+}  // namespace tephra

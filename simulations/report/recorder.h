@@ -1,0 +1,77 @@
+// Recorder: watches a run and gathers what is reported of it: the rows of tasks.csv as jobs end,
+// the allocation curve, and the sums behind the Summary.
+//
+// Memory grows with the jobs that are there, not with those that have ended (of these only the
+// first kMostEndedLines are kept for the summary). One owner thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugins/framework/cycle.h"
+#include "plugins/framework/engine.h"
+#include "simulations/output_file.h"
+#include "simulations/report/curve.h"
+#include "simulations/report/fragments.h"
+#include "simulations/report/summary.h"
+#include "simulations/world.h"
+
+namespace tephra {
+
+class Recorder final : public WorldListener {
+ public:
+  static constexpr std::size_t kMostEndedLines = 1000;
+
+  // `state` is the engine's. `shapes` are the usual pods, for the fragmentation. A null file: no
+  // rows are written.
+  Recorder(const State& state, const std::vector<ExpectedPod>& shapes,
+           std::unique_ptr<OutputFile> tasks);
+
+  void JobArrived(const JobRecord& job) override;
+  void JobEnded(const JobRecord& job) override;
+  // After the plan of a batch was carried out.
+  void AfterCycle(TimeMs now, std::size_t events, const Plan& plan);
+
+  // The rows of the jobs that are still there; then nothing more may be recorded. `now` is the
+  // end of the simulation.
+  Summary Finish(const World& world, TimeMs now);
+  // Moves the file of rows to its place.
+  absl::Status CommitTasks();
+
+  const Curve& curve() const { return curve_; }
+
+ private:
+  struct QueueSums {
+    std::int64_t arrived = 0, started = 0, ended = 0, running = 0, waiting = 0;
+    DurationMs wait = 0;
+  };
+  JobLine LineOf(const JobRecord& job) const;
+  void Count(const JobRecord& job, JobState state);
+  void WriteRows(const JobRecord& job);
+  void Integrate(TimeMs now);
+  void AddResources(Summary& summary) const;
+  void AddQueues(Summary& summary) const;
+  void AddNodes(Summary& summary) const;
+  void AddWaits(Summary& summary);
+
+  const State& state_;
+  std::unique_ptr<OutputFile> tasks_;
+  std::string row_;
+  Curve curve_;
+  Fragments fragments_;
+  bool arrivals_ = false;         // since the last cycle
+  std::int64_t gpu_arrived_ = 0;  // milli-GPUs
+  TimeMs last_ = 0;
+  std::vector<double> used_times_ms_ = std::vector<double>(kMaxKinds, 0);
+  std::vector<double> capacity_times_ms_ = std::vector<double>(kMaxKinds, 0);
+  Resources used_, capacity_, peak_;
+  std::map<std::string, QueueSums> queues_;
+  std::vector<DurationMs> waits_;
+  std::vector<JobLine> ended_;
+  Summary sums_;
+};
+
+}  // namespace tephra

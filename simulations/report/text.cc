@@ -1,0 +1,226 @@
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "simulations/report/format.h"
+#include "simulations/report/print.h"
+#include "topology/resources.h"
+
+namespace tephra {
+namespace {
+
+constexpr std::size_t kMostNodeLines = 40;
+constexpr std::size_t kMostJobLines = 60;
+constexpr std::size_t kMostReasons = 25;
+
+// Letters, not bytes: block characters take three bytes each.
+std::size_t Width(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
+// Rows of cells in columns as wide as their widest cell, two spaces apart. Columns that `right`
+// marks with 'r' are flush right.
+class Table {
+ public:
+  Table(std::vector<std::string> header, std::string align) : align_(std::move(align)) {
+    Add(std::move(header));
+  }
+  void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool empty() const { return rows_.size() == 1; }
+
+  void Print(std::ostream& out) const {
+    std::vector<std::size_t> widths(align_.size(), 0);
+    for (const auto& row : rows_) {
+      for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], Width(row[c]));
+    }
+    for (const auto& row : rows_) {
+      std::string line;
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        const std::string pad(widths[c] - Width(row[c]), ' ');
+        line += "  ";
+        line += align_[c] == 'r' ? pad + row[c] : row[c] + pad;
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out << line << "\n";
+    }
+  }
+
+ private:
+  std::string align_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// One character a device, filled as far as it is used.
+std::string Picture(const std::vector<std::int32_t>& used) {
+  static constexpr const char* kFill[] = {"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  std::string text;
+  for (const std::int32_t part : used) {
+    if (part < 0) {
+      text += "x";
+    } else if (part == 0 || part >= kWholeGpu) {
+      text += kFill[part == 0 ? 0 : 8];
+    } else {
+      text += kFill[std::clamp(static_cast<int>(part * 8 / kWholeGpu), 1, 7)];
+    }
+  }
+  return text;
+}
+
+std::int64_t UsedGpu(const NodeLine& node) {
+  std::int64_t sum = 0;
+  for (const std::int32_t part : node.gpu_used) sum += std::max(part, 0);
+  return sum;
+}
+
+void PrintEachNode(const Summary& summary, std::ostream& out) {
+  Table table({"node", "GPUs", "", "used", "CPU used"}, "lllrr");
+  for (const NodeLine& node : summary.nodes) {
+    const std::string gpus =
+        node.gpu_used.empty()
+            ? "-"
+            : Decimal(UsedGpu(node), kWholeGpu) + " of " + std::to_string(node.gpu_used.size());
+    table.Add({node.name + (node.unschedulable ? " (cordoned)" : ""), node.model,
+               Picture(node.gpu_used), gpus,
+               Decimal(node.cpu_used, 1000) + " of " + Decimal(node.cpu, 1000)});
+  }
+  table.Print(out);
+}
+
+// Many nodes: by model, how many are how full.
+void PrintNodeClasses(const Summary& summary, std::ostream& out) {
+  struct Class {
+    std::int64_t nodes = 0, gpus = 0, used = 0, idle = 0, part = 0, full = 0;
+  };
+  std::map<std::string, Class> classes;
+  for (const NodeLine& node : summary.nodes) {
+    Class& one = classes[node.gpu_used.empty() ? "no GPU" : node.model.empty() ? "GPU" : node.model];
+    const std::int64_t used = UsedGpu(node);
+    const auto gpus = static_cast<std::int64_t>(node.gpu_used.size());
+    one.nodes += 1;
+    one.gpus += gpus;
+    one.used += used;
+    (used == 0 ? one.idle : used >= gpus * kWholeGpu ? one.full : one.part) += 1;
+  }
+  Table table({"nodes with", "nodes", "GPUs", "used", "idle", "in part", "full"}, "lrrrrrr");
+  for (const auto& [model, one] : classes) {
+    table.Add({model, std::to_string(one.nodes), std::to_string(one.gpus),
+               Decimal(one.used, kWholeGpu), std::to_string(one.idle), std::to_string(one.part),
+               std::to_string(one.full)});
+  }
+  table.Print(out);
+}
+
+void PrintResources(const Summary& summary, std::ostream& out) {
+  Table table({"resource", "capacity", "used", "", "peak", "mean"}, "lrrrrr");
+  for (const ResourceLine& line : summary.resources) {
+    const auto percent = [&](std::int64_t amount) {
+      return line.capacity == 0 ? std::string("-")
+                                : Fixed(100 * static_cast<double>(amount) /
+                                            static_cast<double>(line.capacity), 1) + " %";
+    };
+    const auto amount = [&](std::int64_t value) {
+      return line.unit == 1 ? std::to_string(value)
+                            : Fixed(static_cast<double>(value) / static_cast<double>(line.unit), 1);
+    };
+    table.Add({line.name + (line.unit_name.empty() ? "" : " (" + line.unit_name + ")"),
+               amount(line.capacity), amount(line.used), percent(line.used), percent(line.peak),
+               Fixed(line.mean_percent, 1) + " %"});
+  }
+  table.Print(out);
+}
+
+void PrintQueues(const Summary& summary, std::ostream& out) {
+  Table table({"queue", "under", "GPUs", "limit", "jobs", "running", "waiting", "ended", "mean wait"},
+              "llrrrrrrr");
+  for (const QueueLine& queue : summary.queues) {
+    const bool idle = queue.arrived == 0 && queue.gpu_used == 0 && !queue.gpu_limit.has_value();
+    if (idle && queue.name == "default" && summary.queues.size() > 1) continue;
+    table.Add({queue.name, queue.parent, Decimal(queue.gpu_used, kWholeGpu),
+               queue.gpu_limit ? Decimal(*queue.gpu_limit, kWholeGpu) : "-",
+               std::to_string(queue.arrived), std::to_string(queue.running),
+               std::to_string(queue.waiting), std::to_string(queue.ended),
+               Fixed(queue.mean_wait_s, 1) + " s"});
+  }
+  table.Print(out);
+}
+
+std::string Shortened(const std::string& text, std::size_t most) {
+  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+}
+
+void PrintJobs(const Summary& summary, std::ostream& out) {
+  Table table({"job", "queue", "tasks", "state", "came", "waited", "where"}, "llllrrl");
+  std::size_t shown = 0;
+  for (const JobLine& job : summary.jobs) {
+    if (shown++ == kMostJobLines) break;
+    std::string state = JobStateText(job.state);
+    if (job.state == JobState::kRunning && job.running < job.tasks - job.finished) {
+      state += " " + std::to_string(job.running) + " of " + std::to_string(job.tasks);
+    }
+    const TimeMs waited = job.start >= 0 ? job.start : job.end >= 0 ? job.end : summary.end;
+    table.Add({job.name, job.queue, job.shape, state, DurationText(job.arrival),
+               DurationText(waited - job.arrival), Shortened(job.where, 60)});
+  }
+  table.Print(out);
+  const std::int64_t hidden = static_cast<std::int64_t>(summary.jobs.size()) -
+                              static_cast<std::int64_t>(std::min(summary.jobs.size(), kMostJobLines)) +
+                              summary.jobs_left_out;
+  if (hidden > 0) out << "  ... and " << hidden << " more\n";
+}
+
+void PrintReasons(const Summary& summary, std::ostream& out) {
+  std::size_t shown = 0, all = 0;
+  for (const JobLine& job : summary.jobs) {
+    if (job.why.empty()) continue;
+    if (all++ == 0) out << "\nWhat does not run, and why\n";
+    if (shown == kMostReasons) continue;
+    ++shown;
+    const char* what = job.state == JobState::kRunning ? "more members" : JobStateText(job.state);
+    out << "  " << job.name << " (" << job.shape << "), " << what << ":\n      " << job.why << "\n";
+  }
+  if (all > shown) out << "  ... and " << all - shown << " more\n";
+}
+
+std::string Many(std::int64_t count, const char* what) {
+  return ", " + std::to_string(count) + " " + what;
+}
+
+}  // namespace
+
+void PrintText(const Summary& summary, std::ostream& out) {
+  out << (summary.name.empty() ? summary.file : summary.name) << "\n"
+      << "at " << DurationText(summary.end) << ": " << summary.arrived << " jobs came"
+      << Many(summary.running, "run") << Many(summary.finished, "finished");
+  if (summary.waiting > 0) out << Many(summary.waiting, "wait");
+  if (summary.infeasible > 0) out << Many(summary.infeasible, "can never start here");
+  if (summary.dropped > 0) out << Many(summary.dropped, "dropped");
+  if (summary.removed > 0) out << Many(summary.removed, "taken away");
+  out << "\n\nNodes\n";
+  if (summary.nodes.size() <= kMostNodeLines) {
+    PrintEachNode(summary, out);
+  } else {
+    PrintNodeClasses(summary, out);
+  }
+  out << "\nUse\n";
+  PrintResources(summary, out);
+  out << "  idle GPU of no use to the usual pods: " << Fixed(summary.fragment_percent, 1)
+      << " % of all GPUs, " << Fixed(summary.fragment_of_idle_percent, 1) << " % of the idle ones\n";
+  out << "\nQueues\n";
+  PrintQueues(summary, out);
+  out << "\nJobs\n";
+  PrintJobs(summary, out);
+  PrintReasons(summary, out);
+  if (summary.waits.jobs > 0) {
+    out << "\nWaits of the " << summary.waits.jobs << " jobs that started: mean "
+        << Fixed(summary.waits.mean_s, 1) << " s, median " << Fixed(summary.waits.median_s, 1)
+        << " s, 95 % within " << Fixed(summary.waits.p95_s, 1) << " s, longest "
+        << Fixed(summary.waits.most_s, 1) << " s\n";
+  }
+  if (summary.dropped_decisions > 0) {
+    out << "\n" << summary.dropped_decisions << " decisions failed verification and were dropped\n";
+  }
+}
+
+}  // namespace tephra

@@ -1,0 +1,86 @@
+#include "simulations/simulate.h"
+
+#include <filesystem>
+#include <memory>
+
+#include "plugins/registry.h"
+#include "sidecar/wire/journal_writer.h"
+#include "sidecar/wire/journaled_engine.h"
+#include "simulations/output_file.h"
+#include "simulations/progress.h"
+#include "simulations/report/print.h"
+#include "simulations/report/recorder.h"
+#include "simulations/workload/simulation_file.h"
+#include "simulations/world.h"
+
+namespace tephra {
+namespace {
+
+using File = std::unique_ptr<OutputFile>;
+
+absl::StatusOr<File> CreateIn(const Outputs& outputs, const char* name, bool wanted) {
+  if (outputs.directory.empty() || !wanted) return File();
+  return OutputFile::Create((std::filesystem::path(outputs.directory) / name).string());
+}
+
+absl::Status WriteWhole(const File& file, const std::string& text) {
+  if (file == nullptr) return absl::OkStatus();
+  file->Write(text);
+  return file->Commit();
+}
+
+// Says when and in which file an event was refused.
+absl::Status At(const Batch& batch, const std::string& file, const absl::Status& status) {
+  return absl::Status(status.code(), file + ": at " + std::to_string(batch.time) + " ms: " +
+                                         std::string(status.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<SimulateResult> RunSimulation(const SimulateOptions& options) {
+  TEPHRA_ASSIGN_OR_RETURN(Simulation simulation, LoadSimulation(options.path));
+  if (options.seed.has_value()) simulation.config.seed = *options.seed;
+  if (options.directory.has_value()) simulation.outputs.directory = *options.directory;
+  const Outputs outputs = simulation.outputs;
+  SimulateResult result;
+  const std::string name = simulation.name;
+
+  std::unique_ptr<JournalWriter> journal;
+  if (!options.journal.empty()) {
+    TEPHRA_ASSIGN_OR_RETURN(journal, JournalWriter::Create(options.journal));
+  }
+  TEPHRA_ASSIGN_OR_RETURN(File tasks, CreateIn(outputs, "tasks.csv", outputs.tasks));
+  TEPHRA_ASSIGN_OR_RETURN(const File curve, CreateIn(outputs, "curve.csv", outputs.curve));
+  TEPHRA_ASSIGN_OR_RETURN(const File json, CreateIn(outputs, "summary.json", true));
+
+  Engine bare(DefaultAssembly());
+  JournaledEngine engine(bare, journal.get());
+  Recorder recorder(engine.state(), simulation.shapes, std::move(tasks));
+  TEPHRA_ASSIGN_OR_RETURN(std::unique_ptr<Arrivals> arrivals, TakeArrivals(simulation));
+  World world(std::move(simulation), std::move(arrivals), engine.state(), &recorder);
+  {
+    Progress progress(world.total_arrivals());
+    while (auto batch = world.Next()) {
+      for (const Event& event : batch->events) {
+        const absl::Status status = engine.Apply(event);
+        if (!status.ok()) return At(*batch, options.path, status);
+      }
+      const Plan plan = engine.Tick(batch->time);
+      world.Execute(plan);
+      recorder.AfterCycle(batch->time, batch->events.size(), plan);
+      progress.Show(world.arrived());
+    }
+  }
+  TEPHRA_RETURN_IF_ERROR(world.status());
+  result.summary = recorder.Finish(world, world.now());
+  result.summary.name = name;
+  result.summary.file = options.path;
+  result.curve = recorder.curve();
+  if (journal != nullptr) TEPHRA_RETURN_IF_ERROR(journal->Close());
+  TEPHRA_RETURN_IF_ERROR(recorder.CommitTasks());
+  TEPHRA_RETURN_IF_ERROR(WriteWhole(curve, CurveCsv(result.curve)));
+  TEPHRA_RETURN_IF_ERROR(WriteWhole(json, JsonText(result.summary, result.curve)));
+  return result;
+}
+
+}  // namespace tephra

@@ -1,0 +1,53 @@
+// LineReader: a text file, line by line, in constant memory; what is not text is refused by line.
+//
+// A line has at most kMostLine bytes and is UTF-8 without zero bytes. One owner thread.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/base/status.h"
+
+namespace tephra {
+
+class LineReader {
+ public:
+  static constexpr std::size_t kMostLine = 1 << 20;
+
+  // NOT_FOUND or PERMISSION_DENIED names the file and what the system says.
+  static absl::StatusOr<LineReader> Open(const std::string& path);
+
+  // The next line without its end ("\n" or "\r\n"); false after the last.
+  absl::StatusOr<bool> Next(std::string& line);
+
+  const std::string& path() const { return path_; }
+  // Of the line that Next gave, from 1.
+  int line() const { return line_; }
+  // The last line that Next gave had an end. A file cut in the middle of a line has none there.
+  bool ended() const { return ended_; }
+
+ private:
+  struct Closer {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  LineReader(std::string path, std::FILE* file);
+  bool Refill();
+
+  std::string path_;
+  std::unique_ptr<std::FILE, Closer> file_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;
+  int line_ = 0;
+  bool ended_ = true;
+};
+
+// The whole file under the same rules, lines ended by "\n". RESOURCE_EXHAUSTED above `most` bytes.
+absl::StatusOr<std::string> ReadTextFile(const std::string& path, std::size_t most);
+
+// The index of the first byte that is not UTF-8 (or is zero); npos where all is well.
+std::size_t FirstInvalidUtf8(std::string_view text);
+
+}  // namespace tephra

@@ -1,0 +1,177 @@
+// The section `events`: what happens to the cluster by itself.
+#include <algorithm>
+
+#include "simulations/quantity.h"
+#include "simulations/workload/sections.h"
+
+namespace tephra {
+namespace {
+
+NodeSpec ReadOneNode(Sections& sections, const Item& item) {
+  std::vector<NodeSpec> nodes;
+  ReadNodes(sections, item, true, nodes);
+  if (nodes.size() != 1) item.Wrong("one node, without count");
+  if (nodes.empty()) return {};
+  sections.nodes.insert(nodes[0].name);
+  return nodes[0];
+}
+
+std::string ReadName(const Item& item) {
+  std::string name;
+  ReadText(item, name);
+  return name;
+}
+
+// "job/role/index"
+TaskFails ReadTaskName(const Item& item) {
+  const std::string text = ReadName(item);
+  const std::size_t last = text.rfind('/');
+  const std::size_t first = last == std::string::npos ? last : text.rfind('/', last - 1);
+  const auto index = last == std::string::npos
+                         ? std::nullopt
+                         : ParseWhole(std::string_view(text).substr(last + 1));
+  if (first == std::string::npos || last == 0 || !index || *index < 0 ||
+      *index > std::numeric_limits<std::int32_t>::max()) {
+    item.Wrong("job/role/index");
+    return {};
+  }
+  return {text.substr(0, first), text.substr(first + 1, last - first - 1),
+          static_cast<std::int32_t>(*index)};
+}
+
+PlacementRefused ReadRefusal(const Item& item) {
+  PlacementRefused refusal;
+  refusal.role = "worker";
+  Fields fields(item);
+  fields.Need("job");
+  fields.Text("job", refusal.job);
+  fields.Text("role", refusal.role);
+  fields.Need("node");
+  fields.Text("node", refusal.node);
+  fields.Text("why", refusal.why);
+  fields.Done();
+  return refusal;
+}
+
+TaskFact ReadForeignPod(Sections& sections, const Item& item) {
+  TaskFact task;
+  task.phase = TaskPhase::kRunning;
+  Fields fields(item);
+  fields.Need("name");
+  fields.Text("name", task.uid);
+  fields.Need("node");
+  fields.Text("node", task.node);
+  task.pod = ReadPod(sections, fields);
+  fields.Done();
+  return task;
+}
+
+using Read = Happening (*)(Sections&, const Item&);
+
+const std::vector<std::pair<std::string, Read>>& Kinds() {
+  static const std::vector<std::pair<std::string, Read>> kKinds = {
+      {"add_node", [](Sections& s, const Item& i) -> Happening { return NodeComes{ReadOneNode(s, i)}; }},
+      {"remove_node", [](Sections&, const Item& i) -> Happening { return NodeGoes{ReadName(i)}; }},
+      {"cordon", [](Sections&, const Item& i) -> Happening { return NodeCordoned{ReadName(i), true}; }},
+      {"uncordon", [](Sections&, const Item& i) -> Happening { return NodeCordoned{ReadName(i), false}; }},
+      {"set_queue", [](Sections& s, const Item& i) -> Happening {
+         QueueChanges change{ReadQueue(s, i)};
+         s.queues.insert(change.queue.name);
+         return change;
+       }},
+      {"close_queue", [](Sections&, const Item& i) -> Happening {
+         return QueueStateChanges{ReadName(i), QueueState::kClosed};
+       }},
+      {"open_queue", [](Sections&, const Item& i) -> Happening {
+         return QueueStateChanges{ReadName(i), QueueState::kOpen};
+       }},
+      {"remove_queue", [](Sections&, const Item& i) -> Happening { return QueueGoes{ReadName(i)}; }},
+      {"set_job", [](Sections& s, const Item& i) -> Happening {
+         JobChanges change{ReadJobAlone(s, i)};
+         s.jobs.insert(change.job.name);
+         return change;
+       }},
+      {"remove_job", [](Sections&, const Item& i) -> Happening { return JobGoes{ReadName(i)}; }},
+      {"fail_task", [](Sections&, const Item& i) -> Happening { return ReadTaskName(i); }},
+      {"refuse", [](Sections&, const Item& i) -> Happening { return Refused{ReadRefusal(i)}; }},
+      {"run_pod", [](Sections& s, const Item& i) -> Happening { return ForeignPodRuns{ReadForeignPod(s, i)}; }},
+      {"end_pod", [](Sections&, const Item& i) -> Happening { return ForeignPodEnds{ReadName(i)}; }},
+      {"set_policies", [](Sections&, const Item& i) -> Happening {
+         PolicySettings settings = ReadPolicies(i);
+         if (settings.expected_from_workload) i.Wrong("expected_pods as a list in an event");
+         return PoliciesChange{std::move(settings.config)};
+       }},
+  };
+  return kKinds;
+}
+
+}  // namespace
+
+DatedHappening ReadEvent(Sections& sections, const Item& item) {
+  DatedHappening event;
+  Fields fields(item);
+  fields.Need("at");
+  fields.Duration("at", event.at);
+  int found = 0;
+  for (const auto& [key, read] : Kinds()) {
+    const Item what = fields.At(key);
+    if (what.node == nullptr) continue;
+    ++found;
+    event.what = read(sections, what);
+  }
+  fields.Done();
+  if (found != 1) item.Wrong("one thing that happens, beside at");
+  return event;
+}
+
+namespace {
+
+// Says what an event names that the file does not have.
+struct NameCheck {
+  const Sections& sections;
+  bool any_job;
+  const Item& item;
+
+  void Node(const std::string& name) const { Known(sections.nodes, name, "a node of this file"); }
+  void Queue(const std::string& name) const { Known(sections.queues, name, "a queue of this file"); }
+  void Job(const std::string& name) const {
+    if (!any_job) Known(sections.jobs, name, "a job of this file");
+  }
+  void Known(const std::set<std::string>& names, const std::string& name, const char* what) const {
+    if (!names.contains(name)) item.wrong->Wrong(item.node->line, item.path, name, what);
+  }
+
+  void operator()(const NodeComes&) const {}
+  void operator()(const NodeGoes& event) const { Node(event.name); }
+  void operator()(const NodeCordoned& event) const { Node(event.name); }
+  void operator()(const QueueChanges&) const {}
+  void operator()(const QueueStateChanges& event) const { Queue(event.name); }
+  void operator()(const QueueGoes& event) const { Queue(event.name); }
+  void operator()(const JobChanges&) const {}
+  void operator()(const JobGoes& event) const { Job(event.name); }
+  void operator()(const TaskFails& event) const { Job(event.job); }
+  void operator()(const Refused& event) const {
+    Job(event.refusal.job);
+    Node(event.refusal.node);
+  }
+  void operator()(const ForeignPodRuns& event) const { Node(event.task.node); }
+  void operator()(const ForeignPodEnds&) const {}
+  void operator()(const PoliciesChange&) const {}
+};
+
+}  // namespace
+
+void CheckEvents(const Sections& sections, const std::vector<QueueSpec>& queues, bool any_job,
+                 const std::vector<DatedHappening>& events, const std::vector<Item>& items) {
+  QueueTree tree;
+  for (const QueueSpec& queue : queues) tree.Upsert(queue).IgnoreError();  // checked before
+  for (std::size_t e = 0; e < events.size(); ++e) {
+    std::visit(NameCheck{sections, any_job, items[e]}, events[e].what);
+    if (const auto* change = std::get_if<QueueChanges>(&events[e].what)) {
+      items[e].wrong->Wrong(items[e].node->line, tree.Upsert(change->queue));
+    }
+    if (const auto* gone = std::get_if<QueueGoes>(&events[e].what)) tree.Remove(gone->name);
+  }
+}
+
+}  // namespace tephra

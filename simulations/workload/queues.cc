@@ -1,0 +1,93 @@
+// The section `queues`.
+#include <map>
+
+#include "simulations/workload/sections.h"
+
+namespace tephra {
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+// Kinds that are named are limited, with 0 too.
+void ReadQueueLimit(Sections& sections, const std::string& name, const Item& item,
+                    QueueSpec& queue) {
+  const absl::StatusOr<Kind> kind = sections.kinds.Intern(name);
+  if (!kind.ok()) {
+    item.wrong->Wrong(item.node->line, kind.status());
+    return;
+  }
+  if (name == "gpus" || name == "gpu_memory" || name == "nvidia.com/gpu") {
+    item.Wrong("the kinds cpu, memory, pods, gpu, gpu-memory or an extended resource");
+    return;
+  }
+  const std::int64_t per = *kind == kCpu || *kind == kGpu ? 1000 : 1;
+  std::int64_t amount = 0;
+  if (!ReadQuantity(item, amount, per)) return;
+  queue.limit[*kind] = *kind == kGpuMemory ? amount / kMiB : amount;
+  queue.limited_kinds |= KindSet{1} << *kind;
+}
+
+}  // namespace
+
+QueueSpec ReadQueue(Sections& sections, const Item& item) {
+  QueueSpec queue;
+  int state = 0;
+  Fields fields(item);
+  fields.Need("name");
+  fields.Text("name", queue.name);
+  fields.Text("parent", queue.parent);
+  fields.Whole("weight", queue.weight, 1);
+  fields.Whole("priority", queue.priority);
+  fields.Map("limit", [&](const std::string& name, const Item& amount) {
+    ReadQueueLimit(sections, name, amount, queue);
+  });
+  fields.OneOf("state", {"open", "closing", "closed"}, state);
+  fields.Done();
+  queue.state = static_cast<QueueState>(state);
+  return queue;
+}
+
+void ReadQueues(Sections& sections, const Item& item, std::vector<QueueSpec>& queues) {
+  std::vector<Item> items;
+  ReadList(item, [&](const Item& one) {
+    queues.push_back(ReadQueue(sections, one));
+    items.push_back(one);
+    Sections::Once(sections.queues, queues.back().name, one.node->line, one.path + ".name",
+                   *one.wrong);
+  });
+  if (item.wrong->ok()) CheckParents(queues, items);
+}
+
+void CheckParents(const std::vector<QueueSpec>& queues, const std::vector<Item>& items) {
+  std::map<std::string, std::size_t> by_name;
+  for (std::size_t q = 0; q < queues.size(); ++q) by_name[queues[q].name] = q;
+  // A queue whose chain of parents is known to end needs no second look.
+  std::vector<bool> ends(queues.size(), false);
+  for (std::size_t q = 0; q < queues.size(); ++q) {
+    std::vector<std::size_t> chain;
+    for (std::size_t at = q; !ends[at];) {
+      chain.push_back(at);
+      const std::string& parent = queues[at].parent;
+      if (parent.empty()) break;
+      const auto up = by_name.find(parent);
+      const Item& here = items[at];
+      if (up == by_name.end()) {
+        here.wrong->Wrong(here.node->line, here.path + ".parent", parent, "a queue of this file");
+        return;
+      }
+      if (chain.size() > queues.size() || up->second == q) {
+        const Item& first = items[q];
+        std::string loop;
+        for (std::size_t link : chain) loop += queues[link].name + " -> ";
+        if (loop.size() > 200) loop = loop.substr(0, 200) + "... ";
+        first.wrong->Wrong(first.node->line, first.path + ".parent", queues[q].parent,
+                           "a parent that is not below this queue; the chain is " + loop + parent);
+        return;
+      }
+      at = up->second;
+    }
+    for (std::size_t link : chain) ends[link] = true;
+  }
+}
+
+}  // namespace tephra

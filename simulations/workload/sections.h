@@ -1,0 +1,72 @@
+// The readers of the sections of a simulation file, one .cc file each. They share what one section
+// must know of another: the names of resource kinds, and which models and names there are.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "simulations/workload/fields.h"
+#include "simulations/workload/simulation.h"
+#include "topology/resources.h"
+
+namespace tephra {
+
+struct Sections {
+  ResourceKinds kinds;
+  std::set<std::string> models;   // of all devices of the cluster, later nodes included
+  std::set<std::string> nodes, queues, jobs;  // names so far
+  // gpu_models of jobs, checked when all nodes are known.
+  struct ModelUse {
+    int line;
+    std::string path, model;
+    Diagnosis* wrong;
+  };
+  std::vector<ModelUse> model_uses;
+  std::int64_t tasks = 0;           // of all jobs so far
+  Resources capacity;               // of all nodes so far
+
+  // No file may describe more: a slip of the hand should not take all memory.
+  static constexpr std::int64_t kMostNodes = 1'000'000, kMostTasks = 10'000'000;
+
+  // A fault where the name was there before.
+  static void Once(std::set<std::string>& names, const std::string& name, int line,
+                   const std::string& path, Diagnosis& wrong);
+  // A fault for each model asked for that no node has.
+  void CheckModels() const;
+  // Reads cpu, memory and `resources` of a mapping into the vector. Kinds that Tephra derives are
+  // refused in `resources`, with the field that stands for them.
+  void ReadAmounts(Fields& fields, Resources& out);
+};
+
+// Everything but a trace's node list.
+void ReadCluster(Sections& sections, Fields& fields, std::vector<NodeSpec>& nodes);
+// One entry of cluster.nodes: one node or `count` of them.
+void ReadNodes(Sections& sections, const Item& item, bool known_may_come_again,
+               std::vector<NodeSpec>& nodes);
+
+void ReadQueues(Sections& sections, const Item& item, std::vector<QueueSpec>& queues);
+QueueSpec ReadQueue(Sections& sections, const Item& item);
+// Each parent exists, and no chain of parents comes back to where it began.
+void CheckParents(const std::vector<QueueSpec>& queues, const std::vector<Item>& items);
+
+// One entry of jobs: one arrival or `copies` of them.
+void ReadJobs(Sections& sections, const Item& item, std::vector<Arrival>& jobs);
+// The job alone, for events; `at`, `run` and `copies` are unknown keys there.
+JobSpec ReadJobAlone(Sections& sections, const Item& item);
+// The fields of a pod in the mapping of its role, its job or by itself.
+PodTemplate ReadPod(Sections& sections, Fields& fields);
+
+struct PolicySettings {
+  EngineConfig config;
+  bool expected_from_workload = false;  // expected_pods is to be worked out
+};
+PolicySettings ReadPolicies(const Item& item);
+
+DatedHappening ReadEvent(Sections& sections, const Item& item);
+// What an event names exists in the file, and no change of queues makes a cycle. The events are in
+// the order of their times. `any_job`: jobs come from a trace, their names are not known.
+void CheckEvents(const Sections& sections, const std::vector<QueueSpec>& queues, bool any_job,
+                 const std::vector<DatedHappening>& events, const std::vector<Item>& items);
+
+}  // namespace tephra

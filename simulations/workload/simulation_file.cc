@@ -1,0 +1,259 @@
+#include "simulations/workload/simulation_file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include "simulations/text_file.h"
+#include "simulations/traces/pod_shapes.h"
+#include "simulations/workload/sections.h"
+
+namespace tephra {
+namespace {
+
+std::string Resolved(const std::string& file, const std::string& path) {
+  return (std::filesystem::path(file).parent_path() / path).lexically_normal().string();
+}
+
+// Jobs or events with the places where they stand, by time and then as in the file.
+template <class Dated>
+void SortByTime(std::vector<Dated>& things, std::vector<Item>* items) {
+  std::vector<std::size_t> order(things.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return things[a].at < things[b].at; });
+  std::vector<Dated> sorted;
+  std::vector<Item> sorted_items;
+  sorted.reserve(things.size());
+  for (std::size_t i : order) {
+    sorted.push_back(std::move(things[i]));
+    if (items != nullptr) sorted_items.push_back((*items)[i]);
+  }
+  things = std::move(sorted);
+  if (items != nullptr) *items = std::move(sorted_items);
+}
+
+class Loader {
+ public:
+  Loader(const std::string& path, Yaml::Ptr root) : wrong_(path) {
+    simulation_.file = path;
+    simulation_.document = std::move(root);
+  }
+
+  absl::StatusOr<Simulation> Load(const std::vector<std::string>& extra_keys) {
+    Fields top({simulation_.document.get(), "", &wrong_});
+    for (const std::string& key : extra_keys) top.At(key);
+    std::string why;
+    top.Text("name", simulation_.name);
+    top.Text("why", why);
+    ReadClusterSection(top.Need("cluster"));
+    const Item queues = top.At("queues");
+    if (queues.node != nullptr) ReadQueues(sections_, queues, simulation_.queues);
+    if (sections_.queues.insert("default").second) {
+      QueueSpec usual;
+      usual.name = "default";
+      simulation_.queues.push_back(usual);
+    }
+    const Item jobs = top.At("jobs"), workload = top.At("workload");
+    if (jobs.node != nullptr) ReadJobList(jobs);
+    if (workload.node != nullptr) {
+      if (jobs.node != nullptr) workload.Wrong("either jobs or workload, not both");
+      ReadWorkload(workload);
+    }
+    if (queues.node == nullptr) AddQueuesOfJobs();
+    const Item policies = top.At("policies");
+    PolicySettings settings;
+    if (policies.node != nullptr) settings = ReadPolicies(policies);
+    simulation_.config = std::move(settings.config);
+    ReadEvents(top.At("events"));
+    const Item until = top.At("until");
+    DurationMs end = 0;
+    if (until.node != nullptr && ReadDuration(until, end)) simulation_.until = end;
+    ReadOutputs(top.At("outputs"));
+    top.Done();
+    if (wrong_.ok()) sections_.CheckModels();
+    if (!wrong_.ok()) return wrong_.status();
+    for (int kind = kFirstExtendedKind; kind < sections_.kinds.size(); ++kind) {
+      simulation_.extended_kinds.push_back(sections_.kinds.Name(static_cast<Kind>(kind)));
+    }
+    TEPHRA_RETURN_IF_ERROR(CountShapes());
+    if (settings.expected_from_workload) {
+      simulation_.config.expected_pods = simulation_.shapes;
+      if (simulation_.shapes.empty()) {
+        wrong_.Wrong(policies.node->line, "policies.expected_pods", "workload",
+                     "a workload with pods");
+      }
+    }
+    if (!wrong_.ok()) return wrong_.status();
+    return std::move(simulation_);
+  }
+
+ private:
+  void ReadClusterSection(const Item& item) {
+    if (item.node == nullptr) return;
+    Fields fields(item);
+    const Item openb = fields.At("openb");
+    if (openb.node != nullptr) {
+      if (fields.Has("nodes")) openb.Wrong("either nodes or openb, not both");
+      ReadOpenbCluster(openb);
+    } else {
+      ReadCluster(sections_, fields, simulation_.nodes);
+    }
+    fields.Done();
+  }
+
+  void ReadOpenbCluster(const Item& item) {
+    std::string nodes, order;
+    Fields fields(item);
+    fields.Need("nodes");
+    fields.Text("nodes", nodes);
+    fields.Text("order", order);
+    fields.Done();
+    if (!wrong_.ok()) return;
+    wrong_.Keep(LoadOpenbCluster(nodes, order));
+  }
+
+  absl::Status LoadOpenbCluster(const std::string& nodes, const std::string& order) {
+    TEPHRA_ASSIGN_OR_RETURN(simulation_.nodes, ReadOpenbNodes(Resolved(simulation_.file, nodes)));
+    if (!order.empty()) {
+      const std::string path = Resolved(simulation_.file, order);
+      TEPHRA_ASSIGN_OR_RETURN(const OpenbOrder keys, ReadOpenbOrder(path, UINT32_MAX));
+      TEPHRA_RETURN_IF_ERROR(RenameByOrder(path, keys, simulation_.nodes));
+    }
+    for (const NodeSpec& node : simulation_.nodes) sections_.nodes.insert(node.name);
+    sections_.models = ModelsOf(simulation_.nodes);
+    return absl::OkStatus();
+  }
+
+  void ReadJobList(const Item& item) {
+    ReadList(item, [&](const Item& one) { ReadJobs(sections_, one, simulation_.jobs); });
+    SortByTime(simulation_.jobs, nullptr);
+  }
+
+  void ReadWorkload(const Item& item) {
+    Fields fields(item);
+    const Item jobs = fields.At("jobs"), openb = fields.At("openb");
+    if ((jobs.node == nullptr) == (openb.node == nullptr)) item.Wrong("either jobs or openb");
+    if (jobs.node != nullptr) ReadJobList(jobs);
+    if (openb.node != nullptr) ReadOpenbWorkload(openb);
+    int unstarted = 0;
+    if (fields.OneOf("unschedulable", {"wait", "drop"}, unstarted)) {
+      simulation_.unstarted = static_cast<Unstarted>(unstarted);
+    }
+    fields.Done();
+  }
+
+  void ReadOpenbWorkload(const Item& item) {
+    std::string pods, order;
+    Fields fields(item);
+    fields.Need("pods");
+    fields.Text("pods", pods);
+    fields.Text("order", order);
+    int unstarted = 0;
+    if (fields.OneOf("unschedulable", {"wait", "drop"}, unstarted)) {
+      simulation_.unstarted = static_cast<Unstarted>(unstarted);
+    }
+    fields.Done();
+    if (wrong_.ok()) wrong_.Keep(LoadOpenbWorkload(pods, order));
+  }
+
+  absl::Status LoadOpenbWorkload(const std::string& pods, const std::string& order) {
+    OpenbWorkload& openb = simulation_.openb.emplace();
+    openb.path = Resolved(simulation_.file, pods);
+    if (order.empty()) return absl::OkStatus();
+    TEPHRA_ASSIGN_OR_RETURN(OpenbPods list, ReadOpenbPods(openb.path, sections_.models));
+    TEPHRA_ASSIGN_OR_RETURN(OpenbOrder turns,
+                            ReadOpenbOrder(Resolved(simulation_.file, order), list.pods.size()));
+    openb.pods = std::make_shared<const OpenbPods>(std::move(list));
+    openb.order = std::make_shared<const OpenbOrder>(std::move(turns));
+    return absl::OkStatus();
+  }
+
+  // A file without queues has one for each that a job names, without limits.
+  void AddQueuesOfJobs() {
+    for (const Arrival& arrival : simulation_.jobs) {
+      if (!sections_.queues.insert(arrival.job.queue).second) continue;
+      simulation_.queues.emplace_back().name = arrival.job.queue;
+    }
+  }
+
+  void ReadEvents(const Item& item) {
+    if (item.node == nullptr) return;
+    std::vector<Item> items;
+    ReadList(item, [&](const Item& one) {
+      simulation_.events.push_back(ReadEvent(sections_, one));
+      items.push_back(one);
+    });
+    if (!wrong_.ok()) return;
+    SortByTime(simulation_.events, &items);
+    CheckEvents(sections_, simulation_.queues, simulation_.openb.has_value(), simulation_.events,
+                items);
+  }
+
+  void ReadOutputs(const Item& item) {
+    if (item.node == nullptr) return;
+    Outputs& outputs = simulation_.outputs;
+    Fields fields(item);
+    if (fields.Text("directory", outputs.directory)) {
+      outputs.directory = Resolved(simulation_.file, outputs.directory);
+    }
+    fields.Switch("tasks", outputs.tasks);
+    fields.Switch("curve", outputs.curve);
+    fields.Done();
+  }
+
+  // How often each shape of pod comes; a trace that is streamed is read through once for it.
+  absl::Status CountShapes() {
+    if (simulation_.openb.has_value() && simulation_.openb->pods != nullptr) {
+      simulation_.shapes = simulation_.openb->pods->Expected();
+      return absl::OkStatus();
+    }
+    PodShapes shapes;
+    if (simulation_.openb.has_value()) {
+      TEPHRA_ASSIGN_OR_RETURN(const std::unique_ptr<Arrivals> all,
+                              StreamedOpenbArrivals(simulation_.openb->path, sections_.models));
+      Arrival arrival;
+      while (true) {
+        TEPHRA_ASSIGN_OR_RETURN(const bool more, all->Next(arrival));
+        if (!more) break;
+        shapes.Add(ShapeOf(arrival.job.gang.roles[0].pod));
+      }
+    }
+    for (const Arrival& arrival : simulation_.jobs) {
+      for (const RoleSpec& role : arrival.job.gang.roles) {
+        if (role.replicas > 0) shapes.Add(ShapeOf(role.pod), role.replicas);
+      }
+    }
+    simulation_.shapes = shapes.Expected();
+    return absl::OkStatus();
+  }
+
+  Diagnosis wrong_;
+  Sections sections_;
+  Simulation simulation_;
+};
+
+}  // namespace
+
+absl::StatusOr<Simulation> ParseSimulation(const std::string& path, const std::string& text,
+                                           const std::vector<std::string>& extra_keys) {
+  TEPHRA_ASSIGN_OR_RETURN(Yaml::Ptr root, ParseYaml(path, text));
+  return Loader(path, std::move(root)).Load(extra_keys);
+}
+
+absl::StatusOr<Simulation> LoadSimulation(const std::string& path,
+                                          const std::vector<std::string>& extra_keys) {
+  TEPHRA_ASSIGN_OR_RETURN(Yaml::Ptr root, ReadYaml(path));
+  return Loader(path, std::move(root)).Load(extra_keys);
+}
+
+absl::StatusOr<std::unique_ptr<Arrivals>> TakeArrivals(Simulation& simulation) {
+  if (!simulation.openb.has_value()) {
+    return std::unique_ptr<Arrivals>(std::make_unique<ListedArrivals>(std::move(simulation.jobs)));
+  }
+  const OpenbWorkload& openb = *simulation.openb;
+  if (openb.order != nullptr) return OrderedOpenbArrivals(openb.pods, openb.order);
+  return StreamedOpenbArrivals(openb.path, ModelsOf(simulation.nodes));
+}
+
+}  // namespace tephra

@@ -1,0 +1,352 @@
+#include "simulations/world.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "simulations/traces/pod_shapes.h"
+
+namespace tephra {
+namespace {
+
+constexpr TimeMs kNever = std::numeric_limits<TimeMs>::max();
+
+TaskFact FactOf(const JobRecord& job, const TaskRecord& task, TaskPhase phase) {
+  TaskFact fact;
+  fact.uid = TaskUid(job, task);
+  fact.job = job.uid;
+  fact.role = job.roles[task.role].name;
+  fact.index = task.index;
+  fact.phase = phase;
+  return fact;
+}
+
+// Makes the record's roles and tasks those of the job; tasks that it had keep what they did.
+void Reshape(JobRecord& record, const JobSpec& job) {
+  std::vector<TaskRecord> before = std::move(record.tasks);
+  const std::vector<JobRecord::Role> roles_before = std::move(record.roles);
+  record.tasks.clear();
+  record.roles.clear();
+  record.gpu_demand = 0;
+  for (const RoleSpec& role : job.gang.roles) {
+    const auto index = static_cast<std::uint32_t>(record.roles.size());
+    record.roles.push_back({role.name, GpuDemand(role.pod), GpuMemoryDemand(role.pod),
+                            record.tasks.size(), role.replicas});
+    record.gpu_demand += record.roles.back().gpu_each * role.replicas;
+    const auto old = std::find_if(roles_before.begin(), roles_before.end(),
+                                  [&](const JobRecord::Role& one) { return one.name == role.name; });
+    for (std::int32_t i = 0; i < role.replicas; ++i) {
+      TaskRecord& task = record.tasks.emplace_back();
+      if (old != roles_before.end() && i < old->replicas) {
+        task = std::move(before[old->first_task + static_cast<std::size_t>(i)]);
+      }
+      task.role = index;
+      task.index = i;
+    }
+  }
+}
+
+}  // namespace
+
+std::string TaskUid(const JobRecord& job, const TaskRecord& task) {
+  std::string uid = job.uid;
+  uid.append("/").append(job.roles[task.role].name).append("/").append(std::to_string(task.index));
+  if (task.attempts > 1) uid.append("#").append(std::to_string(task.attempts));
+  return uid;
+}
+
+World::World(Simulation simulation, std::unique_ptr<Arrivals> arrivals, const State& state,
+             WorldListener* listener)
+    : simulation_(std::move(simulation)),
+      arrivals_(std::move(arrivals)),
+      state_(state),
+      listener_(listener) {
+  Fetch();
+}
+
+void World::Fetch() {
+  if (!next_arrival_.has_value()) next_arrival_.emplace();
+  const absl::StatusOr<bool> more = arrivals_->Next(*next_arrival_);
+  if (!more.ok()) status_ = more.status();
+  if (!more.ok() || !*more) next_arrival_.reset();
+}
+
+TimeMs World::NextTime() const {
+  if (!begun_) return 0;
+  if (!follow_up_.empty()) return now_;
+  TimeMs next = kNever;
+  if (next_arrival_.has_value()) next = std::min(next, next_arrival_->at);
+  if (!finishes_.empty()) next = std::min(next, finishes_.top().at);
+  if (next_event_ < simulation_.events.size()) {
+    next = std::min(next, simulation_.events[next_event_].at);
+  }
+  return next;
+}
+
+std::optional<Batch> World::Next() {
+  const TimeMs time = NextTime();
+  if (!status_.ok()) return std::nullopt;
+  if (time > simulation_.until.value_or(kNever - 1)) {
+    now_ = simulation_.until.value_or(now_);
+    return std::nullopt;
+  }
+  Batch batch;
+  batch.time = now_ = time;
+  arrived_now_.clear();
+  if (!follow_up_.empty()) {
+    batch.events = std::move(follow_up_);
+    follow_up_.clear();
+    return batch;
+  }
+  if (!begun_) Begin(batch);
+  while (!finishes_.empty() && finishes_.top().at == time) {
+    const Finish finish = finishes_.top();
+    finishes_.pop();
+    End(finish, batch);
+  }
+  while (next_event_ < simulation_.events.size() && simulation_.events[next_event_].at == time) {
+    Happen(simulation_.events[next_event_++].what, batch);
+  }
+  while (next_arrival_.has_value() && next_arrival_->at == time) {
+    Arrive(batch);
+    Fetch();
+  }
+  return batch;
+}
+
+void World::Begin(Batch& batch) {
+  begun_ = true;
+  if (!simulation_.extended_kinds.empty()) {
+    batch.events.emplace_back(KindsDeclared{simulation_.extended_kinds});
+  }
+  batch.events.emplace_back(ConfigChanged{simulation_.config});
+  for (QueueSpec& queue : simulation_.queues) On(QueueChanges{std::move(queue)}, batch);
+  for (NodeSpec& node : simulation_.nodes) On(NodeComes{std::move(node)}, batch);
+  simulation_.queues.clear();
+  simulation_.nodes.clear();
+}
+
+void World::Arrive(Batch& batch) {
+  Arrival& arrival = *next_arrival_;
+  auto record = std::make_unique<JobRecord>();
+  record->number = arrived_++;
+  record->uid = arrival.job.uid;
+  record->name = arrival.job.name;
+  record->queue = arrival.job.queue;
+  record->priority = arrival.job.priority;
+  record->arrival = arrival.at;
+  record->run = arrival.run;
+  Reshape(*record, arrival.job);
+  if (listener_ != nullptr) listener_->JobArrived(*record);
+  arrived_now_.push_back(record->number);
+  by_uid_[record->uid] = record.get();
+  jobs_[record->number] = std::move(record);
+  batch.events.emplace_back(JobUpserted{std::move(arrival.job), Version()});
+}
+
+void World::End(const Finish& finish, Batch& batch) {
+  const auto found = jobs_.find(finish.job);
+  if (found == jobs_.end() || finish.task >= found->second->tasks.size()) return;
+  JobRecord& job = *found->second;
+  TaskRecord& task = job.tasks[finish.task];
+  if (!task.running || task.attempts != finish.attempt) return;  // it failed or was lost meanwhile
+  if (task.start + *job.run > finish.at) return;  // another task stands there now
+  batch.events.emplace_back(TaskUpserted{FactOf(job, task, TaskPhase::kSucceeded), Version()});
+  task.running = false;
+  task.finish = finish.at;
+  const bool all = std::all_of(job.tasks.begin(), job.tasks.end(),
+                               [](const TaskRecord& one) { return one.finish >= 0; });
+  if (all) Close(job, batch);
+}
+
+// The job is over: the engine forgets it, and the listener hears how it went.
+void World::Close(JobRecord& job, Batch& batch) {
+  job.end = now_;
+  for (TaskRecord& task : job.tasks) {
+    if (!task.running) continue;
+    // The engine keeps what runs until its pod is gone.
+    batch.events.emplace_back(TaskUpserted{FactOf(job, task, TaskPhase::kFailed), Version()});
+    task.running = false;
+    task.finish = now_;
+  }
+  batch.events.emplace_back(JobRemoved{job.uid});
+  if (listener_ != nullptr) listener_->JobEnded(job);
+  by_uid_.erase(job.uid);
+  jobs_.erase(job.number);
+}
+
+// The task's pod fails and is made anew: its job asks for it again.
+void World::Lose(JobRecord& job, TaskRecord& task, Batch& batch) {
+  TaskFact fact = FactOf(job, task, TaskPhase::kFailed);
+  const std::string uid = fact.uid;
+  batch.events.emplace_back(TaskUpserted{std::move(fact), Version()});
+  batch.events.emplace_back(TaskRemoved{uid});
+  task.running = false;
+  task.start = -1;
+  task.node.clear();
+  task.slices.clear();
+}
+
+void World::Execute(const Plan& plan) {
+  const Books& books = state_.books();
+  for (const Decision& decision : plan.decisions) {
+    JobRecord* job = FindJob(books.jobs[decision.job.index()].uid);
+    if (job == nullptr) continue;
+    if (decision.part == Part::kMinimum) {
+      job->asked = true;
+      job->verdict = decision.verdict;
+      job->reason = decision.reason;
+    } else {
+      job->elastic_reason = decision.reason;  // a start has none
+    }
+    if (!decision.placements.empty() && job->start < 0) job->start = plan.now;
+    for (const Placement& placement : decision.placements) {
+      const TaskRow& row = books.tasks[placement.task.index()];
+      const std::string& role = books.jobs[decision.job.index()].roles[row.role].name;
+      const auto found = std::find_if(job->roles.begin(), job->roles.end(),
+                                      [&](const JobRecord::Role& one) { return one.name == role; });
+      const std::size_t index = found->first_task + static_cast<std::size_t>(row.index);
+      TaskRecord& task = job->tasks[index];
+      ++task.attempts;
+      task.running = true;
+      task.start = plan.now;
+      task.node = books.hardware.spec(placement.node).name;
+      task.slices = placement.slices;
+      TaskFact fact = FactOf(*job, task, TaskPhase::kRunning);
+      fact.node = task.node;
+      fact.slices = task.slices;
+      follow_up_.emplace_back(TaskUpserted{std::move(fact), Version()});
+      if (job->run.has_value()) {
+        finishes_.push({plan.now + *job->run, sequence_++, job->number,
+                        static_cast<std::uint32_t>(index), task.attempts});
+      }
+    }
+  }
+  if (simulation_.unstarted == Unstarted::kWaits) return;
+  Batch gone;
+  for (std::uint64_t number : arrived_now_) {
+    const auto found = jobs_.find(number);
+    if (found == jobs_.end() || found->second->start >= 0) continue;
+    found->second->dropped = true;
+    Close(*found->second, gone);
+  }
+  for (Event& event : gone.events) follow_up_.push_back(std::move(event));
+}
+
+JobRecord* World::FindJob(const std::string& uid) {
+  const auto found = by_uid_.find(uid);
+  return found == by_uid_.end() ? nullptr : found->second;
+}
+
+std::vector<const JobRecord*> World::Jobs() const {
+  std::vector<const JobRecord*> all;
+  for (const auto& [number, job] : jobs_) all.push_back(job.get());
+  std::sort(all.begin(), all.end(),
+            [](const JobRecord* a, const JobRecord* b) { return a->number < b->number; });
+  return all;
+}
+
+// --- what happens by itself ------------------------------------------------------------------
+
+void World::Happen(const Happening& what, Batch& batch) {
+  std::visit([&](const auto& one) { On(one, batch); }, what);
+}
+
+void World::On(const NodeComes& what, Batch& batch) {
+  nodes_[what.node.name] = what.node;
+  batch.events.emplace_back(NodeUpserted{what.node, Version()});
+}
+
+void World::On(const NodeGoes& what, Batch& batch) {
+  if (nodes_.erase(what.name) == 0) return;
+  batch.events.emplace_back(NodeRemoved{what.name});
+  for (const JobRecord* job : Jobs()) {
+    for (TaskRecord& task : jobs_.at(job->number)->tasks) {
+      if (task.running && task.node == what.name) Lose(*jobs_.at(job->number), task, batch);
+    }
+  }
+}
+
+void World::On(const NodeCordoned& what, Batch& batch) {
+  const auto found = nodes_.find(what.name);
+  if (found == nodes_.end()) return;
+  found->second.unschedulable = what.unschedulable;
+  batch.events.emplace_back(NodeUpserted{found->second, Version()});
+}
+
+void World::On(const QueueChanges& what, Batch& batch) {
+  queues_[what.queue.name] = what.queue;
+  batch.events.emplace_back(QueueUpserted{what.queue, Version()});
+}
+
+void World::On(const QueueStateChanges& what, Batch& batch) {
+  const auto found = queues_.find(what.name);
+  if (found == queues_.end()) return;
+  found->second.state = what.state;
+  batch.events.emplace_back(QueueUpserted{found->second, Version()});
+}
+
+void World::On(const QueueGoes& what, Batch& batch) {
+  queues_.erase(what.name);
+  batch.events.emplace_back(QueueRemoved{what.name});
+}
+
+void World::On(const JobChanges& what, Batch& batch) {
+  JobRecord* job = FindJob(what.job.uid);
+  if (job == nullptr) return;  // it has not come yet, or is over
+  // Running tasks that the job no longer has are ended, not left behind.
+  for (TaskRecord& task : job->tasks) {
+    const std::string& role = job->roles[task.role].name;
+    const auto kept = std::find_if(
+        what.job.gang.roles.begin(), what.job.gang.roles.end(), [&](const RoleSpec& one) {
+          return one.name == role && task.index < one.replicas;
+        });
+    if (kept == what.job.gang.roles.end() && task.running) Lose(*job, task, batch);
+  }
+  Reshape(*job, what.job);
+  job->queue = what.job.queue;
+  job->priority = what.job.priority;
+  JobSpec spec = what.job;
+  spec.created = job->arrival;
+  batch.events.emplace_back(JobUpserted{std::move(spec), Version()});
+  // Finishes name tasks by index, which may have moved.
+  if (!job->run.has_value()) return;
+  for (std::size_t index = 0; index < job->tasks.size(); ++index) {
+    const TaskRecord& task = job->tasks[index];
+    if (!task.running) continue;
+    finishes_.push({std::max(now_, task.start + *job->run), sequence_++, job->number,
+                    static_cast<std::uint32_t>(index), task.attempts});
+  }
+}
+
+void World::On(const JobGoes& what, Batch& batch) {
+  JobRecord* job = FindJob(what.name);
+  if (job == nullptr) return;
+  job->removed = true;
+  Close(*job, batch);
+}
+
+void World::On(const TaskFails& what, Batch& batch) {
+  JobRecord* job = FindJob(what.job);
+  if (job == nullptr) return;
+  for (TaskRecord& task : job->tasks) {
+    if (job->roles[task.role].name == what.role && task.index == what.index && task.running) {
+      Lose(*job, task, batch);
+    }
+  }
+}
+
+void World::On(const Refused& what, Batch& batch) { batch.events.emplace_back(what.refusal); }
+
+void World::On(const ForeignPodRuns& what, Batch& batch) {
+  batch.events.emplace_back(TaskUpserted{what.task, Version()});
+}
+
+void World::On(const ForeignPodEnds& what, Batch& batch) {
+  batch.events.emplace_back(TaskRemoved{what.uid});
+}
+
+void World::On(const PoliciesChange& what, Batch& batch) {
+  batch.events.emplace_back(ConfigChanged{what.config});
+}
+
+}  // namespace tephra

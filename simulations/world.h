@@ -1,0 +1,167 @@
+// World: the simulated outside of the engine: a clock that jumps from event to event, jobs that
+// arrive, tasks that run for their time and end, nodes that come and go.
+//
+//   World world(std::move(setup), engine.state());
+//   while (auto batch = world.Next()) {
+//     for (const Event& event : batch->events) engine.Apply(event);
+//     world.Execute(engine.Tick(batch->time));
+//   }
+//
+// A batch is all that happens at one instant: first what follows from the last plan (its
+// placements are confirmed at once; under Unstarted::kDropped jobs that did not start go), then
+// tasks that end, then the events of the simulation, then arrivals; within each, the earlier one
+// of two equal times is the one that was scheduled first. The confirmations of a plan are a batch
+// of their own at the same instant. One owner thread.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "plugins/framework/event.h"
+#include "plugins/framework/plan.h"
+#include "plugins/framework/state.h"
+#include "simulations/arrivals.h"
+#include "simulations/workload/simulation.h"
+#include "topology/base/status.h"
+
+namespace tephra {
+
+struct Batch {
+  TimeMs time = 0;
+  std::vector<Event> events;
+};
+
+// What became of one task. Times are -1 until they come.
+struct TaskRecord {
+  std::uint32_t role = 0;     // index into JobRecord::roles
+  std::int32_t index = 0;
+  TimeMs start = -1;          // of its last attempt
+  TimeMs finish = -1;
+  std::int32_t attempts = 0;  // how often it was started
+  std::string node;           // of its last attempt
+  Slices slices;
+  bool running = false;
+};
+
+struct JobRecord {
+  struct Role {
+    std::string name;
+    std::int64_t gpu_each = 0;             // milli-GPUs of one task
+    std::int64_t gpu_memory_mib_each = 0;  // of its fractions
+    std::size_t first_task = 0;  // in `tasks`
+    std::int32_t replicas = 0;
+  };
+  std::uint64_t number = 0;      // in the order of arrival, from 0
+  std::string uid, name, queue;
+  std::int32_t priority = 0;
+  TimeMs arrival = 0;
+  std::optional<DurationMs> run;
+  std::int64_t gpu_demand = 0;   // milli-GPUs of all its tasks
+  std::vector<Role> roles;
+  std::vector<TaskRecord> tasks;
+  TimeMs start = -1;             // when the gang first started
+  TimeMs end = -1;               // when its last task ended or it was taken away
+  bool dropped = false;          // it did not start in the cycle of its arrival
+  bool removed = false;          // an event took it away
+  bool asked = false;            // some plan said something about its minimum
+  Verdict verdict = Verdict::kWait;
+  Reason reason;                 // of that verdict
+  Reason elastic_reason;         // why members beyond the minimum did not start, when last asked
+};
+
+// Told by the world of what it did; the report listens.
+class WorldListener {
+ public:
+  virtual ~WorldListener() = default;
+  virtual void JobArrived(const JobRecord&) {}
+  // Nothing will happen to it any more.
+  virtual void JobEnded(const JobRecord&) {}
+};
+
+class World {
+ public:
+  // `state` is the one of the engine that this world is shown to; it must outlive the world.
+  World(Simulation simulation, std::unique_ptr<Arrivals> arrivals, const State& state,
+        WorldListener* listener = nullptr);
+
+  // The next batch; none when nothing more will happen, or status() is not OK.
+  std::optional<Batch> Next();
+  // Carries out the plan that was made after the last batch.
+  // REQUIRES: the state is the one that made the plan, and nothing was applied since.
+  void Execute(const Plan& plan);
+
+  // A fault in a file that is streamed.
+  const absl::Status& status() const { return status_; }
+  TimeMs now() const { return now_; }
+  // Jobs that are there now, in the order of their arrival.
+  std::vector<const JobRecord*> Jobs() const;
+  std::uint64_t arrived() const { return arrived_; }
+  std::size_t total_arrivals() const { return arrivals_->total(); }
+
+ private:
+  struct Finish {
+    TimeMs at;
+    std::uint64_t sequence;
+    std::uint64_t job;       // JobRecord::number
+    std::uint32_t task;      // index into JobRecord::tasks
+    std::int32_t attempt;
+    bool operator>(const Finish& other) const {
+      return at != other.at ? at > other.at : sequence > other.sequence;
+    }
+  };
+
+  void Begin(Batch& batch);
+  void Arrive(Batch& batch);
+  void End(const Finish& finish, Batch& batch);
+  void Happen(const Happening& what, Batch& batch);
+  void On(const NodeComes& what, Batch& batch);
+  void On(const NodeGoes& what, Batch& batch);
+  void On(const NodeCordoned& what, Batch& batch);
+  void On(const QueueChanges& what, Batch& batch);
+  void On(const QueueStateChanges& what, Batch& batch);
+  void On(const QueueGoes& what, Batch& batch);
+  void On(const JobChanges& what, Batch& batch);
+  void On(const JobGoes& what, Batch& batch);
+  void On(const TaskFails& what, Batch& batch);
+  void On(const Refused& what, Batch& batch);
+  void On(const ForeignPodRuns& what, Batch& batch);
+  void On(const ForeignPodEnds& what, Batch& batch);
+  void On(const PoliciesChange& what, Batch& batch);
+
+  void Lose(JobRecord& job, TaskRecord& task, Batch& batch);
+  void Close(JobRecord& job, Batch& batch);
+  JobRecord* FindJob(const std::string& uid);
+  void Fetch();
+  TimeMs NextTime() const;
+  std::uint64_t Version() { return ++version_; }
+
+  Simulation simulation_;
+  std::unique_ptr<Arrivals> arrivals_;
+  const State& state_;
+  WorldListener* listener_;
+  absl::Status status_;
+  TimeMs now_ = 0;
+  bool begun_ = false;
+  std::uint64_t version_ = 0, sequence_ = 0, arrived_ = 0;
+
+  std::optional<Arrival> next_arrival_;
+  std::size_t next_event_ = 0;
+  std::priority_queue<Finish, std::vector<Finish>, std::greater<>> finishes_;
+  std::vector<Event> follow_up_;
+  std::vector<std::uint64_t> arrived_now_;  // numbers, of the last batch
+
+  std::unordered_map<std::uint64_t, std::unique_ptr<JobRecord>> jobs_;  // by number
+  std::unordered_map<std::string, JobRecord*> by_uid_;
+  std::unordered_map<std::string, NodeSpec> nodes_;
+  std::unordered_map<std::string, QueueSpec> queues_;
+};
+
+// "job/role/3", and "#2" behind it from the second attempt on.
+std::string TaskUid(const JobRecord& job, const TaskRecord& task);
+
+}  // namespace tephra

@@ -1,0 +1,64 @@
+// Arbitrary bytes as files of the openb trace: read, or refused with a message that names the file.
+//
+// The first byte says which: node list, pod list, the same streamed, arrival order.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "simulations/traces/openb.h"
+#include "tests/fuzz/bytes.h"
+#include "tests/fuzz/law.h"
+
+namespace tephra {
+namespace {
+
+// A file without a place on any disk; its path is good for this process.
+class MemoryFile {
+ public:
+  explicit MemoryFile(const std::string& bytes) : file_(memfd_create("fuzz", 0)) {
+    Law(file_ >= 0, "a file in memory can be made");
+    for (std::size_t done = 0; done < bytes.size();) {
+      const ssize_t written = write(file_, bytes.data() + done, bytes.size() - done);
+      Law(written > 0, "it can be written");
+      done += static_cast<std::size_t>(written);
+    }
+  }
+  ~MemoryFile() { close(file_); }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(file_); }
+
+ private:
+  int file_;
+};
+
+absl::Status Stream(const std::string& path) {
+  auto arrivals = StreamedOpenbArrivals(path, {"A", "B"});
+  if (!arrivals.ok()) return arrivals.status();
+  for (Arrival arrival;;) {
+    const absl::StatusOr<bool> more = (*arrivals)->Next(arrival);
+    if (!more.ok()) return more.status();
+    if (!*more) return absl::OkStatus();
+    const absl::Status valid = ValidateJob(arrival.job);
+    Law(valid.ok(), "a job that was read is accepted: " + std::string(valid.message()));
+  }
+}
+
+absl::Status Read(int which, const std::string& path) {
+  switch (which) {
+    case 0: return ReadOpenbNodes(path).status();
+    case 1: return ReadOpenbPods(path, {"A", "B"}).status();
+    case 2: return Stream(path);
+    default: return ReadOpenbOrder(path, 3).status();
+  }
+}
+
+}  // namespace
+}  // namespace tephra
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tephra;
+  Bytes bytes(data, size);
+  const int which = bytes.Below(4);
+  const MemoryFile file(bytes.Take(size));
+  const absl::Status status = Read(which, file.path());
+  Law(status.ok() || status.message().find(file.path()) == 0, "a refusal begins with the file");
+  return 0;
+}

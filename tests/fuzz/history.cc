@@ -1,0 +1,225 @@
+#include "tests/fuzz/history.h"
+
+namespace tephra {
+namespace {
+
+constexpr std::int64_t kGib = std::int64_t{1} << 30;
+
+}  // namespace
+
+// One in sixteen is off: nothing, below zero, or as large as a file may say.
+std::int64_t History::Amount(const std::vector<std::int64_t>& usual) {
+  if (!bytes_.Once(16)) return bytes_.Pick(usual);
+  return bytes_.Pick<std::int64_t>({0, -1, 1, 1'000'000'000'000'000});
+}
+
+std::vector<Event> History::Opening() {
+  std::vector<Event> events;
+  events.push_back(KindsDeclared{{"example.com/fpga"}});
+  events.push_back(ConfigChanged{MakeConfig()});
+  for (const char* name : {"q0", "q1"}) events.push_back(QueueUpserted{MakeQueue(name), 1});
+  for (const char* name : {"n0", "n1", "n2"}) events.push_back(NodeUpserted{MakeNode(name), 1});
+  return events;
+}
+
+Event History::Next() {
+  switch (bytes_.Below(20)) {
+    case 0: case 1: case 2: case 3: case 4:
+      return JobUpserted{MakeJob(Job()), Version()};
+    case 5: case 6: return JobRemoved{Job()};
+    case 7: case 8: case 9: case 10: return TaskUpserted{MakeTask(), Version()};
+    case 11: case 12: return TaskRemoved{Uid()};
+    case 13: case 14: return NodeUpserted{MakeNode(Node()), Version()};
+    case 15: return NodeRemoved{Node()};
+    case 16: return QueueUpserted{MakeQueue(Queue()), Version()};
+    case 17: return bytes_.Below(4) == 0 ? Event(QueueRemoved{Queue()})
+                                         : Event(ConfigChanged{MakeConfig()});
+    case 18: return PlacementRefused{Job(), Role(), Node(), "fuzz"};
+    default: return KindsDeclared{{"example.com/fpga", "example.com/nic"}};
+  }
+}
+
+std::vector<Event> History::Answers(const Plan& plan, const Books& books) {
+  std::vector<Event> events;
+  for (const Decision& decision : plan.decisions) {
+    for (const Placement& placement : decision.placements) {
+      const TaskRow& row = books.tasks[placement.task.index()];
+      const JobRow& job = books.jobs[row.job.index()];
+      TaskFact fact;
+      fact.job = job.uid;
+      fact.role = job.roles[row.role].name;
+      fact.index = row.index;
+      fact.uid = fact.job + fact.role + std::to_string(fact.index);
+      fact.node = books.hardware.spec(placement.node).name;
+      switch (bytes_.Below(8)) {
+        case 0: case 1: case 2: case 3:
+          fact.slices = placement.slices;
+          fact.phase = TaskPhase::kRunning;
+          break;
+        case 4:  // the shim knows of no slices
+          fact.phase = TaskPhase::kRunning;
+          break;
+        case 5:
+          fact.phase = TaskPhase::kSucceeded;
+          break;
+        case 6:
+          events.push_back(PlacementRefused{fact.job, fact.role, fact.node, "fuzz"});
+          continue;
+        default: continue;
+      }
+      events.push_back(TaskUpserted{fact, Version()});
+    }
+  }
+  return events;
+}
+
+NodeSpec History::MakeNode(std::string name) {
+  NodeSpec node;
+  node.name = std::move(name);
+  node.labels["kubernetes.io/hostname"] = node.name;
+  if (bytes_.Below(4) != 0) node.labels["rack"] = bytes_.Below(2) == 0 ? "r0" : "r1";
+  if (bytes_.Once(8)) node.taints.push_back({"team", "x", static_cast<TaintEffect>(bytes_.Below(3))});
+  node.unschedulable = bytes_.Once(16);
+  node.allocatable[kCpu] = Amount({16000, 4000, 64000});
+  node.allocatable[kMemory] = Amount({64 * kGib, 8 * kGib});
+  node.allocatable[kPods] = Amount({110, 3, 8});
+  node.allocatable[kFirstExtendedKind] = Amount({0, 2});
+  for (int i = bytes_.Below(6); i > 0; --i) {
+    node.devices.push_back({"", bytes_.Once(4) ? "B" : "A",
+                            static_cast<std::int32_t>(bytes_.Pick<int>({16000, 16000, 40000, 0})),
+                            !bytes_.Once(16)});
+  }
+  return node;
+}
+
+QueueSpec History::MakeQueue(std::string name) {
+  QueueSpec queue;
+  queue.name = std::move(name);
+  if (bytes_.Once(4)) queue.parent = Queue();
+  queue.weight = bytes_.Once(32) ? 0 : 1;
+  if (bytes_.Once(3)) {
+    const Kind kind = static_cast<Kind>(bytes_.Below(6));
+    queue.limit[kind] = Amount({2000, 8000, 4, 1});
+    queue.limited_kinds |= KindSet{1} << kind;
+  }
+  if (bytes_.Once(16)) queue.state = static_cast<QueueState>(bytes_.Below(3));
+  return queue;
+}
+
+DeviceRequest History::MakeDevices() {
+  switch (bytes_.Below(8)) {
+    case 0: case 1: return {1, 1000, 0};
+    case 2: return {2, 1000, 0};
+    case 3: return {bytes_.Below(6), 1000, 0};
+    case 4: return {1, bytes_.Pick<int>({500, 250, 300, 100}), bytes_.Pick<int>({0, 4000, 9000})};
+    case 5: return {2, 500, 4000};
+    case 6: return {1, 0, bytes_.Pick<int>({4000, 8000})};
+    default:
+      return {static_cast<std::int32_t>(Amount({1, 3})) % 100000,
+              static_cast<std::int32_t>(bytes_.Number<std::int16_t>()),
+              static_cast<std::int32_t>(bytes_.Number<std::int16_t>())};
+  }
+}
+
+NodeConstraints History::MakeConstraints() {
+  using Operator = LabelRequirement::Operator;
+  NodeConstraints constraints;
+  switch (bytes_.Below(8)) {
+    case 0: constraints.selector["rack"] = "r0"; break;
+    case 1: constraints.tolerations.push_back({"team", "x"}); break;
+    case 2: constraints.device_models = {bytes_.Below(2) == 0 ? "A" : "B"}; break;
+    case 3:
+      constraints.affinity.push_back({{{"rack", static_cast<Operator>(bytes_.Below(6)), {"r1"}}}, {}});
+      break;
+    case 4:
+      constraints.affinity.push_back({{}, {{"metadata.name", Operator::kIn, {Node()}}}});
+      break;
+    default: break;
+  }
+  return constraints;
+}
+
+PodTemplate History::MakePod() {
+  PodTemplate pod;
+  for (int i = bytes_.Once(8) ? bytes_.Below(4) : 1; i > 0; --i) {
+    ContainerSpec& container = pod.containers.emplace_back();
+    if (bytes_.Once(6)) container.kind = static_cast<ContainerKind>(bytes_.Below(3));
+    container.requests[kCpu] = Amount({1000, 0, 4000});
+    container.requests[kMemory] = Amount({kGib, 0});
+    if (bytes_.Once(8)) container.requests[kFirstExtendedKind] = Amount({1});
+    if (bytes_.Below(4) != 0) container.devices = MakeDevices();
+  }
+  if (bytes_.Once(16)) pod.overhead[kCpu] = Amount({250});
+  if (bytes_.Once(3)) pod.constraints = MakeConstraints();
+  if (bytes_.Once(6)) {
+    pod.limits.push_back({bytes_.Below(2) == 0 ? "g" : "h",
+                          bytes_.Below(2) == 0 ? kHostnameKey : "rack", bytes_.Below(4)});
+  }
+  return pod;
+}
+
+JobSpec History::MakeJob(std::string uid) {
+  JobSpec job;
+  job.uid = job.name = std::move(uid);
+  job.queue = Queue();
+  job.priority = bytes_.Below(3);
+  job.created = bytes_.Byte();
+  std::int32_t replicas = 0;
+  for (int i = bytes_.Once(3) ? bytes_.Below(3) : 1; i > 0; --i) {
+    RoleSpec& role = job.gang.roles.emplace_back();
+    role.name = Role();
+    role.replicas = bytes_.Once(16) ? bytes_.Pick<int>({-1, 0, 40}) : 1 + bytes_.Below(6);
+    role.min = bytes_.Once(4) ? bytes_.Below(6) : 0;
+    role.pod = MakePod();
+    replicas += role.replicas;
+  }
+  job.gang.min_member = bytes_.Below(2) == 0 ? replicas : bytes_.Below(8);
+  return job;
+}
+
+Slices History::MakeSlices() {
+  Slices slices;
+  for (int i = bytes_.Below(4); i > 0; --i) {
+    const bool whole = bytes_.Below(2) == 0;
+    slices.push_back({static_cast<std::uint16_t>(bytes_.Below(2)),
+                      static_cast<std::uint16_t>(bytes_.Below(7)),
+                      whole ? SliceMode::kWhole : SliceMode::kFraction, whole ? 1000 : 500,
+                      bytes_.Once(16) ? bytes_.Number<std::int32_t>() : 4000});
+  }
+  return slices;
+}
+
+TaskFact History::MakeTask() {
+  TaskFact task;
+  task.uid = Uid();
+  if (bytes_.Below(3) != 0) {
+    task.job = Job();
+    task.role = Role();
+    task.index = bytes_.Once(16) ? -1 : bytes_.Below(8);
+  }
+  if (task.job.empty() != bytes_.Once(32)) task.pod = MakePod();
+  task.phase = static_cast<TaskPhase>(bytes_.Below(6));
+  if (!bytes_.Once(16)) task.node = Node();
+  if (bytes_.Below(2) == 0) task.slices = MakeSlices();
+  return task;
+}
+
+EngineConfig History::MakeConfig() {
+  EngineConfig config;
+  const std::vector<std::string> scores = {"binpack", "spread",   "bestfit",       "dotprod",
+                                           "fgd",     "gpupacking", "gpuclustering", "random",
+                                           "none"};
+  config.node_scores = {{bytes_.Pick(scores), 1}};
+  if (bytes_.Once(8)) config.node_scores.push_back({bytes_.Pick(scores), bytes_.Below(5)});
+  config.device_scores = {{bytes_.Pick(scores), 1}};
+  config.ties = bytes_.Below(2) == 0 ? Ties::kFirstName : Ties::kRandom;
+  config.seed = bytes_.Byte();
+  config.expected_pods = {{1000, 1, 1000, {}, 0.75}, {500, 1, 500, {"A"}, 0.25}};
+  config.search_budget = bytes_.Once(16) ? 0 : 50 + 20 * bytes_.Below(256);
+  config.assume_timeout_ms = bytes_.Once(16) ? 0 : 1 + bytes_.Byte();
+  config.full_verify_every = 0;  // the target does it itself
+  if (bytes_.Once(32)) config.disabled_actions = {"allocate"};
+  return config;
+}
+
+}  // namespace tephra

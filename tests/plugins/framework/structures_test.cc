@@ -1,0 +1,182 @@
+// The small structures under the rankings: MaxTree, ChangeLog, Occupancy, Ledger.
+#include <catch2/catch.hpp>
+
+#include "plugins/framework/change_log.h"
+#include "plugins/framework/ledger.h"
+#include "plugins/framework/max_tree.h"
+#include "plugins/framework/state.h"
+#include "tests/support/build.h"
+#include "tests/support/dice.h"
+
+namespace tephra {
+namespace {
+
+TEST_CASE("MaxTree: best and its first leaf are those of a plain search, whatever is set") {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Dice dice(seed);
+    std::vector<MaxTree::Value> leaves(static_cast<std::size_t>(dice.From(1, 40)));
+    for (auto& leaf : leaves) leaf = dice.From(-5, 5);
+    MaxTree tree;
+    tree.Assign(leaves);
+    for (int i = 0; i < 60; ++i) {
+      const auto best = std::max_element(leaves.begin(), leaves.end());
+      INFO("seed " << seed);
+      REQUIRE(tree.best() == *best);
+      REQUIRE(tree.first_best() == static_cast<std::size_t>(best - leaves.begin()));
+      const std::size_t leaf = static_cast<std::size_t>(dice.Below(static_cast<int>(leaves.size())));
+      leaves[leaf] = dice.Percent(10) ? MaxTree::kLowest : dice.From(-5, 5);
+      tree.Set(leaf, leaves[leaf]);
+      REQUIRE(tree.at(leaf) == leaves[leaf]);
+    }
+  }
+}
+
+TEST_CASE("MaxTree: without leaves the best is the lowest there is") {
+  MaxTree tree;
+  CHECK(tree.best() == MaxTree::kLowest);
+  tree.Assign({});
+  CHECK(tree.best() == MaxTree::kLowest);
+  tree.Assign({MaxTree::kLowest, MaxTree::kLowest});
+  CHECK(tree.best() == MaxTree::kLowest);
+}
+
+TEST_CASE("ChangeLog: a reader gets what came since, in order, or is told to start over") {
+  ChangeLog<NodeId> log;
+  CHECK(log.Covers(log.end()));
+  for (std::size_t i = 0; i < 10; ++i) log.Add(NodeId(i));
+  CHECK(log.end() == 10);
+  CHECK(log.at(3) == NodeId(3));
+  log.Trim(10);
+  CHECK(log.Covers(0));
+  log.Trim(6);  // keeps the newer three
+  CHECK_FALSE(log.Covers(6));
+  CHECK(log.Covers(7));
+  CHECK(log.at(7) == NodeId(7));
+  CHECK(log.end() == 10);
+  const auto end = log.end();
+  log.Reset();
+  CHECK_FALSE(log.Covers(end));
+  CHECK(log.Covers(log.end()));
+}
+
+// A node "n" with 4 devices, and classes to charge there.
+struct Desk {
+  State state;
+  ClassId whole, part, port;
+
+  Desk() {
+    const auto tell = [&](const Event& event) { REQUIRE(state.Apply(event).ok()); };
+    tell(NodeUpserted{ANode("n").Cores(16).Gpus(4, "A", 16000).Label("rack", "r"), 1});
+    tell(NodeUpserted{ANode("m").Cores(16).Label("rack", "r"), 1});
+    tell(QueueUpserted{AQueue("top"), 1});
+    tell(QueueUpserted{AQueue("q").Under("top"), 1});
+    tell(JobUpserted{AJob("j").In("q")
+                         .Role("whole", 1, APod().Gpus(2).Cores(4))
+                         .Role("part", 1, APod().Share(300, 1000).Cores(1))
+                         .Role("port", 1, APod().Cores(1).AtMost(2, "g", "rack").AtMost(1, "h")),
+                     1});
+    const JobRow& job = state.books().jobs[0];
+    whole = job.roles[0].cls, part = job.roles[1].cls, port = job.roles[2].cls;
+  }
+  NodeId node(const char* name) const { return state.books().hardware.Find(name); }
+  QueueId queue(const char* name) const { return state.books().queues.Find(name); }
+};
+
+TEST_CASE("Ledger: a charge moves node, devices, every queue above, and counts of the domain") {
+  Desk desk;
+  const Snapshot snapshot = desk.state.Freeze(0);
+  Ledger ledger(Ledger::Basis::kNow);
+  ledger.Begin(snapshot);
+  const QueueId q = desk.queue("q"), top = desk.queue("top");
+  ledger.Charge(desk.whole, q, {TaskId(), desk.node("n"), {WholeSlice(1, 16000), WholeSlice(3, 16000)}});
+  ledger.Charge(desk.part, q, {TaskId(), desk.node("n"), {PartSlice(0, 300, 1000)}});
+  const NodeView view = ledger.View(desk.node("n"));
+  CHECK(view.row.free[kCpu] == 11000);         // 16 - 4 - 1
+  CHECK(view.row.free[kPods] == 108);
+  CHECK(view.row.free[kGpu] == 1700);          // 4 - 2 - 0.3
+  CHECK(view.row.free[kGpuMemory] == 31000);   // 64000 - 2 x 16000 - 1000
+  CHECK(view.row.gpu_tasks[2] == 1);
+  CHECK(view.row.gpu_tasks[0] == 1);
+  CHECK(view.devices[1] == DeviceRow{0, 0, 1});
+  CHECK(view.devices[0] == DeviceRow{700, 15000, 1});
+  CHECK(ledger.occupancy().queue_total(top)[kGpu] == 2300);
+  CHECK(ledger.occupancy().queue_own(top)[kGpu] == 0);
+  CHECK(ledger.occupancy().queue_own(q)[kGpuMemory] == 33000);
+
+  ledger.Charge(desk.port, q, {TaskId(), desk.node("m"), {}});
+  const TaskClass& port = snapshot.cls(desk.port);
+  CHECK(ledger.occupancy().LimitRoom(ledger.facts(), port, desk.node("m")) == 0);  // of h
+  CHECK(ledger.occupancy().LimitRoom(ledger.facts(), port, desk.node("n")) == 1);  // of g
+}
+
+TEST_CASE("Ledger: rollback restores every column") {
+  Desk desk;
+  const Snapshot snapshot = desk.state.Freeze(0);
+  Ledger ledger(Ledger::Basis::kNow);
+  ledger.Begin(snapshot);
+  const Occupancy before = ledger.occupancy();
+  {
+    Attempt outer(ledger);
+    ledger.Charge(desk.port, desk.queue("q"), {TaskId(), desk.node("m"), {}});
+    {
+      Attempt kept(ledger);
+      ledger.Charge(desk.part, desk.queue("q"), {TaskId(), desk.node("n"), {PartSlice(2, 300, 1000)}});
+      CHECK(kept.Keep().size() == 1);
+    }
+    CHECK(ledger.mark() == 2);
+    CHECK_FALSE(ledger.occupancy().SameColumns(before));
+  }
+  CHECK(ledger.mark() == 0);
+  CHECK(ledger.occupancy().SameColumns(before));
+}
+
+TEST_CASE("Ledger: what is kept through Settle is undone by Uncharge, and found again by Begin") {
+  Desk desk;
+  const Snapshot snapshot = desk.state.Freeze(0);
+  Ledger ledger(Ledger::Basis::kNow);
+  ledger.Begin(snapshot);
+  const Occupancy before = ledger.occupancy();
+  const Placement placement{TaskId(), desk.node("n"), {PartSlice(2, 300, 1000)}};
+  ledger.Charge(desk.part, desk.queue("q"), placement);
+  ledger.Settle();
+  CHECK(ledger.mark() == 0);
+  ledger.RollBackTo(0);
+  CHECK_FALSE(ledger.occupancy().SameColumns(before));
+  ledger.Uncharge(desk.part, desk.queue("q"), placement);
+  CHECK(ledger.occupancy().SameColumns(before));
+}
+
+TEST_CASE("Ledger: on an empty basis nothing runs, however full the cluster is") {
+  Desk desk;
+  TaskFact fact;
+  fact.uid = "foreign", fact.phase = TaskPhase::kRunning, fact.node = "n";
+  fact.pod = APod().Cores(16).Gpus(4);
+  REQUIRE(desk.state.Apply(TaskUpserted{fact, 1}).ok());
+  const Snapshot snapshot = desk.state.Freeze(0);
+  Ledger now(Ledger::Basis::kNow), empty(Ledger::Basis::kEmpty);
+  now.Begin(snapshot);
+  empty.Begin(snapshot);
+  CHECK(now.View(desk.node("n")).row.free[kCpu] == 0);
+  CHECK(now.View(desk.node("n")).row.free[kGpu] == 0);
+  CHECK(empty.View(desk.node("n")).row.free == snapshot.hardware().capacity(desk.node("n")));
+}
+
+TEST_CASE("Occupancy: an over-committed device takes nothing from the others") {
+  Desk desk;
+  const Snapshot snapshot = desk.state.Freeze(0);
+  Ledger ledger(Ledger::Basis::kNow);
+  ledger.Begin(snapshot);
+  const Occupancy before = ledger.occupancy();
+  for (int i = 0; i < 5; ++i) {
+    ledger.Charge(desk.part, QueueId(), {TaskId(), desk.node("n"), {PartSlice(0, 300, 5000)}});
+  }
+  const NodeView view = ledger.View(desk.node("n"));
+  CHECK(view.devices[0] == DeviceRow{-500, -9000, 5});
+  CHECK(view.row.free[kGpu] == 3000);
+  CHECK(view.row.free[kGpuMemory] == 48000);
+  ledger.RollBackTo(0);
+  CHECK(ledger.occupancy().SameColumns(before));
+}
+
+}  // namespace
+}  // namespace tephra

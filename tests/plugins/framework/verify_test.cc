@@ -1,0 +1,325 @@
+// The Verifier catches each kind of bad decision, and an engine drops what it catches.
+#include "plugins/framework/verify.h"
+
+#include <catch2/catch.hpp>
+
+#include "plugins/framework/engine.h"
+#include "tests/support/small_cluster.h"
+
+namespace tephra {
+namespace {
+
+// One node "n" of 4 devices and 8 cores, an ineligible "t", a queue with a limit of 3 GPUs, and
+// jobs whose placements are written by hand.
+class Bench {
+ public:
+  Bench() {
+    Tell(NodeUpserted{ANode("n").Cores(8).Gpus(4, "A", 16000).Label("rack", "r"), 1});
+    Tell(NodeUpserted{ANode("t").Cores(8).Gpus(4, "A", 16000).Tainted("no", ""), 1});
+    Tell(QueueUpserted{AQueue("top").Limit(kGpu, 3000), 1});
+    Tell(QueueUpserted{AQueue("q").Under("top"), 1});
+  }
+  void Tell(const Event& event) { REQUIRE(state_.Apply(event).ok()); }
+  void Add(const JobSpec& job) { Tell(JobUpserted{job, 1}); }
+
+  TaskId task(const std::string& job, int index, std::size_t role = 0) const {
+    return state_.books().jobs[state_.FindJob(job).index()].roles[role].tasks[static_cast<std::size_t>(index)];
+  }
+  Placement On(const char* node, TaskId task, Slices slices = {}) const {
+    return {task, state_.books().hardware.Find(node), std::move(slices)};
+  }
+  Decision Start(const std::string& job, std::vector<Placement> placements) const {
+    return {state_.FindJob(job), Part::kMinimum, Verdict::kStart, {}, std::move(placements), {}};
+  }
+  // What is wrong with the decisions in one plan, in turn.
+  std::vector<std::string> Check(const std::vector<Decision>& decisions) {
+    const Snapshot snapshot = state_.Freeze(0);
+    verifier_.Begin(snapshot);
+    std::vector<std::string> faults;
+    for (const Decision& decision : decisions) faults.push_back(verifier_.Check(decision));
+    return faults;
+  }
+  std::string CheckOne(const Decision& decision) { return Check({decision})[0]; }
+
+  State state_;
+  Verifier verifier_;
+};
+
+bool Says(const std::string& fault, const std::string& part) {
+  INFO(fault);
+  CHECK(fault.find(part) != std::string::npos);
+  return fault.find(part) != std::string::npos;
+}
+
+TEST_CASE("Verifier: a sound decision passes") {
+  Bench bench;
+  bench.Add(AJob("j").In("q").Role("w", 2, APod().Gpus(1).Cores(4)));
+  CHECK(bench.CheckOne(bench.Start("j", {bench.On("n", bench.task("j", 0), {WholeSlice(0, 16000)}),
+                                         bench.On("n", bench.task("j", 1), {WholeSlice(1, 16000)})})) ==
+        "");
+}
+
+TEST_CASE("Verifier: CPU over-committed") {
+  Bench bench;
+  bench.Add(AJob("j").Role("w", 2, APod().Cores(5)));
+  Says(bench.CheckOne(bench.Start("j", {bench.On("n", bench.task("j", 0)), bench.On("n", bench.task("j", 1))})),
+       "cpu 5000 of 3000");
+}
+
+TEST_CASE("Verifier: a device over-committed, in compute and in memory") {
+  Bench bench;
+  bench.Add(AJob("j").Role("w", 2, APod().Share(600, 1000)));
+  Says(bench.CheckOne(bench.Start("j", {bench.On("n", bench.task("j", 0), {PartSlice(0, 600, 1000)}),
+                                        bench.On("n", bench.task("j", 1), {PartSlice(0, 600, 1000)})})),
+       "compute 600 of 400");
+  bench.Add(AJob("m").Role("w", 2, APod().Share(0, 9000)));
+  Says(bench.CheckOne(bench.Start("m", {bench.On("n", bench.task("m", 0), {PartSlice(0, 0, 9000)}),
+                                        bench.On("n", bench.task("m", 1), {PartSlice(0, 0, 9000)})})),
+       "memory 9000 of 7000");
+}
+
+TEST_CASE("Verifier: a whole device that is in use, before or within the plan") {
+  Bench bench;
+  bench.Add(AJob("part").Role("w", 1, APod().Share(0, 10)));
+  bench.Add(AJob("whole").Role("w", 1, APod().Gpus(1)));
+  const Decision part = bench.Start("part", {bench.On("n", bench.task("part", 0), {PartSlice(2, 0, 10)})});
+  const Decision whole = bench.Start("whole", {bench.On("n", bench.task("whole", 0), {WholeSlice(2, 16000)})});
+  CHECK(bench.CheckOne(whole) == "");
+  Says(bench.Check({part, whole})[1], "whole device 2, which is in use");
+}
+
+TEST_CASE("Verifier: slices that are not what the containers asked for") {
+  Bench bench;
+  bench.Add(AJob("j").Role("w", 1, APod().Share(500, 1000)));
+  const TaskId task = bench.task("j", 0);
+  const auto fault = [&](Slices slices) {
+    return bench.CheckOne(bench.Start("j", {bench.On("n", task, std::move(slices))}));
+  };
+  CHECK(fault({PartSlice(0, 500, 1000)}) == "");
+  Says(fault({PartSlice(0, 400, 1000)}), "another size");
+  Says(fault({PartSlice(0, 500, 900)}), "another size");
+  Says(fault({}), "devices 0 of 1");
+  Says(fault({PartSlice(0, 500, 1000), PartSlice(1, 500, 1000)}), "devices 2 of 1");
+  Says(fault({PartSlice(0, 500, 1000), PartSlice(1, 500, 1000, 7)}), "nobody asks for");
+  Says(fault({PartSlice(9, 500, 1000)}), "no device 9");
+  bench.Add(AJob("two").Role("w", 1, APod().Share(100, 10, 2)));
+  Says(bench.CheckOne(bench.Start("two", {bench.On("n", bench.task("two", 0),
+                                                   {PartSlice(1, 100, 10), PartSlice(1, 100, 10)})})),
+       "same device twice");
+}
+
+TEST_CASE("Verifier: a device of a model that was not asked for, or that is not healthy") {
+  Bench bench;
+  bench.Tell(NodeUpserted{ANode("mixed").Gpus(1, "A").Gpus(1, "B").Gpus(1, "B").Unhealthy(2), 1});
+  bench.Add(AJob("j").Role("w", 1, APod().Gpus(1).Models({"B"})));
+  const auto fault = [&](std::uint16_t device) {
+    return bench.CheckOne(bench.Start("j", {bench.On("mixed", bench.task("j", 0), {WholeSlice(device)})}));
+  };
+  Says(fault(0), "model A");
+  CHECK(fault(1) == "");
+  CHECK(fault(2) != "");
+}
+
+TEST_CASE("Verifier: a node that is not eligible, or not there") {
+  Bench bench;
+  bench.Add(AJob("j").Role("w", 1, APod().Cores(1)));
+  Says(bench.CheckOne(bench.Start("j", {bench.On("t", bench.task("j", 0))})), "not eligible");
+  Says(bench.CheckOne(bench.Start("j", {{bench.task("j", 0), NodeId(77), {}}})), "not there");
+  Says(bench.CheckOne(bench.Start("j", {{bench.task("j", 0), NodeId(), {}}})), "not there");
+}
+
+TEST_CASE("Verifier: a gang or a role below its minimum") {
+  Bench bench;
+  bench.Add(AJob("j").Role("w", 3, APod().Cores(1)).MinMember(3));
+  Says(bench.CheckOne(bench.Start("j", {bench.On("n", bench.task("j", 0)), bench.On("n", bench.task("j", 1))})),
+       "gang would run 2 of 3");
+  bench.Add(AJob("r").Role("a", 2, APod(), 1).Role("b", 2, APod(), 1).MinMember(2));
+  Says(bench.CheckOne(bench.Start("r", {bench.On("n", bench.task("r", 0)), bench.On("n", bench.task("r", 1))})),
+       "role b would run 0 of 1");
+}
+
+TEST_CASE("Verifier: a queue over its limit, through all queues above") {
+  Bench bench;
+  bench.Add(AJob("j").In("q").Role("w", 4, APod().Gpus(1)));
+  std::vector<Placement> placements;
+  for (int i = 0; i < 4; ++i) {
+    placements.push_back(bench.On("n", bench.task("j", i), {WholeSlice(static_cast<std::uint16_t>(i), 16000)}));
+  }
+  Says(bench.CheckOne(bench.Start("j", placements)), "queue top would hold gpu 4000 of 3000");
+}
+
+TEST_CASE("Verifier: more of a group in a domain than its limit") {
+  Bench bench;
+  bench.Add(AJob("j").Role("w", 2, APod().AtMost(1, "g", "rack")));
+  Says(bench.CheckOne(bench.Start("j", {bench.On("n", bench.task("j", 0)), bench.On("n", bench.task("j", 1))})),
+       "1 of 1 tasks of group g");
+}
+
+TEST_CASE("Verifier: a task twice, of another job, not pending, or not known") {
+  Bench bench;
+  bench.Add(AJob("j").Role("w", 2, APod().Cores(1)).MinMember(1));
+  bench.Add(AJob("k").Role("w", 1, APod().Cores(1)));
+  const Placement one = bench.On("n", bench.task("j", 0));
+  Says(bench.CheckOne(bench.Start("j", {one, one})), "twice");
+  Says(bench.CheckOne(bench.Start("j", {bench.On("n", bench.task("k", 0))})), "another job");
+  Says(bench.CheckOne(bench.Start("j", {bench.On("n", TaskId(999))})), "unknown");
+  Says(bench.CheckOne(bench.Start("j", {bench.On("n", TaskId())})), "unknown");
+  const auto twice = bench.Check({bench.Start("j", {one}), bench.Start("j", {one})});
+  CHECK(twice[0] == "");
+  Says(twice[1], "twice");
+  TaskFact fact;
+  fact.uid = "p", fact.job = "j", fact.role = "w", fact.index = 0;
+  fact.phase = TaskPhase::kRunning, fact.node = "n";
+  bench.Tell(TaskUpserted{fact, 1});
+  Says(bench.CheckOne(bench.Start("j", {one})), "not pending");
+}
+
+TEST_CASE("Verifier: placements without a start, and evictions") {
+  Bench bench;
+  bench.Add(AJob("j").Role("w", 1, APod()));
+  Decision decision = bench.Start("j", {bench.On("n", bench.task("j", 0))});
+  decision.verdict = Verdict::kWait;
+  CHECK(bench.CheckOne(decision) != "");
+  decision.placements.clear();
+  CHECK(bench.CheckOne(decision) == "");
+  decision.evictions.push_back(bench.task("j", 0));
+  CHECK(bench.CheckOne(decision) != "");
+}
+
+TEST_CASE("Verifier: a decision that fails leaves nothing behind for the next one") {
+  Bench bench;
+  bench.Add(AJob("bad").Role("w", 3, APod().Cores(4)).MinMember(1));
+  bench.Add(AJob("good").Role("w", 2, APod().Cores(4)));
+  const Placement a = bench.On("n", bench.task("bad", 0)), b = bench.On("n", bench.task("bad", 1)),
+                  c = bench.On("n", bench.task("bad", 2));
+  const Decision good = bench.Start("good", {bench.On("n", bench.task("good", 0)), bench.On("n", bench.task("good", 1))});
+  // Over-committed, twice the same, unknown: each is taken back whole, and no more than that, so
+  // the node has room for exactly the good one.
+  for (const Decision& bad : {bench.Start("bad", {a, b, c}), bench.Start("bad", {a, a}),
+                              bench.Start("bad", {a, bench.On("n", TaskId(999))})}) {
+    const auto faults = bench.Check({bad, good, bench.Start("bad", {a})});
+    CHECK(faults[0] != "");
+    CHECK(faults[1] == "");
+    Says(faults[2], "cpu 4000 of 0");
+  }
+}
+
+TEST_CASE("Verifier: what was over-committed before is no fault of a decision that leaves it") {
+  Bench bench;
+  TaskFact fact;
+  fact.uid = "greedy", fact.phase = TaskPhase::kRunning, fact.node = "n";
+  fact.pod = APod().Memory(1000 * kGiB);
+  bench.Tell(TaskUpserted{fact, 1});
+  bench.Add(AJob("cpu").Role("w", 1, APod().Cores(1)));
+  bench.Add(AJob("mem").Role("w", 1, APod().Memory(1)));
+  CHECK(bench.CheckOne(bench.Start("cpu", {bench.On("n", bench.task("cpu", 0))})) == "");
+  Says(bench.CheckOne(bench.Start("mem", {bench.On("n", bench.task("mem", 0))})), "memory");
+}
+
+// Puts every task on the first node, as if it had room.
+class Careless final : public Placer {
+ public:
+  Answer Place(Workbench& bench, const GangAsk& ask) const override {
+    const NodeId first = bench.ledger().snapshot().hardware().ranked().front();
+    for (const RoleAsk& role : ask.roles) {
+      for (TaskId task : role.tasks) bench.ledger().Charge(role.cls, ask.queue, {task, first, {}});
+    }
+    return {Outcome::kPlaced, 0, 0, false};
+  }
+};
+
+Assembly WithCarelessPlacer() {
+  Assembly assembly = DefaultAssembly();
+  assembly.policies = [sound = assembly.policies](const EngineConfig& config, const Snapshot& snapshot,
+                                                    std::shared_ptr<const Score> score) {
+    Policies policies = sound(config, snapshot, std::move(score));
+    policies.placer = std::make_unique<Careless>();
+    return policies;
+  };
+  return assembly;
+}
+
+class Ear final : public CycleObserver {
+ public:
+  void PassBegins(std::string_view action) override { passes.push_back("+" + std::string(action)); }
+  void PassEnds(std::string_view action) override { passes.push_back("-" + std::string(action)); }
+  void DecisionDropped(const Snapshot&, const Decision&, const std::string& why) override {
+    dropped.push_back(why);
+  }
+  std::vector<std::string> passes, dropped;
+};
+
+TEST_CASE("Engine: a decision that fails verification is dropped, told, and its gang quarantined") {
+  SmallCluster cluster({}, WithCarelessPlacer());
+  Ear ear;
+  cluster.engine().Observe(&ear);
+  cluster.Add(ANode("n").Cores(4)).Add(AJob("big").Role("w", 1, APod().Cores(8)));
+  cluster.Add(AJob("fits").Role("w", 1, APod().Cores(4)));
+  const NamedPlan& plan = cluster.Tick();
+  CHECK(plan.dropped == std::vector<std::string>{"big"});
+  REQUIRE(plan.decisions.size() == 1);
+  CHECK(plan.decisions[0].job == "fits");
+  REQUIRE(ear.dropped.size() == 1);
+  Says(ear.dropped[0], "cpu 8000 of 4000");
+  CHECK(ear.passes == std::vector<std::string>{"+allocate", "-allocate"});
+  CHECK(cluster.job("big").quarantined);
+
+  // It is not tried again, whatever happens to others.
+  cluster.Tick(1);
+  cluster.Add(ANode("z").Cores(64)).Tick(2);
+  CHECK(cluster.Of("big").reason.obstacle == Obstacle::kQuarantine);
+  CHECK(cluster.plan().dropped.empty());
+  // Its own facts change: it may try again.
+  cluster.Add(AJob("big").Role("w", 1, APod().Cores(0))).Tick(3);
+  CHECK(cluster.Started("big"));
+}
+
+TEST_CASE("Engine: what a dropped decision had charged is free for the next cycle") {
+  SmallCluster cluster({}, WithCarelessPlacer());
+  cluster.Add(ANode("n").Cores(4)).Add(AJob("a").Role("w", 1, APod().Cores(8)));
+  cluster.Tick();
+  cluster.Add(AJob("b").Role("w", 1, APod().Cores(4))).Tick(1);
+  CHECK(cluster.Started("b"));
+}
+
+TEST_CASE("Engine: an action that is disabled does nothing") {
+  EngineConfig config;
+  config.disabled_actions = {"allocate"};
+  SmallCluster cluster(config);
+  cluster.Add(ANode("n")).Add(AJob("j").Role("w", 1, APod()));
+  CHECK(cluster.Tick().decisions.empty());
+}
+
+TEST_CASE("Engine: a wrong configuration is refused by name and changes nothing") {
+  Engine engine(DefaultAssembly());
+  const auto refused = [&](EngineConfig config, const std::string& part) {
+    const absl::Status status = engine.Apply(ConfigChanged{config});
+    CHECK_FALSE(status.ok());
+    Says(std::string(status.message()), part);
+    CHECK(engine.state().books().config == EngineConfig{});
+  };
+  EngineConfig config;
+  config.node_scores = {{"fastest", 1}};
+  refused(config, "fastest");
+  config = {};
+  config.node_scores = {};
+  refused(config, "node_scores");
+  config = {};
+  config.device_scores = {{"binpack", 0}};
+  refused(config, "weight: 0");
+  config = {};
+  config.node_scores = {{"fgd", 1}};
+  refused(config, "expected_pods");
+  config = {};
+  config.search_budget = -1;
+  refused(config, "search_budget: -1");
+  config = {};
+  config.assume_timeout_ms = 0;
+  refused(config, "assume_timeout_ms: 0");
+  config = {};
+  config.expected_pods = {{1000, 1, 1000, {}, 1.5}};
+  refused(config, "share: 1.5");
+}
+
+}  // namespace
+}  // namespace tephra

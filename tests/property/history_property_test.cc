@@ -1,0 +1,216 @@
+// Laws of an engine's life: whatever a cluster says over time, the books are right, plans are
+// sound, and what is only derived changes no decision.
+#include "plugins/framework/engine.h"
+#include "plugins/registry.h"
+#include "tests/property/laws.h"
+#include "tests/support/mirror.h"
+#include "tests/support/random_history.h"
+
+namespace tephra {
+namespace {
+
+constexpr int kEvents = 150;
+
+// Remembers why a decision was dropped: none should be.
+class Complaints final : public CycleObserver {
+ public:
+  explicit Complaints(Engine& engine) { engine.Observe(this); }
+  void PassBegins(std::string_view) override {}
+  void PassEnds(std::string_view) override {}
+  void DecisionDropped(const Snapshot&, const Decision&, const std::string& why) override {
+    all += why + "; ";
+  }
+  std::string all;
+};
+
+NamedPlan TickNamed(Engine& engine, TimeMs now) {
+  const Plan plan = engine.Tick(now);
+  return NameOf(engine.state(), plan);
+}
+
+EngineConfig ShortPatience() {
+  EngineConfig config;
+  config.assume_timeout_ms = 20 * kSecondMs;
+  return config;
+}
+
+// One history on one engine; `each` sees every plan.
+template <class Each>
+void Live(Engine& engine, std::uint64_t seed, const CaseSize& size, RandomHistory::Kinds kinds,
+          Mirror::Judge judge, Each each) {
+  Dice dice(seed + 1000000);
+  Complaints complaints(engine);
+  RandomHistory history(seed, size, kinds);
+  Mirror mirror;
+  REQUIRE(engine.Apply(ConfigChanged{ShortPatience()}).ok());
+  for (const Event& event : history.Opening()) {
+    REQUIRE(engine.Apply(event).ok());
+    mirror.Apply(event);
+  }
+  TimeMs now = 0;
+  for (int i = 0; i < kEvents; ++i) {
+    INFO("event " << i);
+    const Event event = history.Next(mirror);
+    const absl::Status status = engine.Apply(event);
+    INFO(status.ToString());
+    REQUIRE(status.ok());
+    mirror.Apply(event);
+    REQUIRE(engine.state().CheckBooks() == "");
+    if (dice.Percent(40)) continue;
+    now += dice.Below(8) * kSecondMs;
+    mirror.Expire(now, ShortPatience().assume_timeout_ms);
+    const NamedPlan plan = TickNamed(engine, now);
+    INFO("the plan:\n" << Text(engine.state().books().kinds, plan) << complaints.all);
+    REQUIRE(mirror.Follow(plan, now, judge) == "");
+    REQUIRE(engine.state().CheckBooks() == "");
+    const Books& books = engine.state().books();
+    REQUIRE(mirror.Now().Differs(books.hardware, books.occupancy) == "");
+    each(event, plan, now);
+  }
+  engine.Observe(nullptr);
+}
+
+TEST_CASE("Nothing is over-committed and no gang starts below its minimum, whatever happens") {
+  ForEachSeed(400, [](std::uint64_t seed) {
+    Engine engine(DefaultAssembly());
+    CaseSize size{.queue_limits = true};
+    Live(engine, seed, size, {}, Mirror::Judge::kSoundness, [](const auto&, const auto&, TimeMs) {});
+  });
+}
+
+TEST_CASE("After any history each gang starts exactly if some placement of it exists") {
+  ForEachSeed(120, [](std::uint64_t seed) {
+    Engine engine(DefaultAssembly());
+    CaseSize size{.nodes = 4, .devices = 3, .jobs = 5, .tasks = 4};
+    Live(engine, seed, size, {.refusals = false}, Mirror::Judge::kExactness,
+         [](const auto&, const auto&, TimeMs) {});
+  });
+}
+
+TEST_CASE("A tick with nothing changed gives an empty plan") {
+  ForEachSeed(60, [](std::uint64_t seed) {
+    Engine engine(DefaultAssembly());
+    CaseSize size{.queue_limits = true};
+    Live(engine, seed, size, {}, Mirror::Judge::kSoundness,
+         [&](const Event&, const NamedPlan&, TimeMs now) {
+           const Plan again = engine.Tick(now);
+           REQUIRE(again.decisions.empty());
+           REQUIRE(again.dropped.empty());
+         });
+  });
+}
+
+TEST_CASE("The same event twice is as good as once") {
+  ForEachSeed(60, [](std::uint64_t seed) {
+    Engine engine(DefaultAssembly());
+    CaseSize size{.queue_limits = true};
+    Live(engine, seed, size, {}, Mirror::Judge::kSoundness,
+         [&](const Event& event, const NamedPlan&, TimeMs now) {
+           // A refusal of what the last cycle placed again, or a removal of what came back, is news.
+           if (std::holds_alternative<PlacementRefused>(event)) return;
+           if (std::holds_alternative<TaskRemoved>(event)) return;
+           REQUIRE(engine.Apply(event).ok());
+           const NamedPlan again = TickNamed(engine, now);
+           for (const NamedDecision& decision : again.decisions) {
+             REQUIRE(decision.verdict != Verdict::kStart);
+           }
+           REQUIRE(engine.state().CheckBooks() == "");
+         });
+  });
+}
+
+// Two engines hear the same; `meddle` may do to the second what must not matter.
+template <class Meddle>
+void SamePlans(std::uint64_t seed, Meddle meddle) {
+  Dice dice(seed + 2000000);
+  RandomHistory history(seed, {.queue_limits = true}, {});
+  Mirror mirror;
+  Engine first(DefaultAssembly()), second(DefaultAssembly());
+  const auto tell = [&](const Event& event) {
+    REQUIRE(first.Apply(event).ok());
+    REQUIRE(second.Apply(event).ok());
+    mirror.Apply(event);
+  };
+  EngineConfig config = ShortPatience();
+  if (dice.Percent(30)) config.ties = Ties::kRandom;
+  tell(ConfigChanged{config});
+  for (const Event& event : history.Opening()) tell(event);
+  TimeMs now = 0;
+  for (int i = 0; i < kEvents; ++i) {
+    tell(history.Next(mirror));
+    if (dice.Percent(30)) continue;
+    now += dice.Below(8) * kSecondMs;
+    mirror.Expire(now, config.assume_timeout_ms);
+    meddle(second, now);
+    const NamedPlan a = TickNamed(first, now), b = TickNamed(second, now);
+    INFO("event " << i);
+    INFO("one plan:\n" << Text(first.state().books().kinds, a));
+    INFO("the other:\n" << Text(second.state().books().kinds, b));
+    REQUIRE(a == b);
+    REQUIRE(mirror.Follow(a, now, Mirror::Judge::kSoundness) == "");
+    const Books& books = first.state().books();
+    REQUIRE(mirror.Now().Differs(books.hardware, books.occupancy) == "");
+  }
+}
+
+TEST_CASE("An engine that forgets all that is derived before every tick decides the same") {
+  ForEachSeed(200, [](std::uint64_t seed) {
+    SamePlans(seed, [](Engine& engine, TimeMs) { engine.DropDerived(); });
+  });
+}
+
+TEST_CASE("Two engines that hear the same decide the same") {
+  ForEachSeed(30, [](std::uint64_t seed) { SamePlans(seed, [](Engine&, TimeMs) {}); });
+}
+
+TEST_CASE("A refused placement is not repeated on equal facts") {
+  ForEachSeed(300, [](std::uint64_t seed) {
+    Dice dice(seed);
+    Engine engine(DefaultAssembly());
+    for (const Event& event : RandomCase(dice, {})) REQUIRE(engine.Apply(event).ok());
+    std::set<std::string> refused;
+    // Each cycle one placement of the plan is refused: with 6 nodes, 8 jobs of at most 3 roles
+    // this ends within 6 x 24 cycles.
+    for (int cycle = 0; cycle < 6 * 24 + 1; ++cycle) {
+      const NamedPlan plan = TickNamed(engine, cycle);
+      std::vector<PlacementRefused> candidates;
+      for (const NamedDecision& decision : plan.decisions) {
+        for (const NamedPlacement& placed : decision.placements) {
+          const std::string what = decision.job + "/" + placed.role + " on " + placed.node;
+          INFO(what);
+          REQUIRE(!refused.contains(what));
+          candidates.push_back({decision.job, placed.role, placed.node, "no"});
+        }
+      }
+      if (candidates.empty()) return;
+      const PlacementRefused no = dice.Pick(candidates);
+      refused.insert(no.job + "/" + no.role + " on " + no.node);
+      REQUIRE(engine.Apply(no).ok());
+      REQUIRE(engine.state().CheckBooks() == "");
+    }
+    FAIL("the engine and the refusals never came to rest");
+  });
+}
+
+TEST_CASE("An assumption that no fact confirms expires whole, and the gang is placed again") {
+  ForEachSeed(200, [](std::uint64_t seed) {
+    Dice dice(seed);
+    Engine engine(DefaultAssembly());
+    REQUIRE(engine.Apply(ConfigChanged{ShortPatience()}).ok());
+    for (const Event& event : RandomCase(dice, {})) REQUIRE(engine.Apply(event).ok());
+    const auto started = [](const NamedPlan& plan) {
+      std::set<std::string> jobs;
+      for (const NamedDecision& decision : plan.decisions) {
+        if (decision.verdict == Verdict::kStart) jobs.insert(decision.job);
+      }
+      return jobs;
+    };
+    const auto first = started(TickNamed(engine, 0));
+    REQUIRE(started(TickNamed(engine, 20 * kSecondMs - 1)).empty());
+    REQUIRE(started(TickNamed(engine, 20 * kSecondMs)) == first);
+    REQUIRE(engine.state().CheckBooks() == "");
+  });
+}
+
+}  // namespace
+}  // namespace tephra

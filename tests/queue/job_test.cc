@@ -1,0 +1,104 @@
+#include "queue/job.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/build.h"
+
+namespace tephra {
+namespace {
+
+// The message of what is wrong; empty if nothing is.
+std::string Wrong(const JobSpec& job) { return std::string(ValidateJob(job).message()); }
+
+JobSpec Sound() { return AJob("train").Role("worker", 4, APod().Gpus(1).Cores(2), 2); }
+
+bool Names(const std::string& text, const std::vector<std::string>& parts) {
+  INFO(text);
+  for (const std::string& part : parts) {
+    if (text.find(part) == std::string::npos) return false;
+  }
+  return true;
+}
+
+TEST_CASE("ValidateJob: a sound job passes") {
+  CHECK(Wrong(Sound()) == "");
+  CHECK(Wrong(AJob("empty")) == "");
+  CHECK(Wrong(AJob("none").Role("worker", 0, APod())) == "");
+}
+
+TEST_CASE("ValidateJob: each fault names the field, the value and what was expected") {
+  JobSpec job = Sound();
+  job.uid.clear();
+  CHECK(Names(Wrong(job), {"train", "uid"}));
+
+  job = Sound();
+  job.gang.min_member = 5;
+  CHECK(Names(Wrong(job), {"train", "min_member", "5", "4"}));
+
+  job = Sound();
+  job.gang.min_member = -1;
+  CHECK(Names(Wrong(job), {"min_member", "-1"}));
+
+  job = Sound();
+  job.gang.roles[0].min = 5;
+  CHECK(Names(Wrong(job), {"worker", "min", "5"}));
+
+  job = Sound();
+  job.gang.roles[0].replicas = -1;
+  CHECK(Names(Wrong(job), {"worker", "replicas", "-1"}));
+
+  job = Sound();
+  job.gang.roles.push_back(job.gang.roles[0]);
+  CHECK(Names(Wrong(job), {"worker", "twice"}));
+
+  job = Sound();
+  job.gang.roles[0].pod.containers[0].requests[kCpu] = -3;
+  CHECK(Names(Wrong(job), {"worker", "main", "-3"}));
+
+  job = Sound();
+  job.gang.roles[0].pod.overhead[kMemory] = -1;
+  CHECK(Names(Wrong(job), {"overhead", "-1"}));
+
+  job = Sound();
+  job.gang.roles[0].pod.containers[0].requests[kGpu] = 1000;
+  CHECK(Names(Wrong(job), {"derived"}));
+}
+
+TEST_CASE("ValidateJob: a device share lies between nothing and a whole") {
+  const auto with = [](DeviceRequest devices) {
+    JobSpec job = Sound();
+    job.gang.roles[0].pod.containers[0].devices = devices;
+    return Wrong(job);
+  };
+  CHECK(with({1, 1000, 0}) == "");
+  CHECK(with({1, 1, 0}) == "");
+  CHECK(with({1, 0, 1}) == "");
+  CHECK(with({0, 0, 0}) == "");
+  CHECK(Names(with({-1, 1000, 0}), {"count", "-1"}));
+  CHECK(Names(with({1, 1001, 0}), {"compute", "1001"}));
+  CHECK(Names(with({1, -1, 5}), {"compute", "-1"}));
+  CHECK(Names(with({1, 500, -5}), {"memory_mib", "-5"}));
+  CHECK(Names(with({1, 0, 0}), {"compute"}));
+  CHECK(Names(with({70000, 1000, 0}), {"count", "70000"}));
+}
+
+TEST_CASE("ValidateJob: a limit needs a group, a key and room for one") {
+  const auto with = [](DomainLimit limit) {
+    JobSpec job = Sound();
+    job.gang.roles[0].pod.limits = {limit};
+    return Wrong(job);
+  };
+  CHECK(with({"g", kHostnameKey, 1}) == "");
+  CHECK(with({"g", kHostnameKey, 0}) != "");
+  CHECK(with({"", kHostnameKey, 1}) != "");
+  CHECK(with({"g", "", 1}) != "");
+}
+
+TEST_CASE("ValidateJob: sub-groups are refused as not placed yet, not ignored") {
+  JobSpec job = Sound();
+  job.gang.groups.emplace_back();
+  CHECK(ValidateJob(job).code() == absl::StatusCode::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace tephra

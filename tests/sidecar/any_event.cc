@@ -1,0 +1,253 @@
+#include "tests/sidecar/any_event.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+namespace tephra {
+namespace {
+
+template <class Int>
+Int Number(Dice& dice) {
+  switch (dice.Below(5)) {
+    case 0: return 0;
+    case 1: return std::numeric_limits<Int>::max();
+    case 2: return std::numeric_limits<Int>::min();
+    case 3: return static_cast<Int>(dice.Below(1000));
+    default: return static_cast<Int>(dice.Next());
+  }
+}
+
+double Real(Dice& dice) {
+  const std::vector<double> edges = {0.0, -0.0, 0.1, 1.0 / 3, 5e-324, 1e308,
+                                     std::numeric_limits<double>::infinity(),
+                                     std::nan("")};
+  return dice.Percent(50) ? dice.Pick(edges) : std::bit_cast<double>(dice.Next());
+}
+
+std::string Word(Dice& dice) {
+  static const std::vector<std::string> kWords = {
+      "", "a", "node-17", "kubernetes.io/hostname", "ünïcode", "日本語", "🌋", std::string(300, 'x'),
+      std::string("zero\0inside", 11), "\n\t\"quoted\""};
+  return dice.Pick(kWords);
+}
+
+template <class Enum>
+Enum OneOf(Dice& dice, Enum last) {
+  return static_cast<Enum>(dice.Below(static_cast<int>(last) + 1));
+}
+
+template <class Make>
+auto Several(Dice& dice, Make make) {
+  std::vector<decltype(make())> values;
+  for (int i = dice.Below(4); i > 0; --i) values.push_back(make());
+  return values;
+}
+
+std::vector<std::string> Words(Dice& dice) {
+  return Several(dice, [&] { return Word(dice); });
+}
+
+Resources Amounts(Dice& dice) {
+  Resources amounts;
+  for (int i = dice.Below(4); i > 0; --i) {
+    amounts[static_cast<Kind>(dice.Below(kMaxKinds))] = Number<std::int64_t>(dice);
+  }
+  return amounts;
+}
+
+Labels SomeLabels(Dice& dice) {
+  Labels labels;
+  for (int i = dice.Below(4); i > 0; --i) labels[Word(dice)] = Word(dice);
+  return labels;
+}
+
+Slices SomeSlices(Dice& dice) {
+  return Several(dice, [&] {
+    return Slice{Number<std::uint16_t>(dice), Number<std::uint16_t>(dice),
+                 OneOf(dice, SliceMode::kFraction), Number<std::int32_t>(dice),
+                 Number<std::int32_t>(dice)};
+  });
+}
+
+NodeSpec SomeNode(Dice& dice) {
+  NodeSpec node;
+  node.name = Word(dice);
+  node.labels = SomeLabels(dice);
+  node.taints = Several(dice, [&] {
+    return Taint{Word(dice), Word(dice), OneOf(dice, TaintEffect::kNoExecute)};
+  });
+  node.unschedulable = dice.Percent(50);
+  node.allocatable = Amounts(dice);
+  node.devices = Several(dice, [&] {
+    return DeviceHardware{Word(dice), Word(dice), Number<std::int32_t>(dice), dice.Percent(50)};
+  });
+  return node;
+}
+
+std::vector<LabelRequirement> Requirements(Dice& dice) {
+  return Several(dice, [&] {
+    return LabelRequirement{Word(dice), OneOf(dice, LabelRequirement::Operator::kLt), Words(dice)};
+  });
+}
+
+NodeConstraints Constraints(Dice& dice) {
+  NodeConstraints constraints;
+  if (dice.Percent(30)) return constraints;
+  constraints.selector = SomeLabels(dice);
+  constraints.affinity =
+      Several(dice, [&] { return NodeSelectorTerm{Requirements(dice), Requirements(dice)}; });
+  constraints.tolerations = Several(dice, [&] {
+    return Toleration{Word(dice), Word(dice), OneOf(dice, Toleration::Operator::kExists),
+                      dice.Percent(50), OneOf(dice, TaintEffect::kNoExecute)};
+  });
+  constraints.device_models = Words(dice);
+  return constraints;
+}
+
+PodTemplate Pod(Dice& dice) {
+  PodTemplate pod;
+  pod.containers = Several(dice, [&] {
+    ContainerSpec container{Word(dice), OneOf(dice, ContainerKind::kSidecar), Amounts(dice), {}};
+    if (dice.Percent(50)) {
+      container.devices = {Number<std::int32_t>(dice), Number<std::int32_t>(dice),
+                           Number<std::int32_t>(dice)};
+    }
+    return container;
+  });
+  pod.overhead = Amounts(dice);
+  pod.constraints = Constraints(dice);
+  pod.limits = Several(dice, [&] {
+    return DomainLimit{Word(dice), Word(dice), Number<std::int32_t>(dice)};
+  });
+  return pod;
+}
+
+GangSpec Gang(Dice& dice, int depth) {
+  GangSpec gang;
+  gang.min_member = Number<std::int32_t>(dice);
+  gang.roles = Several(dice, [&] {
+    return RoleSpec{Word(dice), Number<std::int32_t>(dice), Number<std::int32_t>(dice), Pod(dice)};
+  });
+  if (depth < 3) gang.groups = Several(dice, [&] { return Gang(dice, depth + 1); });
+  return gang;
+}
+
+QueueSpec Queue(Dice& dice) {
+  QueueSpec queue;
+  queue.name = Word(dice);
+  queue.parent = Word(dice);
+  queue.weight = Number<std::int32_t>(dice);
+  queue.priority = Number<std::int32_t>(dice);
+  queue.limit = Amounts(dice);
+  queue.limited_kinds = static_cast<KindSet>(dice.Below(1 << kMaxKinds));
+  queue.state = OneOf(dice, QueueState::kClosed);
+  return queue;
+}
+
+TaskFact Task(Dice& dice) {
+  TaskFact task;
+  task.uid = Word(dice);
+  task.job = Word(dice);
+  task.role = Word(dice);
+  task.index = Number<std::int32_t>(dice);
+  task.phase = OneOf(dice, TaskPhase::kFailed);
+  task.node = Word(dice);
+  task.slices = SomeSlices(dice);
+  if (dice.Percent(50)) task.pod = Pod(dice);
+  return task;
+}
+
+std::vector<WeightedName> Scores(Dice& dice) {
+  return Several(dice, [&] { return WeightedName{Word(dice), Number<std::int32_t>(dice)}; });
+}
+
+EngineConfig Config(Dice& dice) {
+  EngineConfig config;
+  config.node_scores = Scores(dice);
+  config.device_scores = Scores(dice);
+  config.ties = OneOf(dice, Ties::kRandom);
+  config.seed = Number<std::uint64_t>(dice);
+  config.expected_pods = Several(dice, [&] {
+    return ExpectedPod{Number<std::int64_t>(dice), Number<std::int32_t>(dice),
+                       Number<std::int32_t>(dice), Words(dice), Real(dice)};
+  });
+  config.search_budget = Number<std::int32_t>(dice);
+  config.assume_timeout_ms = Number<std::int64_t>(dice);
+  config.full_verify_every = Number<std::int32_t>(dice);
+  config.disabled_actions = Words(dice);
+  return config;
+}
+
+// --- equality ------------------------------------------------------------------------------
+
+bool Equal(const KindsDeclared& a, const KindsDeclared& b) { return a.names == b.names; }
+bool Equal(const NodeUpserted& a, const NodeUpserted& b) {
+  return a.node == b.node && a.version == b.version;
+}
+bool Equal(const NodeRemoved& a, const NodeRemoved& b) { return a.name == b.name; }
+bool Equal(const QueueUpserted& a, const QueueUpserted& b) {
+  return a.queue == b.queue && a.version == b.version;
+}
+bool Equal(const QueueRemoved& a, const QueueRemoved& b) { return a.name == b.name; }
+bool Equal(const JobUpserted& a, const JobUpserted& b) {
+  return a.job == b.job && a.version == b.version;
+}
+bool Equal(const JobRemoved& a, const JobRemoved& b) { return a.uid == b.uid; }
+bool Equal(const TaskUpserted& a, const TaskUpserted& b) {
+  const auto fields = [](const TaskUpserted& fact) {
+    const TaskFact& task = fact.task;
+    return std::tie(task.uid, task.job, task.role, task.index, task.phase, task.node, task.slices,
+                    task.pod, fact.version);
+  };
+  return fields(a) == fields(b);
+}
+bool Equal(const TaskRemoved& a, const TaskRemoved& b) { return a.uid == b.uid; }
+bool Equal(const PlacementRefused& a, const PlacementRefused& b) {
+  return std::tie(a.job, a.role, a.node, a.why) == std::tie(b.job, b.role, b.node, b.why);
+}
+bool Equal(const ConfigChanged& a, const ConfigChanged& b) {
+  // Shares by their bits, so that a NaN is equal to itself; the rest by ==.
+  EngineConfig x = a.config, y = b.config;
+  if (x.expected_pods.size() != y.expected_pods.size()) return false;
+  for (std::size_t i = 0; i < x.expected_pods.size(); ++i) {
+    double& share = x.expected_pods[i].share;
+    double& other = y.expected_pods[i].share;
+    if (std::bit_cast<std::uint64_t>(share) != std::bit_cast<std::uint64_t>(other)) return false;
+    share = other = 0;
+  }
+  return x == y;
+}
+
+}  // namespace
+
+Event AnyEvent(Dice& dice) { return AnyEvent(dice, dice.Below(kEventVariants)); }
+
+Event AnyEvent(Dice& dice, int variant) {
+  switch (variant) {
+    case 0: return KindsDeclared{Words(dice)};
+    case 1: return NodeUpserted{SomeNode(dice), Number<std::uint64_t>(dice)};
+    case 2: return NodeRemoved{Word(dice)};
+    case 3: return QueueUpserted{Queue(dice), Number<std::uint64_t>(dice)};
+    case 4: return QueueRemoved{Word(dice)};
+    case 5: {
+      JobSpec job{Word(dice), Word(dice), Word(dice), Number<std::int32_t>(dice),
+                  Number<std::int64_t>(dice), Gang(dice, 1)};
+      return JobUpserted{std::move(job), Number<std::uint64_t>(dice)};
+    }
+    case 6: return JobRemoved{Word(dice)};
+    case 7: return TaskUpserted{Task(dice), Number<std::uint64_t>(dice)};
+    case 8: return TaskRemoved{Word(dice)};
+    case 9: return PlacementRefused{Word(dice), Word(dice), Word(dice), Word(dice)};
+    default: return ConfigChanged{Config(dice)};
+  }
+}
+
+bool Same(const Event& a, const Event& b) {
+  if (a.index() != b.index()) return false;
+  return std::visit(
+      [&](const auto& fact) { return Equal(fact, std::get<std::decay_t<decltype(fact)>>(b)); }, a);
+}
+
+}  // namespace tephra

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""The command line as its users see it: command_test.py TEPHRA SOURCE_ROOT
+
+Exit codes, equal bytes for equal input, and nothing half-written after bad input.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TEPHRA, ROOT = sys.argv[1], pathlib.Path(sys.argv[2])
+EXAMPLES = sorted((ROOT / "simulations/examples").glob("*.yaml"))
+
+
+def run(*arguments):
+    return subprocess.run([TEPHRA, *map(str, arguments)], capture_output=True, check=False)
+
+
+def files(folder):
+    return {p.name: p.read_bytes() for p in sorted(pathlib.Path(folder).iterdir())}
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def test_every_example_gives_the_same_bytes_twice(self):
+        self.assertTrue(EXAMPLES)
+        for example in EXAMPLES:
+            with self.subTest(example=example.name):
+                first = run("simulate", example, "--out", self.folder / "1")
+                second = run("simulate", example, "--out", self.folder / "2")
+                self.assertEqual((first.returncode, first.stderr), (0, b""))
+                self.assertTrue(first.stdout)
+                self.assertEqual(first.stdout, second.stdout)
+                self.assertEqual(files(self.folder / "1"), files(self.folder / "2"))
+                self.assertEqual(
+                    set(files(self.folder / "1")), {"tasks.csv", "curve.csv", "summary.json"}
+                )
+
+    def test_json_on_stdout_is_the_summary_file(self):
+        for example in EXAMPLES:
+            done = run("simulate", example, "--output", "json", "--out", self.folder)
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual(done.stdout, (self.folder / "summary.json").read_bytes())
+            states = json.loads(done.stdout)["jobs_by_state"]
+            now = ("running", "finished", "waiting", "infeasible", "dropped", "removed")
+            self.assertEqual(states["arrived"], sum(states[key] for key in now))
+
+    def test_a_journal_replays(self):
+        for example in EXAMPLES:
+            journal = self.folder / "journal"
+            self.assertEqual(run("simulate", example, "--journal", journal).returncode, 0)
+            done = run("replay", "--strict", journal)
+            self.assertEqual((done.returncode, done.stderr), (0, b""), example)
+
+    def test_bad_input_is_exit_code_2_with_file_and_line_and_leaves_nothing(self):
+        cluster = "cluster: { nodes: 1, gpus_per_node: 1 }\n"
+        bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+            f"{chr(98 + i)}: &{chr(98 + i)} [{', '.join(['*' + chr(97 + i)] * 10)}]\n"
+            for i in range(9)
+        )
+        trace = "cluster: { openb: { nodes: n.csv } }\nworkload: { openb: { pods: p.csv } }\n"
+        (self.folder / "n.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\na,1,1,1,T4\n")
+        pods = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\na,1,1,1,500,T4\n"
+        cases = {
+            "truncated CSV": (trace, pods + "b,1,1,1,5", "p.csv:3"),
+            "truncated row": (trace, pods + "b,1,1\n", "p.csv:3"),
+            "negative amount": (trace, pods + "b,-1,1,0,0,\n", "p.csv:3: cpu_milli: \"-1\""),
+            "unknown model": (trace, pods + "b,1,1,1,9,A1\n", "p.csv:3: gpu_spec: \"A1\""),
+            "duplicate name": (trace, pods + "a,1,1,0,0,\n", "p.csv:3: name: \"a\""),
+            "long line": (trace, pods + "b" * 10_000_000 + "\n", "p.csv:3"),
+            "no UTF-8": (trace, pods + "\udcff,1,1,0,0,\n", "p.csv:3"),
+            "YAML amount": (cluster + "jobs:\n- { name: j, gpus: -1 }\n", None, "bad.yaml:3: jobs[0].gpus: \"-1\""),
+            "YAML model": (cluster + "jobs:\n- { name: j, gpu_models: B200 }\n", None, "bad.yaml:3"),
+            "YAML cycle": (cluster + "queues:\n- { name: q, parent: q }\n", None, "bad.yaml:3: queues[0].parent"),
+            "YAML duplicate": (cluster + "jobs:\n- { name: j }\n- { name: j }\n", None, "bad.yaml:4: jobs[1].name"),
+            "YAML long line": (cluster + "# " + "x" * 10_000_000 + "\n", None, "bad.yaml:2"),
+            "YAML no UTF-8": (cluster + "name: \udcfe\n", None, "bad.yaml:2"),
+            "YAML bomb": (cluster + bomb, None, "bad.yaml:7"),
+            "no file": (trace, None, "p.csv"),
+        }
+        for name, (text, rows, expected) in cases.items():
+            with self.subTest(name):
+                path, out = self.folder / "bad.yaml", self.folder / "out"
+                path.write_bytes(text.encode(errors="surrogateescape"))
+                (self.folder / "p.csv").unlink(missing_ok=True)
+                if rows is not None:
+                    (self.folder / "p.csv").write_bytes(rows.encode(errors="surrogateescape"))
+                done = run("simulate", path, "--out", out, "--journal", self.folder / "j")
+                self.assertEqual((done.returncode, done.stdout), (2, b""))
+                self.assertIn(expected, done.stderr.decode())
+                self.assertLess(len(done.stderr), 1000)
+                self.assertFalse(out.exists() and os.listdir(out))
+                self.assertFalse((self.folder / "j").exists())
+
+    def test_wrong_usage_is_exit_code_2_and_help_is_0(self):
+        self.assertEqual(run().returncode, 2)
+        self.assertEqual(run("simulate").returncode, 2)
+        self.assertEqual(run("simulate", "x.yaml", "--output", "xml").returncode, 2)
+        self.assertEqual(run("simulate", self.folder / "none.yaml").returncode, 2)
+        self.assertEqual(run("--help").returncode, 0)
+        version = run("--version")
+        self.assertEqual(version.returncode, 0)
+        self.assertTrue(version.stdout.startswith(b"tephra "))
+
+    def test_parity_fails_on_a_curve_that_differs(self):
+        examples = ROOT / "simulations/examples/trace"
+        pods = (examples / "pods.csv").read_text().splitlines()[1:]
+        nodes = (examples / "nodes.csv").read_text().splitlines()[1:]
+        order = [str(len(pods)), *map(str, range(len(pods))), str(len(nodes))]
+        order += [f"{row.split(',')[0]} {key}" for key, row in enumerate(nodes)]
+        (self.folder / "pods_7.txt").write_text("\n".join(order) + "\n")
+        header = "workload,sc_policy,seed," + ",".join(map(str, range(131)))
+        published = self.folder / "published.csv"
+        published.write_text(header + "\npods,02-DotProd,7" + "," * 131 + "\n")
+        arguments = ["openb", "--nodes", examples / "nodes.csv", "--pods", examples / "pods.csv",
+                     "--orders", self.folder, "--seeds", "7", "--policies", "dotprod"]
+        ours = self.folder / "ours.csv"
+        miss = run(*arguments, "--published", published, "--curves", ours)
+        self.assertEqual(miss.returncode, 1, miss.stderr)
+        self.assertIn(b"MISS", miss.stdout)
+        self.assertEqual(run(*arguments, "--published", ours).returncode, 0)
+        self.assertEqual(run(*arguments, "--published", ours, "--seeds", "8").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

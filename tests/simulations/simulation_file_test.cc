@@ -1,0 +1,208 @@
+#include "simulations/workload/simulation_file.h"
+
+#include <catch2/catch.hpp>
+
+#include "simulations/workload/fields.h"
+
+namespace tephra {
+namespace {
+
+const std::string kCluster = "cluster: { nodes: 2, gpus_per_node: 8 }\n";
+
+std::string ErrorOf(const std::string& text) {
+  const auto simulation = ParseSimulation("f", text);
+  return simulation.ok() ? "" : std::string(simulation.status().message());
+}
+
+TEST_CASE("simulation: the short form gives nodes, queues and flat jobs") {
+  const auto read = ParseSimulation("f", kCluster + R"(
+queues: [{ name: research, weight: 3 }]
+jobs:
+  - { name: late, queue: research, members: 4, gpus: 1, at: 1m }
+  - { name: early, queue: research, members: 17, min: 2, gpus: 1, at: 0s, run: 90s, priority: -4 }
+)");
+  REQUIRE(read.ok());
+  REQUIRE(read->nodes.size() == 2);
+  CHECK(read->nodes[1].name == "n-1");
+  CHECK(read->nodes[0].devices.size() == 8);
+  CHECK(read->nodes[0].labels.at(kHostnameKey) == "n-0");
+  CHECK(read->queues.size() == 2);  // "default" is always there
+  REQUIRE(read->jobs.size() == 2);
+  const Arrival& early = read->jobs[0];  // by time
+  CHECK(early.job.name == "early");
+  CHECK(early.run == 90'000);
+  CHECK(early.job.priority == -4);
+  CHECK(early.job.gang.min_member == 2);
+  CHECK(early.job.gang.roles[0].replicas == 17);
+  CHECK_FALSE(read->jobs[1].run.has_value());
+  CHECK(read->jobs[1].job.gang.min_member == 4);
+  CHECK(read->jobs[1].job.created == 60'000);
+}
+
+TEST_CASE("simulation: the long form gives every field of nodes and pods") {
+  const auto read = ParseSimulation("f", R"(
+cluster:
+  nodes:
+    - name: rack
+      count: 2
+      cpu: 64
+      memory: 256Gi
+      pods: 20
+      resources: { example.com/port: 4 }
+      gpus: { count: 2, model: H100, memory: 80Gi }
+      labels: { zone: z1 }
+      taints: [{ key: k, value: v, effect: NoExecute }]
+    - name: odd
+      unschedulable: true
+      devices: [{ model: T4, memory: 16Gi, healthy: false }, { model: H100 }]
+jobs:
+  - name: j
+    min_member: 2
+    roles:
+      - name: ps
+        replicas: 1
+        cpu: 500m
+        resources: { example.com/port: 2 }
+      - name: worker
+        replicas: 3
+        min: 1
+        containers:
+          - { name: load, kind: init, cpu: 1, gpus: 2 }
+          - { name: log, kind: sidecar, memory: 1Gi }
+          - { name: train, gpu_share: 0.25, gpu_memory: 10Gi }
+        overhead: { cpu: 100m }
+        gpu_models: H100
+        node_selector: { zone: z1 }
+        affinity:
+          - match_expressions: [{ key: zone, operator: In, values: [z1, z2] }]
+            match_fields: [{ key: metadata.name, operator: NotIn, values: [rack-1] }]
+        tolerations: [{ key: k, operator: Exists, effect: NoExecute }]
+        limits: [{ group: g, max: 2 }]
+)");
+  REQUIRE(read.ok());
+  REQUIRE(read->nodes.size() == 3);
+  CHECK(read->nodes[1].name == "rack-1");
+  CHECK(read->nodes[0].allocatable[kFirstExtendedKind] == 4);
+  CHECK(read->nodes[0].taints[0].effect == TaintEffect::kNoExecute);
+  CHECK(read->nodes[2].unschedulable);
+  CHECK_FALSE(read->nodes[2].devices[0].healthy);
+  CHECK(read->extended_kinds == std::vector<std::string>{"example.com/port"});
+  const GangSpec& gang = read->jobs[0].job.gang;
+  CHECK(gang.min_member == 2);
+  CHECK(gang.roles[0].min == 1);
+  CHECK(gang.roles[0].pod.containers[0].requests[kCpu] == 500);
+  const PodTemplate& pod = gang.roles[1].pod;
+  REQUIRE(pod.containers.size() == 3);
+  CHECK(pod.containers[0].kind == ContainerKind::kInit);
+  CHECK(pod.containers[0].devices == DeviceRequest{2, 1000, 0});
+  CHECK(pod.containers[2].devices == DeviceRequest{1, 250, 10 * 1024});
+  CHECK(pod.overhead[kCpu] == 100);
+  CHECK(pod.constraints.device_models == std::vector<std::string>{"H100"});
+  CHECK(pod.constraints.affinity[0].fields[0].op == LabelRequirement::Operator::kNotIn);
+  CHECK_FALSE(pod.constraints.tolerations[0].any_effect);
+  CHECK(pod.limits[0] == DomainLimit{"g", kHostnameKey, 2});
+}
+
+TEST_CASE("simulation: a GPU ask is whole, a share, a slice of memory, or both of these") {
+  const auto devices = [](const std::string& fields) {
+    const auto read = ParseSimulation("f", kCluster + "jobs: [{ name: j, " + fields + " }]\n");
+    REQUIRE(read.ok());
+    return read->jobs[0].job.gang.roles[0].pod.containers[0].devices;
+  };
+  CHECK(devices("gpus: 2") == DeviceRequest{2, 1000, 0});
+  CHECK(devices("gpu_share: 0.5") == DeviceRequest{1, 500, 0});
+  CHECK(devices("gpu_share: 500m, gpus: 3") == DeviceRequest{3, 500, 0});
+  CHECK(devices("gpu_memory: 4Gi") == DeviceRequest{1, 0, 4096});
+  CHECK(devices("gpu_memory: 4Gi, gpu_share: 0.1") == DeviceRequest{1, 100, 4096});
+  CHECK(devices("gpus: 0").count == 0);
+  CHECK(devices("cpu: 1").count == 0);
+}
+
+TEST_CASE("simulation: every fault names file, line, field, value and what was expected") {
+  struct Case { std::string text, error; };
+  const std::vector<Case> cases = {
+      {kCluster + "jobs:\n  - { name: a, gpus: -2 }\n",
+       "f:3: jobs[0].gpus: \"-2\", expected a whole number from 0 to 1024"},
+      {kCluster + "jobs: [{ name: a, memory: -1Gi }]\n",
+       "f:2: jobs[0].memory: \"-1Gi\", expected a quantity of at least 0 such as 2, 500m or 64Gi, "
+       "at most 1000000000000000"},
+      {kCluster + "jobs:\n  - { name: a, gpus: 1, gpu_models: [H100] }\n",
+       "f:3: jobs[0].gpu_models: \"H100\", expected no model, no node of the cluster names one"},
+      {kCluster + "jobs: [{ name: a }, { name: a }]\n",
+       "f:2: jobs[1].name: \"a\", expected a name that is not given twice"},
+      {kCluster + "queues:\n  - { name: a, parent: c }\n  - { name: b, parent: a }\n"
+                  "  - { name: c, parent: b }\n",
+       "f:3: queues[0].parent: \"c\", expected a parent that is not below this queue; the chain is "
+       "a -> c -> b -> a"},
+      {kCluster + "queues: [{ name: a, parent: a }]\n",
+       "f:2: queues[0].parent: \"a\", expected a parent that is not below this queue; the chain is "
+       "a -> a"},
+      {kCluster + "queues: [{ name: a, parent: x }]\n",
+       "f:2: queues[0].parent: \"x\", expected a queue of this file"},
+      {kCluster + "queues: [{ name: a }, { name: a }]\n",
+       "f:2: queues[1].name: \"a\", expected a name that is not given twice"},
+      {kCluster + "queues: [{ name: a, limit: { gpu: -1 } }]\n",
+       "f:2: queues[0].limit.gpu: \"-1\", expected a quantity of at least 0 such as 2, 500m or "
+       "64Gi, at most 1000000000000"},
+      {"cluster: { nodes: [{ name: n }, { name: n }] }\n",
+       "f:1: cluster.nodes[1].name: \"n\", expected a name that is not given twice"},
+      {"cluster: { nodes: -1 }\n",
+       "f:1: cluster.nodes: \"-1\", expected a whole number from 0 to 1000000"},
+      {"jobs: []\n", "f:1: cluster: \"\", expected this field"},
+      {kCluster + "jobs: [{ name: a, at: soon }]\n",
+       "f:2: jobs[0].at: \"soon\", expected a duration such as 30s, 10m or 1h30m, at most a hundred "
+       "years"},
+      {kCluster + "jobs: [{ name: a, members: 2, min: 3 }]\n",
+       "f:2: jobs[0].min: \"3\", expected 0 to the 2 that there are"},
+      {kCluster + "jobs: [{ name: a, gpu_share: 1.5 }]\n",
+       "f:2: jobs[0].gpu_share: \"1.5\", expected a share above 0 and at most 1, such as 0.5 or "
+       "500m"},
+      {kCluster + "jobs: [{ name: a, resources: { nvidia.com/gpu: 1 } }]\n",
+       "f:2: jobs[0].resources.nvidia.com/gpu: \"1\", expected no such kind here, it has a field of "
+       "its own: gpus"},
+      {kCluster + "events: [{ at: 1s, remove_node: n-9 }]\n",
+       "f:2: events[0]: \"n-9\", expected a node of this file"},
+      {kCluster + "events: [{ at: 1s }]\n",
+       "f:2: events[0]: \"a map of 1\", expected one thing that happens, beside at"},
+      {kCluster + "jobs: 7\n", "f:2: jobs: \"7\", expected a list"},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.text);
+    CHECK(ErrorOf(one.text) == one.error);
+  }
+}
+
+TEST_CASE("simulation: an unknown key is refused, with the nearest known one") {
+  CHECK(ErrorOf(kCluster + "jbos: []\n").find("did you mean \"jobs\"?") != std::string::npos);
+  CHECK(ErrorOf(kCluster + "jobs: [{ name: a, gpu: 1 }]\n").find("did you mean \"gpus\"?") !=
+        std::string::npos);
+}
+
+TEST_CASE("simulation: settings that the engine refuses are refused with their line") {
+  const std::string error = ErrorOf(kCluster + "policies:\n  score: { nodes: best }\n");
+  CHECK(error.starts_with("f:3: "));
+  CHECK(error.find("best") != std::string::npos);
+}
+
+TEST_CASE("simulation: keys of the caller's own are left to the caller") {
+  const std::string text = kCluster + "expect: [{ job: a }]\n";
+  CHECK_FALSE(ErrorOf(text).empty());
+  const auto read = ParseSimulation("f", text, {"expect"});
+  REQUIRE(read.ok());
+  Diagnosis wrong("f");
+  Fields fields({read->document.get(), "", &wrong});
+  std::string job;
+  fields.List("expect", [&](const Item& item) { Fields(item).Text("job", job); });
+  CHECK(job == "a");
+  CHECK(wrong.ok());
+}
+
+TEST_CASE("simulation: without queues each one that a job names is there") {
+  const auto read = ParseSimulation("f", kCluster + "jobs: [{ name: a, queue: q }]\n");
+  REQUIRE(read.ok());
+  REQUIRE(read->queues.size() == 2);
+  CHECK(read->queues[1].name == "q");
+}
+
+}  // namespace
+}  // namespace tephra

@@ -1,0 +1,169 @@
+#include "simulations/world.h"
+
+#include <map>
+
+#include <catch2/catch.hpp>
+
+#include "plugins/registry.h"
+#include "simulations/workload/simulation_file.h"
+
+namespace tephra {
+namespace {
+
+// Runs a simulation and keeps how each job ended.
+class Run final : public WorldListener {
+ public:
+  explicit Run(const std::string& text) {
+    auto read = ParseSimulation("f", text);
+    REQUIRE(read.ok());
+    auto arrivals = TakeArrivals(*read);
+    REQUIRE(arrivals.ok());
+    Engine engine(DefaultAssembly());
+    World world(std::move(*read), std::move(*arrivals), engine.state(), this);
+    TimeMs last = 0;
+    while (auto batch = world.Next()) {
+      CHECK(batch->time >= last);
+      last = batch->time;
+      for (const Event& event : batch->events) {
+        const absl::Status status = engine.Apply(event);
+        INFO(status.message());
+        CHECK(status.ok());
+      }
+      world.Execute(engine.Tick(batch->time));
+      CHECK(engine.state().CheckBooks().empty());
+    }
+    CHECK(world.status().ok());
+    end = world.now();
+    for (const JobRecord* job : world.Jobs()) left[job->name] = *job;
+    free_gpu = engine.state().books().occupancy.free_total()[kGpu];
+  }
+
+  void JobEnded(const JobRecord& job) override { ended[job.name] = job; }
+
+  std::map<std::string, JobRecord> ended, left;
+  TimeMs end = 0;
+  std::int64_t free_gpu = 0;
+};
+
+const std::string kCluster = "cluster: { nodes: 2, gpus_per_node: 4 }\n";
+
+TEST_CASE("World: tasks run for their time, and what waited starts then") {
+  const Run run(kCluster + R"(
+jobs:
+  - { name: a, members: 8, gpus: 1, at: 0s, run: 10s }
+  - { name: b, members: 8, gpus: 1, at: 1s, run: 5s }
+)");
+  CHECK(run.left.empty());
+  CHECK(run.ended.at("a").end == 10'000);
+  CHECK(run.ended.at("b").start == 10'000);
+  CHECK(run.ended.at("b").end == 15'000);
+  CHECK(run.end == 15'000);
+  CHECK(run.free_gpu == 8000);
+}
+
+TEST_CASE("World: a job without a run time never ends") {
+  const Run run(kCluster + "jobs: [{ name: a, gpus: 1 }]\n");
+  REQUIRE(run.left.contains("a"));
+  CHECK(run.left.at("a").tasks[0].running);
+  CHECK(run.left.at("a").tasks[0].node == "n-0");
+}
+
+TEST_CASE("World: dropped jobs go in the cycle of their arrival") {
+  const Run run(kCluster + R"(
+workload:
+  unschedulable: drop
+  jobs:
+    - { name: a, members: 8, gpus: 1, at: 0s, run: 10s }
+    - { name: b, gpus: 1, at: 1s }
+    - { name: c, gpus: 1, at: 11s }
+)");
+  CHECK(run.ended.at("b").dropped);
+  CHECK(run.ended.at("b").end == 1000);
+  CHECK(run.left.contains("c"));
+}
+
+TEST_CASE("World: a task that fails is started again, and its old end is void") {
+  const Run run(kCluster + R"(
+jobs: [{ name: a, members: 2, gpus: 1, run: 10s }]
+events: [{ at: 4s, fail_task: a/worker/1 }]
+)");
+  const JobRecord& job = run.ended.at("a");
+  CHECK(job.tasks[0].finish == 10'000);
+  CHECK(job.tasks[1].attempts == 2);
+  CHECK(job.tasks[1].start == 4000);
+  CHECK(job.tasks[1].finish == 14'000);
+  CHECK(job.end == 14'000);
+}
+
+TEST_CASE("World: the tasks of a node that goes are wanted again elsewhere") {
+  const Run run(kCluster + R"(
+jobs: [{ name: a, members: 2, gpus: 1, run: 10s }]
+events: [{ at: 4s, remove_node: n-0 }]
+)");
+  const JobRecord& job = run.ended.at("a");
+  CHECK(job.tasks[0].node == "n-1");
+  CHECK(job.end == 14'000);
+}
+
+TEST_CASE("World: a job that is taken away leaves its room to others") {
+  const Run run(kCluster + R"(
+jobs:
+  - { name: a, members: 8, gpus: 1, at: 0s }
+  - { name: b, members: 8, gpus: 1, at: 1s }
+events: [{ at: 5s, remove_job: a }]
+)");
+  CHECK(run.ended.at("a").removed);
+  CHECK(run.left.at("b").start == 5000);
+}
+
+TEST_CASE("World: nodes that come, are cordoned and opened, and queues that close change what fits") {
+  const Run run(kCluster + R"(
+queues: [{ name: q }]
+jobs:
+  - { name: a, queue: q, members: 3, gpus: 4, at: 0s }
+  - { name: b, queue: q, gpus: 4, at: 20s }
+  - { name: c, gpus: 4, at: 30s }
+events:
+  - { at: 5s, add_node: { name: x, gpus: 4 } }
+  - { at: 10s, close_queue: q }
+  - { at: 15s, add_node: { name: y, gpus: 4, unschedulable: true } }
+  - { at: 25s, uncordon: y }
+  - { at: 40s, open_queue: q }
+)");
+  CHECK(run.left.at("a").start == 5000);
+  CHECK(run.left.at("b").start == -1);
+  CHECK(run.left.at("b").reason.obstacle == Obstacle::kRoom);
+  CHECK(run.left.at("c").tasks[0].node == "y");
+}
+
+TEST_CASE("World: a job that shrinks ends the tasks that it no longer has") {
+  const Run run(kCluster + R"(
+jobs:
+  - { name: a, members: 8, gpus: 1, run: 1m }
+  - { name: b, members: 4, gpus: 1, at: 1s, run: 10s }
+events: [{ at: 5s, set_job: { name: a, members: 4, gpus: 1 } }]
+)");
+  CHECK(run.ended.at("a").tasks.size() == 4);
+  CHECK(run.ended.at("b").start == 5000);
+  CHECK(run.ended.at("a").end == 60'000);
+}
+
+TEST_CASE("World: nothing happens after `until`, and time passes up to it") {
+  const Run run(kCluster + "jobs: [{ name: a, gpus: 1, run: 1m }, { name: b, at: 2m }]\nuntil: 30s\n");
+  CHECK(run.end == 30'000);
+  CHECK(run.left.at("a").tasks[0].running);
+  CHECK_FALSE(run.left.contains("b"));
+}
+
+TEST_CASE("World: foreign pods hold room until they end") {
+  const Run run(kCluster + R"(
+jobs: [{ name: a, members: 2, gpus: 4, at: 1s }]
+events:
+  - { at: 0s, run_pod: { name: p, node: n-1, gpus: 1 } }
+  - { at: 9s, end_pod: p }
+)");
+  CHECK(run.left.at("a").start == 9000);
+}
+
+}  // namespace
+}  // namespace tephra

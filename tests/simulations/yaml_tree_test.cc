@@ -1,0 +1,62 @@
+#include "simulations/workload/yaml_tree.h"
+
+#include <catch2/catch.hpp>
+
+namespace tephra {
+namespace {
+
+std::string ErrorOf(const std::string& text) {
+  const auto tree = ParseYaml("f", text);
+  return tree.ok() ? "" : std::string(tree.status().message());
+}
+
+TEST_CASE("Yaml: values know their line, and an alias is what it stands for") {
+  const auto tree = ParseYaml("f", "a: &x [1, two]\nb: *x\nc:\n");
+  REQUIRE(tree.ok());
+  const Yaml& root = **tree;
+  REQUIRE(root.entries.size() == 3);
+  CHECK(root.entries[1].line == 2);
+  CHECK(root.entries[1].value == root.entries[0].value);
+  CHECK(root.entries[0].value->items[1]->text == "two");
+  CHECK(root.entries[2].value->kind == Yaml::Kind::kNull);
+  CHECK(root.size == 1 + (1 + 3) + (1 + 3) + (1 + 1));
+  CHECK(root.depth == 3);
+}
+
+TEST_CASE("Yaml: a bomb of aliases is refused where it grows too large") {
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string to = std::to_string(i), from = std::to_string(i - 1);
+    bomb += "a" + to + ": &a" + to + " [";
+    for (int k = 0; k < 10; ++k) bomb += (k > 0 ? ", *a" : "*a") + from;
+    bomb += "]\n";
+  }
+  CHECK(ErrorOf(bomb) == "f:6: \"values, aliases expanded: more than 1000000\", expected at most "
+                         "that many");
+}
+
+TEST_CASE("Yaml: nesting is bounded, with aliases too") {
+  CHECK(ErrorOf(std::string(60, '[') + std::string(60, ']')).empty());
+  CHECK(ErrorOf(std::string(100, '[') + std::string(100, ']')).find("64 levels") !=
+        std::string::npos);
+  CHECK_FALSE(ErrorOf(std::string(100'000, '[')).empty());
+  std::string chain = "a0: &a0 []\n";
+  for (int i = 1; i < 100; ++i) {
+    chain += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) +
+             "]\n";
+  }
+  CHECK(ErrorOf(chain).find("64 levels") != std::string::npos);
+}
+
+TEST_CASE("Yaml: faults name the line") {
+  CHECK(ErrorOf("a: 1\nb: 2\na: 3\n") == "f:3: \"a\", expected each key once");
+  CHECK(ErrorOf("a: [1, 2\nb: }\n").starts_with("f:2: "));
+  CHECK(ErrorOf("a: &x\n  b: *x\n").find("anchor") != std::string::npos);
+  CHECK(ErrorOf("a: *nobody\n").starts_with("f:1: "));
+  CHECK(ErrorOf("[1]: 2\n").find("plain text as key") != std::string::npos);
+  CHECK(ErrorOf("a: 1\n---\nb: 2\n").find("one YAML document") != std::string::npos);
+  CHECK(ErrorOf("").starts_with("f:1: "));
+}
+
+}  // namespace
+}  // namespace tephra

@@ -1,0 +1,310 @@
+#include "tests/support/mirror.h"
+
+#include <algorithm>
+
+namespace tephra {
+namespace {
+
+bool CountsToMinimum(TaskPhase phase) {
+  return phase == TaskPhase::kAssumed || phase == TaskPhase::kRunning ||
+         phase == TaskPhase::kSucceeded;
+}
+
+int Counted(const MirrorRole& role) {
+  return static_cast<int>(std::count_if(role.tasks.begin(), role.tasks.end(), [](const auto& task) {
+    return CountsToMinimum(task.phase);
+  }));
+}
+
+int Pending(const MirrorRole& role) {
+  return static_cast<int>(std::count_if(role.tasks.begin(), role.tasks.end(), [](const auto& task) {
+    return task.phase == TaskPhase::kPending;
+  }));
+}
+
+Resources Amounts(const MirrorTask& task) {
+  Resources amounts;
+  for (Kind k : {kCpu, kMemory, kPods}) amounts[k] = PeakOf(task.pod, k);
+  const auto [compute, memory] = Room::DeviceAmounts(task.pod, task.slices);
+  amounts[kGpu] = compute;
+  amounts[kGpuMemory] = memory;
+  return amounts;
+}
+
+void BackToPending(MirrorTask& task) {
+  task.phase = TaskPhase::kPending;
+  task.node.clear();
+  task.slices.clear();
+}
+
+}  // namespace
+
+void Mirror::Resize(MirrorRole& role, std::size_t replicas) {
+  while (role.tasks.size() > replicas) {
+    MirrorTask& last = role.tasks.back();
+    if (!last.uid.empty() && HoldsRoom(last.phase)) pods_[last.uid] = last;
+    role.tasks.pop_back();
+  }
+  role.tasks.resize(replicas);
+}
+
+void Mirror::Apply(const Event& event) {
+  if (const auto* e = std::get_if<NodeUpserted>(&event)) {
+    nodes_[e->node.name] = e->node;
+  } else if (const auto* e = std::get_if<NodeRemoved>(&event)) {
+    nodes_.erase(e->name);
+  } else if (const auto* e = std::get_if<QueueUpserted>(&event)) {
+    queues_[e->queue.name] = e->queue;
+  } else if (const auto* e = std::get_if<QueueRemoved>(&event)) {
+    queues_.erase(e->name);
+  } else if (const auto* e = std::get_if<JobUpserted>(&event)) {
+    MirrorJob& job = jobs_[e->job.uid];
+    job.spec = e->job;
+    for (auto& [name, role] : job.roles) {
+      const bool named = std::any_of(e->job.gang.roles.begin(), e->job.gang.roles.end(),
+                                     [&](const RoleSpec& spec) { return spec.name == name; });
+      if (!named) Resize(role, 0), role.min = 0;
+    }
+    for (const RoleSpec& spec : e->job.gang.roles) {
+      MirrorRole& role = job.roles[spec.name];
+      role.min = spec.min;
+      role.pod = spec.pod;
+      Resize(role, static_cast<std::size_t>(spec.replicas));
+    }
+  } else if (const auto* e = std::get_if<JobRemoved>(&event)) {
+    const auto job = jobs_.find(e->uid);
+    if (job == jobs_.end()) return;
+    for (auto& [name, role] : job->second.roles) Resize(role, 0);
+    jobs_.erase(job);
+  } else if (const auto* e = std::get_if<TaskUpserted>(&event)) {
+    const TaskFact& said = e->task;
+    MirrorTask* task = nullptr;
+    if (said.job.empty()) {
+      task = &pods_[said.uid];
+      if (said.pod.has_value()) task->pod = *said.pod;
+    } else {
+      MirrorRole& role = jobs_.at(said.job).roles.at(said.role);
+      task = &role.tasks.at(static_cast<std::size_t>(said.index));
+      if (said.phase == TaskPhase::kPending && task->phase == TaskPhase::kAssumed) {
+        task->uid = said.uid;
+        return;
+      }
+      if (!HoldsRoom(task->phase)) task->pod = role.pod;
+    }
+    task->uid = said.uid;
+    task->phase = said.phase;
+    task->node = HoldsRoom(said.phase) ? said.node : "";
+    task->slices = HoldsRoom(said.phase) ? said.slices : Slices{};
+  } else if (const auto* e = std::get_if<TaskRemoved>(&event)) {
+    if (pods_.erase(e->uid) > 0) return;
+    for (auto& [uid, job] : jobs_) {
+      for (auto& [name, role] : job.roles) {
+        for (MirrorTask& task : role.tasks) {
+          if (task.uid != e->uid) continue;
+          task.uid.clear();
+          if (task.phase != TaskPhase::kSucceeded) BackToPending(task);
+        }
+      }
+    }
+  } else if (const auto* e = std::get_if<PlacementRefused>(&event)) {
+    const auto job = jobs_.find(e->job);
+    if (job == jobs_.end()) return;
+    for (auto& [name, role] : job->second.roles) {
+      for (MirrorTask& task : role.tasks) {
+        if (task.phase == TaskPhase::kAssumed) BackToPending(task);
+      }
+    }
+  }
+}
+
+void Mirror::Expire(TimeMs now, DurationMs timeout) {
+  for (auto& [uid, job] : jobs_) {
+    for (auto& [name, role] : job.roles) {
+      for (MirrorTask& task : role.tasks) {
+        if (task.phase == TaskPhase::kAssumed && now - task.assumed_at >= timeout) {
+          BackToPending(task);
+        }
+      }
+    }
+  }
+  for (auto& [uid, task] : pods_) {
+    if (task.phase == TaskPhase::kAssumed && now - task.assumed_at >= timeout) BackToPending(task);
+  }
+}
+
+Room Mirror::Now() const {
+  Room room(nodes_);
+  for (const auto& [uid, job] : jobs_) {
+    for (const auto& [name, role] : job.roles) {
+      for (const MirrorTask& task : role.tasks) {
+        if (HoldsRoom(task.phase)) room.Take(task.pod, task.node, task.slices);
+      }
+    }
+  }
+  for (const auto& [uid, task] : pods_) {
+    if (HoldsRoom(task.phase)) room.Take(task.pod, task.node, task.slices);
+  }
+  return room;
+}
+
+bool Mirror::Satisfied(const MirrorJob& job) const {
+  int counted = 0;
+  for (const auto& [name, role] : job.roles) {
+    if (Counted(role) < role.min) return false;
+    counted += Counted(role);
+  }
+  return counted >= job.spec.gang.min_member;
+}
+
+bool Mirror::Missing(const MirrorJob& job, GangWish& wish) const {
+  wish = {};
+  int counted = 0, least = 0, pending = 0;
+  for (const auto& [name, role] : job.roles) {
+    const int missing = std::max(0, role.min - Counted(role));
+    counted += Counted(role);
+    least += missing;
+    pending += Pending(role);
+    if (missing > Pending(role)) return false;
+    if (Pending(role) > 0) wish.roles.push_back({role.pod, missing, Pending(role)});
+  }
+  wish.least = std::max(least, job.spec.gang.min_member - counted);
+  return pending >= wish.least;
+}
+
+bool Mirror::Open(const std::string& queue) const {
+  const auto known = queues_.find(queue);
+  return known != queues_.end() && known->second.state == QueueState::kOpen;
+}
+
+std::string Mirror::CheckNo(const NamedDecision& decision, const MirrorJob& job,
+                            const GangWish& wish, const Room& room) const {
+  switch (decision.reason.obstacle) {
+    case Obstacle::kQueueMissing:
+    case Obstacle::kQueueClosed:
+      return Open(job.spec.queue) ? "waits for a queue that is open" : "";
+    case Obstacle::kSearch:
+    case Obstacle::kQueueLimit:
+      return "";
+    case Obstacle::kRoom:
+    case Obstacle::kTogether:
+      break;
+    default:
+      return "says no without a reason that the facts bear out";
+  }
+  if (room.AnyPlacement(wish)) return "does not start although a placement exists";
+  const bool ever = Empty().AnyPlacement(wish);
+  if (ever && decision.verdict == Verdict::kInfeasible) {
+    return "is called infeasible, but the empty cluster would do";
+  }
+  if (!ever && decision.verdict == Verdict::kWait) {
+    return "is told to wait, but not even the empty cluster would do";
+  }
+  return "";
+}
+
+std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge judge, Room& room) {
+  const auto found = jobs_.find(decision.job);
+  if (found == jobs_.end()) return "is not a job";
+  MirrorJob& job = found->second;
+  GangWish wish;
+  const bool enough = Missing(job, wish);
+  ++asked_;
+  if (decision.reason.obstacle == Obstacle::kSearch) ++searches_ended_;
+  if (decision.verdict != Verdict::kStart) {
+    if (!decision.placements.empty()) return "places tasks without a start";
+    if (decision.part == Part::kElastic || judge == Judge::kSoundness) return "";
+    if (decision.reason.obstacle == Obstacle::kMembers) {
+      return enough ? "waits for members that it has" : "";
+    }
+    return CheckNo(decision, job, wish, room);
+  }
+  if (!Open(job.spec.queue)) return "starts in a queue that is not open";
+  if (decision.part == Part::kMinimum &&
+      decision.placements.size() != static_cast<std::size_t>(wish.least)) {
+    return "starts " + std::to_string(decision.placements.size()) + " tasks where " +
+           std::to_string(wish.least) + " are missing";
+  }
+  Resources taken;
+  for (const NamedPlacement& placed : decision.placements) {
+    MirrorRole& role = job.roles.at(placed.role);
+    MirrorTask& task = role.tasks.at(static_cast<std::size_t>(placed.index));
+    if (task.phase != TaskPhase::kPending) return "places a task that is not pending";
+    const std::string fault = room.Refuses(role.pod, placed.node, placed.slices);
+    if (!fault.empty()) return "places " + placed.role + " where it cannot be: " + fault;
+    room.Take(role.pod, placed.node, placed.slices);
+    task = {TaskPhase::kAssumed, task.uid, placed.node, placed.slices, role.pod, now, 0};
+    taken.Add(Amounts(task));
+  }
+  if (!Satisfied(job)) return "runs below its minimum";
+  return CheckQueues(decision.job, taken);
+}
+
+// No queue above the job holds more than its limit.
+std::string Mirror::CheckQueues(const std::string& job, const Resources& taken) const {
+  std::string queue = jobs_.at(job).spec.queue;
+  for (int depth = 0; !queue.empty() && depth < 100; ++depth) {
+    const auto known = queues_.find(queue);
+    if (known == queues_.end()) return "";
+    std::set<std::string> under = {queue};
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (const auto& [name, spec] : queues_) {
+        if (under.contains(spec.parent) && under.insert(name).second) grown = true;
+      }
+    }
+    Resources held;
+    for (const auto& [uid, other] : jobs_) {
+      if (!under.contains(other.spec.queue)) continue;
+      for (const auto& [name, role] : other.roles) {
+        for (const MirrorTask& task : role.tasks) {
+          if (!HoldsRoom(task.phase) || !nodes_.contains(task.node)) continue;
+          held.Add(Amounts(task));
+        }
+      }
+    }
+    for (Kind k : {kCpu, kMemory, kPods, kGpu, kGpuMemory}) {
+      const bool limited = (known->second.limited_kinds >> k & 1u) != 0;
+      if (limited && held[k] > known->second.limit[k] && taken[k] > 0) {
+        return "takes queue " + queue + " over its limit of kind " + std::to_string(k) + ": " +
+               std::to_string(held[k]) + " of " + std::to_string(known->second.limit[k]);
+      }
+    }
+    queue = known->second.parent;
+  }
+  return "";
+}
+
+// A gang that still waits after a cycle has no placement beside what was decided.
+std::string Mirror::CheckLeftWaiting(const Room& room) const {
+  for (const auto& [uid, job] : jobs_) {
+    GangWish wish;
+    if (!Open(job.spec.queue)) continue;
+    if (!Satisfied(job)) {
+      if (Missing(job, wish) && room.AnyPlacement(wish)) {
+        return "job " + uid + " was left waiting although a placement exists";
+      }
+      continue;
+    }
+    for (const auto& [name, role] : job.roles) {
+      if (Pending(role) > 0 && room.AnyPlacement({{{role.pod, 1, 1}}, 1})) {
+        return "job " + uid + " role " + name + ": an elastic member was left waiting";
+      }
+    }
+  }
+  return "";
+}
+
+std::string Mirror::Follow(const NamedPlan& plan, TimeMs now, Judge judge) {
+  Room room = Now();
+  if (!plan.dropped.empty()) return "job " + plan.dropped[0] + ": its decision was dropped";
+  const int ended_before = searches_ended_;
+  for (const NamedDecision& decision : plan.decisions) {
+    const std::string fault = FollowOne(decision, now, judge, room);
+    if (!fault.empty()) return "job " + decision.job + " " + fault;
+  }
+  // A gang given up on may have a placement, and is not asked again until something changes.
+  if (judge == Judge::kExactness && searches_ended_ == ended_before) return CheckLeftWaiting(room);
+  return "";
+}
+
+}  // namespace tephra

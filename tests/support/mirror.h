@@ -1,0 +1,85 @@
+// Mirror: the facts that an engine was told, kept in the plainest way, with what its plans did to
+// them. It judges a plan by the laws: nothing over-committed, all or none, and (by the oracle) a
+// start exactly where a placement exists.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "plugins/framework/event.h"
+#include "tests/support/named_plan.h"
+#include "tests/support/room.h"
+
+namespace tephra {
+
+struct MirrorTask {
+  TaskPhase phase = TaskPhase::kPending;
+  std::string uid;    // empty while no pod is known
+  std::string node;
+  Slices slices;
+  PodTemplate pod;    // that it was started with
+  TimeMs assumed_at = 0;
+  std::uint64_t version = 0;
+};
+
+struct MirrorRole {
+  int min = 0;
+  PodTemplate pod;
+  std::vector<MirrorTask> tasks;
+};
+
+struct MirrorJob {
+  JobSpec spec;
+  std::map<std::string, MirrorRole> roles;
+  std::vector<std::string> role_order;
+};
+
+class Mirror {
+ public:
+  // REQUIRES: the engine accepted the event, and its version is the newest of its object.
+  void Apply(const Event& event);
+  void Expire(TimeMs now, DurationMs timeout);
+
+  enum class Judge {
+    kSoundness,   // every placement holds, minimums are met, limits of queues too
+    kExactness,   // and each gang starts exactly if it can; REQUIRES: no queue limits, no refusals
+  };
+  // Follows the plan decision by decision. Empty, or the first law that it breaks.
+  std::string Follow(const NamedPlan& plan, TimeMs now, Judge judge);
+  // Decisions that gave up for want of search budget, of all gangs that were asked.
+  int searches_ended() const { return searches_ended_; }
+  int asked() const { return asked_; }
+
+  // What the gang asks for to reach its minimum; false where too few of its tasks are pending.
+  bool Missing(const MirrorJob& job, GangWish& wish) const;
+  bool Satisfied(const MirrorJob& job) const;
+  Room Now() const;
+  Room Empty() const { return Room(nodes_); }
+
+  const std::map<std::string, MirrorJob>& jobs() const { return jobs_; }
+  const std::map<std::string, NodeSpec>& nodes() const { return nodes_; }
+  const std::map<std::string, QueueSpec>& queues() const { return queues_; }
+
+ private:
+  struct Pod {  // without a job: foreign, or left over when its job went
+    MirrorTask task;
+    bool assumed = false;
+  };
+  std::string FollowOne(const NamedDecision& decision, TimeMs now, Judge judge, Room& room);
+  std::string CheckNo(const NamedDecision& decision, const MirrorJob& job, const GangWish& wish,
+                      const Room& room) const;
+  std::string CheckQueues(const std::string& job, const Resources& taken) const;
+  std::string CheckLeftWaiting(const Room& room) const;
+  bool Open(const std::string& queue) const;
+  void Resize(MirrorRole& role, std::size_t replicas);
+
+  std::map<std::string, NodeSpec> nodes_;
+  std::map<std::string, QueueSpec> queues_;
+  std::map<std::string, MirrorJob> jobs_;
+  std::map<std::string, MirrorTask> pods_;  // by uid
+  int searches_ended_ = 0, asked_ = 0;
+};
+
+}  // namespace tephra

@@ -1,0 +1,170 @@
+#include "tests/support/random_case.h"
+
+#include <algorithm>
+
+#include "tests/support/build.h"
+
+namespace tephra {
+
+NodeSpec RandomNode(Dice& dice, const std::string& name, const CaseSize& size) {
+  ANode node(name);
+  node.Cores(dice.Pick<int>({4, 8, 16, 64}))
+      .Memory(dice.Pick<int>({8, 32, 256}) * kGiB)
+      .Pods(dice.Pick<int>({2, 4, 110, 110}));
+  if (size.intricate) node.Cores(64).Memory(512 * kGiB).Pods(110);
+  if (dice.Percent(85)) {
+    node.Gpus(dice.From(1, size.devices), dice.Percent(70) ? "A" : "B",
+              dice.Percent(70) ? 16000 : 40000);
+  }
+  NodeSpec spec = node;
+  if (dice.Percent(10) && static_cast<int>(spec.devices.size()) < size.devices) {
+    spec.devices.push_back({"", "B", 40000, true});
+  }
+  if (dice.Percent(10) && !spec.devices.empty()) spec.devices[0].healthy = false;
+  spec.labels["zone"] = dice.Percent(60) ? "a" : "b";
+  if (dice.Percent(90)) spec.labels["rack"] = "r" + std::to_string(dice.Below(2));
+  if (dice.Percent(15)) spec.taints.push_back({"team", "x", TaintEffect::kNoSchedule});
+  spec.unschedulable = dice.Percent(5);
+  spec.allocatable[kFirstExtendedKind] = dice.Percent(30) ? 2 : 0;
+  return spec;
+}
+
+namespace {
+
+DeviceRequest RandomDevices(Dice& dice) {
+  switch (dice.Below(6)) {
+    case 0: return {dice.From(1, 4), 1000, 0};
+    case 1: return {1, 1000, 0};
+    case 2: return {1, dice.Pick<int>({200, 250, 300, 500, 600}), 0};
+    case 3: return {1, dice.Pick<int>({100, 250, 500}), dice.Pick<int>({2000, 6000, 9000})};
+    case 4: return {1, 0, dice.Pick<int>({4000, 8000, 20000})};
+    default: return {2, dice.Pick<int>({250, 400, 500}), dice.Pick<int>({0, 4000})};
+  }
+}
+
+}  // namespace
+
+PodTemplate RandomPod(Dice& dice, const CaseSize& size) {
+  PodTemplate pod;
+  const auto container = [&](ContainerKind kind, int device_percent) {
+    ContainerSpec& c = pod.containers.emplace_back();
+    c.name = "c" + std::to_string(pod.containers.size());
+    c.kind = kind;
+    c.requests[kCpu] = dice.Pick<int>({0, 500, 1000, 2000, 4000});
+    c.requests[kMemory] = dice.Pick<int>({0, 1, 4, 16}) * kGiB;
+    if (dice.Percent(device_percent)) c.devices = RandomDevices(dice);
+  };
+  if (dice.Percent(size.intricate ? 40 : 10)) container(ContainerKind::kSidecar, 60);
+  if (dice.Percent(size.intricate ? 60 : 15)) container(ContainerKind::kInit, 80);
+  if (dice.Percent(size.intricate ? 20 : 2)) container(ContainerKind::kInit, 80);
+  container(ContainerKind::kApp, 85);
+  if (dice.Percent(10)) container(ContainerKind::kApp, 60);
+  if (dice.Percent(5)) pod.containers[0].requests[kFirstExtendedKind] = 1;
+  if (dice.Percent(10)) pod.overhead[kCpu] = 250;
+  if (dice.Percent(15)) pod.constraints.selector["zone"] = dice.Percent(50) ? "a" : "b";
+  if (dice.Percent(30)) {
+    pod.constraints.tolerations.push_back({"team", "x", Toleration::Operator::kEqual, true, {}});
+  }
+  if (dice.Percent(10)) pod.constraints.device_models = {dice.Percent(60) ? "A" : "B"};
+  // Tasks of one group all carry the same bound, as host ports and self-anti-affinity do.
+  if (dice.Percent(12)) pod.limits.push_back({"port-80", kHostnameKey, 1});
+  if (dice.Percent(8)) pod.limits.push_back({"pair", kHostnameKey, 2});
+  if (dice.Percent(10)) pod.limits.push_back({"wide", "rack", 2});
+  return pod;
+}
+
+JobSpec RandomJob(Dice& dice, const std::string& name, const CaseSize& size) {
+  JobSpec job;
+  job.uid = job.name = name;
+  job.queue = dice.Percent(70) ? "q0" : "q1";
+  job.priority = dice.Below(3);
+  job.created = dice.Below(4);
+  const int roles = dice.Percent(60) ? 1 : dice.From(2, 3);
+  int left = size.tasks, replicas = 0, minimums = 0;
+  for (int r = 0; r < roles && left > 0; ++r) {
+    RoleSpec& role = job.gang.roles.emplace_back();
+    role.name = "r" + std::to_string(r);
+    role.replicas = dice.From(1, std::min(left, 4));
+    role.min = dice.Percent(60) ? dice.From(0, role.replicas) : 0;
+    role.pod = r > 0 && dice.Percent(20) ? job.gang.roles[0].pod : RandomPod(dice, size);
+    left -= role.replicas;
+    replicas += role.replicas;
+    minimums += role.min;
+  }
+  job.gang.min_member = dice.Percent(50) ? replicas : dice.From(std::min(1, replicas), replicas);
+  return job;
+}
+
+QueueSpec RandomQueue(Dice& dice, const std::string& name, const std::string& parent,
+                      const CaseSize& size) {
+  AQueue queue(name);
+  queue.Under(parent);
+  if (size.queue_limits) {
+    if (dice.Percent(50)) queue.Limit(kGpu, dice.From(0, 8) * 1000);
+    if (dice.Percent(20)) queue.Limit(kCpu, dice.From(1, 20) * 1000);
+    if (dice.Percent(20)) queue.Limit(kPods, dice.From(1, 8));
+    if (dice.Percent(20)) queue.Limit(kGpuMemory, dice.From(1, 8) * 10000);
+    if (dice.Percent(10)) queue.State(QueueState::kClosed);
+  }
+  return queue;
+}
+
+Slices RandomSlices(Dice& dice, const PodTemplate& pod, const NodeSpec& node) {
+  Slices slices;
+  for (std::size_t c = 0; c < pod.containers.size(); ++c) {
+    const DeviceRequest& asked = pod.containers[c].devices;
+    if (asked.count == 0) continue;
+    std::vector<int> devices(node.devices.size());
+    for (std::size_t d = 0; d < devices.size(); ++d) devices[d] = static_cast<int>(d);
+    dice.Shuffle(devices);
+    if (devices.size() > static_cast<std::size_t>(asked.count)) {
+      devices.resize(static_cast<std::size_t>(asked.count));
+    }
+    for (int d : devices) {
+      const bool whole = asked.whole();
+      slices.push_back({static_cast<std::uint16_t>(c), static_cast<std::uint16_t>(d),
+                        whole ? SliceMode::kWhole : SliceMode::kFraction, asked.compute,
+                        whole ? node.devices[static_cast<std::size_t>(d)].memory_mib
+                              : asked.memory_mib});
+    }
+  }
+  return slices;
+}
+
+TaskFact RandomForeign(Dice& dice, const std::string& uid, const NodeSpec& node,
+                       const CaseSize& size) {
+  TaskFact fact;
+  fact.uid = uid;
+  fact.phase = dice.Percent(80) ? TaskPhase::kRunning : TaskPhase::kReleasing;
+  fact.node = node.name;
+  // Without a device there is nothing to guess, so that the books are a function of the facts.
+  do {
+    fact.pod = RandomPod(dice, size);
+    fact.slices = RandomSlices(dice, *fact.pod, node);
+  } while (fact.slices.empty() &&
+           std::any_of(fact.pod->containers.begin(), fact.pod->containers.end(),
+                       [](const ContainerSpec& c) { return c.devices.count > 0; }));
+  return fact;
+}
+
+std::vector<Event> RandomCase(Dice& dice, const CaseSize& size) {
+  std::vector<Event> events;
+  events.push_back(KindsDeclared{{"example.com/nic"}});
+  events.push_back(QueueUpserted{RandomQueue(dice, "q0", "", size), 1});
+  events.push_back(QueueUpserted{RandomQueue(dice, "q1", dice.Percent(50) ? "q0" : "", size), 1});
+  std::vector<NodeSpec> nodes;
+  for (int n = dice.From(1, size.nodes); n > 0; --n) {
+    nodes.push_back(RandomNode(dice, "n" + std::to_string(n), size));
+    events.push_back(NodeUpserted{nodes.back(), 1});
+  }
+  for (int f = dice.Percent(50) ? 0 : dice.Below(4); f > 0; --f) {
+    events.push_back(
+        TaskUpserted{RandomForeign(dice, "foreign" + std::to_string(f), dice.Pick(nodes), size), 1});
+  }
+  for (int j = dice.From(1, size.jobs); j > 0; --j) {
+    events.push_back(JobUpserted{RandomJob(dice, "j" + std::to_string(j), size), 1});
+  }
+  return events;
+}
+
+}  // namespace tephra

@@ -1,0 +1,38 @@
+// Random small clusters, jobs and foreign pods, of every kind that the engine knows. The same dice
+// give the same case.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plugins/framework/event.h"
+#include "tests/support/dice.h"
+
+namespace tephra {
+
+struct CaseSize {
+  int nodes = 6;
+  int devices = 4;      // of a node, at most
+  int jobs = 8;
+  int tasks = 6;        // of a gang, at most
+  bool queue_limits = false;
+  bool intricate = false;  // mostly pods of several containers, and roomy hosts with few devices
+};
+
+NodeSpec RandomNode(Dice& dice, const std::string& name, const CaseSize& size);
+PodTemplate RandomPod(Dice& dice, const CaseSize& size);
+JobSpec RandomJob(Dice& dice, const std::string& name, const CaseSize& size);
+QueueSpec RandomQueue(Dice& dice, const std::string& name, const std::string& parent,
+                      const CaseSize& size);
+// A pod of nobody's, on the node, on slices that it may have over-committed.
+TaskFact RandomForeign(Dice& dice, const std::string& uid, const NodeSpec& node,
+                       const CaseSize& size);
+// Slices of the pod's shape on random devices of the node.
+Slices RandomSlices(Dice& dice, const PodTemplate& pod, const NodeSpec& node);
+
+// Facts of a whole case in an order in which an engine may hear them: queues, nodes, jobs and
+// foreign pods, versions from 1 on.
+std::vector<Event> RandomCase(Dice& dice, const CaseSize& size);
+
+}  // namespace tephra

@@ -1,0 +1,189 @@
+#include "tests/support/random_history.h"
+
+#include <algorithm>
+
+namespace tephra {
+
+std::vector<Event> RandomHistory::Opening() {
+  std::vector<Event> events = RandomCase(dice_, size_);
+  for (const Event& event : events) {
+    if (const auto* e = std::get_if<TaskUpserted>(&event)) foreign_.push_back(e->task.uid);
+  }
+  return events;
+}
+
+std::vector<RandomHistory::Seat> RandomHistory::Seats(const Mirror& mirror,
+                                                      bool (*wanted)(const MirrorTask&)) const {
+  std::vector<Seat> seats;
+  for (const auto& [uid, job] : mirror.jobs()) {
+    for (const auto& [name, role] : job.roles) {
+      for (std::size_t i = 0; i < role.tasks.size(); ++i) {
+        if (wanted(role.tasks[i])) {
+          seats.push_back({uid, name, static_cast<int>(i), &role.tasks[i]});
+        }
+      }
+    }
+  }
+  return seats;
+}
+
+Event RandomHistory::Bound(const Seat& seat, TaskPhase phase) {
+  TaskFact fact;
+  fact.uid = seat.task->uid;
+  if (fact.uid.empty()) fact.uid = "pod" + std::to_string(++names_);
+  fact.job = seat.job;
+  fact.role = seat.role;
+  fact.index = seat.index;
+  fact.phase = phase;
+  if (HoldsRoom(phase)) {
+    fact.node = seat.task->node;
+    fact.slices = seat.task->slices;
+  }
+  return TaskUpserted{fact, ++version_};
+}
+
+Event RandomHistory::NodeEvent(const Mirror& mirror) {
+  std::vector<std::string> names;
+  for (const auto& [name, spec] : mirror.nodes()) names.push_back(name);
+  if (names.empty() || dice_.Percent(20)) {
+    if (!lost_nodes_.empty() && dice_.Percent(70)) {
+      const auto back = lost_nodes_.begin();
+      const NodeSpec spec = back->second;
+      lost_nodes_.erase(back);
+      return NodeUpserted{spec, ++version_};
+    }
+    return NodeUpserted{RandomNode(dice_, "m" + std::to_string(++names_), size_), ++version_};
+  }
+  NodeSpec spec = mirror.nodes().at(dice_.Pick(names));
+  switch (dice_.Below(8)) {
+    case 0:
+      lost_nodes_[spec.name] = spec;
+      return NodeRemoved{spec.name};
+    case 1:
+      spec.unschedulable = !spec.unschedulable;
+      break;
+    case 2:
+      if (spec.taints.empty()) {
+        spec.taints.push_back({"team", "x", TaintEffect::kNoSchedule});
+      } else {
+        spec.taints.clear();
+      }
+      break;
+    case 3:
+      spec.labels["zone"] = spec.labels["zone"] == "a" ? "b" : "a";
+      break;
+    case 4:
+      spec.labels["rack"] = "r" + std::to_string(dice_.Below(3));
+      break;
+    case 5:
+      if (!spec.devices.empty()) {
+        DeviceHardware& device = dice_.Percent(50) ? spec.devices.front() : spec.devices.back();
+        device.healthy = !device.healthy;
+      }
+      break;
+    case 6:
+      if (dice_.Percent(50) && !spec.devices.empty()) {
+        spec.devices.pop_back();
+      } else if (static_cast<int>(spec.devices.size()) < size_.devices) {
+        spec.devices.push_back({"", "B", 40000, true});
+      }
+      break;
+    default:
+      spec.allocatable[kCpu] = dice_.Pick<int>({2000, 4000, 16000, 64000});
+  }
+  return NodeUpserted{spec, ++version_};
+}
+
+Event RandomHistory::JobEvent(const Mirror& mirror) {
+  std::vector<std::string> names;
+  for (const auto& [uid, job] : mirror.jobs()) names.push_back(uid);
+  if (names.empty() || (dice_.Percent(60) && static_cast<int>(names.size()) < size_.jobs)) {
+    return JobUpserted{RandomJob(dice_, "j" + std::to_string(++names_), size_), ++version_};
+  }
+  const std::string uid = dice_.Pick(names);
+  if (dice_.Percent(40)) return JobRemoved{uid};
+  JobSpec spec = mirror.jobs().at(uid).spec;
+  RoleSpec& role = spec.gang.roles[static_cast<std::size_t>(
+      dice_.Below(static_cast<int>(spec.gang.roles.size())))];
+  switch (dice_.Below(5)) {
+    case 0:
+      role.replicas = dice_.From(1, 4);
+      role.min = std::min(role.min, role.replicas);
+      break;
+    case 1:
+      role.pod = RandomPod(dice_, size_);
+      break;
+    case 2:
+      spec.queue = spec.queue == "q0" ? "q1" : "q0";
+      break;
+    case 3:
+      spec.priority = dice_.Below(4);
+      break;
+    default:
+      spec.gang.roles.push_back({"x" + std::to_string(++names_), 1, 0, RandomPod(dice_, size_)});
+      if (spec.gang.roles.size() > 3) spec.gang.roles.erase(spec.gang.roles.begin());
+  }
+  int replicas = 0;
+  for (const RoleSpec& each : spec.gang.roles) replicas += each.replicas;
+  spec.gang.min_member = std::min(spec.gang.min_member, replicas);
+  return JobUpserted{spec, ++version_};
+}
+
+Event RandomHistory::TaskEvent(const Mirror& mirror) {
+  const auto assumed =
+      Seats(mirror, [](const MirrorTask& t) { return t.phase == TaskPhase::kAssumed; });
+  const auto known = Seats(mirror, [](const MirrorTask& t) { return !t.uid.empty(); });
+  const auto pending =
+      Seats(mirror, [](const MirrorTask& t) { return t.phase == TaskPhase::kPending; });
+  if (!pending.empty() && dice_.Percent(15)) return Bound(dice_.Pick(pending), TaskPhase::kPending);
+  if (kinds_.refusals && !assumed.empty() && dice_.Percent(8)) {
+    const Seat& seat = dice_.Pick(assumed);
+    return PlacementRefused{seat.job, seat.role, seat.task->node, "by the dice"};
+  }
+  if (!assumed.empty() && dice_.Percent(65)) return Bound(dice_.Pick(assumed), TaskPhase::kRunning);
+  if (known.empty()) return JobEvent(mirror);
+  const Seat& seat = dice_.Pick(known);
+  if (dice_.Percent(30)) return TaskRemoved{seat.task->uid};
+  switch (seat.task->phase) {
+    case TaskPhase::kRunning:
+      return Bound(seat, dice_.Pick<TaskPhase>({TaskPhase::kReleasing, TaskPhase::kSucceeded,
+                                                TaskPhase::kFailed, TaskPhase::kPending}));
+    case TaskPhase::kReleasing:
+      return Bound(seat, dice_.Percent(50) ? TaskPhase::kFailed : TaskPhase::kSucceeded);
+    default:
+      return Bound(seat, TaskPhase::kPending);
+  }
+}
+
+Event RandomHistory::ForeignEvent(const Mirror& mirror) {
+  std::vector<std::string> names;
+  for (const auto& [name, spec] : mirror.nodes()) names.push_back(name);
+  if (!foreign_.empty() && (names.empty() || dice_.Percent(45))) {
+    const std::size_t i =
+        static_cast<std::size_t>(dice_.Below(static_cast<int>(foreign_.size())));
+    const std::string uid = foreign_[i];
+    foreign_.erase(foreign_.begin() + static_cast<std::ptrdiff_t>(i));
+    return TaskRemoved{uid};
+  }
+  if (names.empty()) return NodeEvent(mirror);
+  foreign_.push_back("foreign" + std::to_string(++names_));
+  return TaskUpserted{
+      RandomForeign(dice_, foreign_.back(), mirror.nodes().at(dice_.Pick(names)), size_), ++version_};
+}
+
+Event RandomHistory::Next(const Mirror& mirror) {
+  const int what = dice_.Below(100);
+  if (what < 20) return NodeEvent(mirror);
+  if (what < 45) return JobEvent(mirror);
+  if (what < 50) {
+    const bool first = dice_.Percent(50);
+    if (dice_.Percent(15)) return QueueRemoved{first ? "q0" : "q1"};
+    return QueueUpserted{RandomQueue(dice_, first ? "q0" : "q1",
+                                     first || dice_.Percent(50) ? "" : "q0", size_),
+                         ++version_};
+  }
+  if (what < 60) return ForeignEvent(mirror);
+  return TaskEvent(mirror);
+}
+
+}  // namespace tephra

@@ -1,0 +1,80 @@
+// Room: the oracle. What is free on a small cluster, kept in the plainest way, and whether a gang
+// has any placement there, found by trying all of them.
+//
+// It shares no code with the policies that it judges: it walks through a pod's life phase by phase
+// instead of using TaskClass, and tries every set of devices. Only CheckNode's verdict on labels
+// and taints is taken over (tests/topology proves it case by case).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "plugins/framework/occupancy.h"
+#include "queue/job.h"
+#include "topology/node.h"
+
+namespace tephra {
+
+// One role's part of a gang: between `least` and `most` tasks of one template.
+struct RoleWish {
+  PodTemplate pod;
+  int least = 0;
+  int most = 0;
+};
+struct GangWish {
+  std::vector<RoleWish> roles;
+  int least = 0;  // of all roles together
+};
+
+// What a pod holds of a resource kind at the peak of its life; device kinds left out.
+std::int64_t PeakOf(const PodTemplate& pod, Kind kind);
+
+class Room {
+ public:
+  explicit Room(const std::map<std::string, NodeSpec>& nodes);
+
+  // Takes (+1) or gives back (-1) what the pod holds there. A node that is not there: nothing.
+  void Take(const PodTemplate& pod, const std::string& node, const Slices& slices, int sign = +1);
+  // Empty if the node may take the pod on these slices and has all of it free; else what is wrong.
+  std::string Refuses(const PodTemplate& pod, const std::string& node, const Slices& slices) const;
+  // Whether the gang's least can be placed, somehow.
+  bool AnyPlacement(const GangWish& gang) const;
+  // Different states in which one more such task leaves the node's devices, 0 if it does not fit.
+  std::size_t WaysOn(const PodTemplate& pod, const std::string& node) const;
+  // Empty if the occupancy has the same free, node by node and device by device.
+  std::string Differs(const Hardware& hardware, const Occupancy& occupancy) const;
+  // What the slices take of devices: compute in per mille, memory in MiB.
+  static std::pair<std::int64_t, std::int64_t> DeviceAmounts(const PodTemplate& pod,
+                                                             const Slices& slices);
+
+ private:
+  struct Device {
+    std::string model;
+    std::int32_t memory_total = 0;
+    bool healthy = true;
+    std::int64_t compute = 0, memory = 0;  // free
+    int users = 0;
+    auto operator<=>(const Device&) const = default;
+  };
+  struct Node {
+    const NodeSpec* spec;
+    Resources free;
+    std::vector<Device> devices;
+  };
+  using Devices = std::vector<Device>;
+  using Domain = std::tuple<std::string, std::string, std::string>;  // group, key, value
+
+  class Search;
+  static std::string DomainValue(const NodeSpec& spec, const std::string& key);
+  std::string HostRefuses(const PodTemplate& pod, const Node& node) const;
+  std::vector<Devices> DeviceWays(const PodTemplate& pod, const Node& node) const;
+  void TakeHost(const PodTemplate& pod, Node& node, int sign);
+
+  std::vector<Node> nodes_;  // by name
+  std::map<Domain, int> held_;
+};
+
+}  // namespace tephra

@@ -1,0 +1,152 @@
+#include "topology/node.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/build.h"
+
+namespace tephra {
+namespace {
+
+using Op = LabelRequirement::Operator;
+
+PodTemplate Wants(LabelRequirement requirement) {
+  return APod().Affinity({{std::move(requirement)}, {}});
+}
+
+Ineligible Check(const NodeSpec& node, const PodTemplate& pod, bool needs_device = false) {
+  return CheckNode(node, pod.constraints, needs_device);
+}
+
+TEST_CASE("CheckNode: a selector holds if every label is there with that value") {
+  const NodeSpec node = ANode("n").Label("zone", "a").Label("disk", "ssd");
+  CHECK(Check(node, APod()) == Ineligible::kNo);
+  CHECK(Check(node, APod().Select("zone", "a")) == Ineligible::kNo);
+  CHECK(Check(node, APod().Select("zone", "a").Select("disk", "ssd")) == Ineligible::kNo);
+  CHECK(Check(node, APod().Select("zone", "b")) == Ineligible::kSelector);
+  CHECK(Check(node, APod().Select("zone", "a").Select("disk", "hdd")) == Ineligible::kSelector);
+  CHECK(Check(node, APod().Select("rack", "")) == Ineligible::kSelector);
+}
+
+TEST_CASE("CheckNode: each operator of node affinity, with the label there, other and absent") {
+  struct Row {
+    Op op;
+    std::vector<std::string> values;
+    bool here, other, absent;  // label "7", label "x", no label
+  };
+  const std::vector<Row> rows = {
+      {Op::kIn, {"7", "8"}, true, false, false},
+      {Op::kNotIn, {"7", "8"}, false, true, true},
+      {Op::kExists, {}, true, true, false},
+      {Op::kDoesNotExist, {}, false, false, true},
+      {Op::kGt, {"6"}, true, false, false},
+      {Op::kGt, {"7"}, false, false, false},
+      {Op::kLt, {"8"}, true, false, false},
+      {Op::kLt, {"7"}, false, false, false},
+      {Op::kLt, {"-1"}, false, false, false},
+      {Op::kGt, {"six"}, false, false, false},
+      {Op::kGt, {"1", "2"}, false, false, false},
+      {Op::kIn, {}, false, false, false},
+  };
+  const NodeSpec here = ANode("h").Label("k", "7"), other = ANode("o").Label("k", "x"),
+                 absent = ANode("a");
+  for (const Row& row : rows) {
+    const PodTemplate pod = Wants({"k", row.op, row.values});
+    CAPTURE(static_cast<int>(row.op), row.values);
+    CHECK((Check(here, pod) == Ineligible::kNo) == row.here);
+    CHECK((Check(other, pod) == Ineligible::kNo) == row.other);
+    CHECK((Check(absent, pod) == Ineligible::kNo) == row.absent);
+  }
+}
+
+TEST_CASE("CheckNode: one term of several is enough, and an empty term matches nothing") {
+  const NodeSpec node = ANode("n").Label("a", "1");
+  const NodeSelectorTerm yes{{{"a", Op::kExists, {}}}, {}}, no{{{"b", Op::kExists, {}}}, {}};
+  CHECK(Check(node, APod().Affinity(no).Affinity(yes)) == Ineligible::kNo);
+  CHECK(Check(node, APod().Affinity(no)) == Ineligible::kSelector);
+  CHECK(Check(node, APod().Affinity({})) == Ineligible::kSelector);
+  const NodeSelectorTerm both{{{"a", Op::kExists, {}}, {"b", Op::kExists, {}}}, {}};
+  CHECK(Check(node, APod().Affinity(both)) == Ineligible::kSelector);
+}
+
+TEST_CASE("CheckNode: selector and affinity must both hold") {
+  const NodeSpec node = ANode("n").Label("a", "1");
+  const NodeSelectorTerm yes{{{"a", Op::kExists, {}}}, {}};
+  CHECK(Check(node, APod().Select("a", "2").Affinity(yes)) == Ineligible::kSelector);
+  CHECK(Check(node, APod().Select("a", "1").Affinity(yes)) == Ineligible::kNo);
+}
+
+TEST_CASE("CheckNode: a field term is about the node's name") {
+  const NodeSpec node = ANode("n1");
+  CHECK(Check(node, APod().Affinity({{}, {{"metadata.name", Op::kIn, {"n1", "n2"}}}})) ==
+        Ineligible::kNo);
+  CHECK(Check(node, APod().Affinity({{}, {{"metadata.name", Op::kNotIn, {"n1"}}}})) ==
+        Ineligible::kSelector);
+  CHECK(Check(node, APod().Affinity({{}, {{"metadata.uid", Op::kIn, {"n1"}}}})) ==
+        Ineligible::kSelector);
+}
+
+TEST_CASE("CheckNode: a taint is tolerated by key, value and effect") {
+  using Tol = Toleration::Operator;
+  const NodeSpec node = ANode("n").Tainted("team", "x");
+  struct Row {
+    Toleration toleration;
+    bool open;
+  };
+  const std::vector<Row> rows = {
+      {{"team", "x", Tol::kEqual, true, {}}, true},
+      {{"team", "y", Tol::kEqual, true, {}}, false},
+      {{"team", "", Tol::kExists, true, {}}, true},
+      {{"other", "", Tol::kExists, true, {}}, false},
+      {{"", "", Tol::kExists, true, {}}, true},
+      {{"", "", Tol::kEqual, true, {}}, false},
+      {{"team", "x", Tol::kEqual, false, TaintEffect::kNoSchedule}, true},
+      {{"team", "x", Tol::kEqual, false, TaintEffect::kNoExecute}, false},
+      {{"", "", Tol::kExists, false, TaintEffect::kNoExecute}, false},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.toleration.key, row.toleration.value);
+    CHECK((Check(node, APod().Tolerate(row.toleration)) == Ineligible::kNo) == row.open);
+  }
+  CHECK(Check(node, APod()) == Ineligible::kTaint);
+}
+
+TEST_CASE("CheckNode: every hard taint must be tolerated, a soft one never") {
+  const Toleration a{"a", "", Toleration::Operator::kExists, true, {}};
+  const NodeSpec two = ANode("n").Tainted("a", "").Tainted("b", "", TaintEffect::kNoExecute);
+  CHECK(Check(two, APod().Tolerate(a)) == Ineligible::kTaint);
+  CHECK(Check(ANode("n").Tainted("b", "", TaintEffect::kPreferNoSchedule), APod()) ==
+        Ineligible::kNo);
+}
+
+TEST_CASE("CheckNode: a cordoned node is open only to who tolerates the cordon") {
+  const NodeSpec node = ANode("n").Cordoned();
+  const char* kKey = "node.kubernetes.io/unschedulable";
+  using Tol = Toleration::Operator;
+  CHECK(Check(node, APod()) == Ineligible::kUnschedulable);
+  CHECK(Check(node, APod().Tolerate({kKey, "", Tol::kExists, true, {}})) == Ineligible::kNo);
+  CHECK(Check(node, APod().Tolerate({kKey, "", Tol::kExists, false, TaintEffect::kNoExecute})) ==
+        Ineligible::kUnschedulable);
+  CHECK(Check(node, APod().Tolerate({"", "", Tol::kExists, true, {}})) == Ineligible::kNo);
+}
+
+TEST_CASE("CheckNode: only who needs a device cares for models") {
+  const NodeSpec node = ANode("n").Gpus(1, "A").Gpus(1, "B");
+  CHECK(Check(node, APod().Models({"B"}), true) == Ineligible::kNo);
+  CHECK(Check(node, APod().Models({"C", "A"}), true) == Ineligible::kNo);
+  CHECK(Check(node, APod().Models({"C"}), true) == Ineligible::kModel);
+  CHECK(Check(node, APod().Models({"C"}), false) == Ineligible::kNo);
+  CHECK(Check(ANode("empty"), APod().Models({"C"}), true) == Ineligible::kModel);
+}
+
+TEST_CASE("CheckNode: the first thing wrong is named, cordon before taint before selector before model") {
+  ANode node = ANode("n").Gpus(1, "A");
+  const PodTemplate pod = APod().Select("x", "y").Models({"B"});
+  CHECK(Check(node, pod, true) == Ineligible::kSelector);
+  node.Tainted("t", "");
+  CHECK(Check(node, pod, true) == Ineligible::kTaint);
+  node.Cordoned();
+  CHECK(Check(node, pod, true) == Ineligible::kUnschedulable);
+}
+
+}  // namespace
+}  // namespace tephra
