@@ -13,10 +13,17 @@ esac
 
 claims() { build release && tests/claims/all --quick; }
 
+# The sanitized build also replays, byte for byte, what the release build wrote.
+asan() {
+  build_and_test asan && build release --target tephra &&
+    tests/replay/cross_build.sh build/release/simulations/tephra build/asan/simulations/tephra
+}
+
 step setup hack/setup.sh
 for name in "${steps[@]}"; do
   case $name in
-    release | asan) step "$name" build_and_test "$name" ;;
+    release) step release build_and_test release ;;
+    asan) step asan asan ;;
     fuzz) step fuzz hack/fuzz.sh 10 ;;
     claims) step claims claims ;;
   esac

@@ -116,6 +116,10 @@ absl::Status ValidateConfig(const EngineConfig& config) {
       return absl::InvalidArgumentError("expected_pods: share: " + std::to_string(pod.share) +
                                         ", expected 0 to 1");
     }
+    if (pod.compute < 0 || pod.compute > kWholeGpu) {
+      return absl::InvalidArgumentError("expected_pods: compute: " + std::to_string(pod.compute) +
+                                        ", expected 0 to 1000 per mille");
+    }
   }
   if (config.search_budget < 0) {
     return absl::InvalidArgumentError("search_budget: " + std::to_string(config.search_budget) +

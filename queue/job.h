@@ -53,8 +53,6 @@ struct DomainLimit {
   bool operator==(const DomainLimit&) const = default;
 };
 
-inline constexpr char kHostnameKey[] = "kubernetes.io/hostname";
-
 struct PodTemplate {
   std::vector<ContainerSpec> containers;
   Resources overhead;

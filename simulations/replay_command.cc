@@ -4,7 +4,6 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -89,21 +88,28 @@ int Fail(const std::string& why, std::ostream& err) {
 }  // namespace
 
 void AddReplayCommand(CLI::App& app, int& code) {
+  struct Arguments {
+    ReplayCommandOptions options;
+    std::string output = "text";
+  };
+  const auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
-      "replay", "Do again what a journal recorded, and compare every plan byte for byte.");
-  auto options = std::make_shared<ReplayCommandOptions>();
-  command->add_option("journal", options->path, "A journal (simulate --journal)")->required();
-  const std::map<std::string, ReplayOutput> outputs = {{"text", ReplayOutput::kText},
-                                                       {"json", ReplayOutput::kJson}};
-  command->add_option("--output", options->output, "text or json")
-      ->transform(CLI::CheckedTransformer(outputs))
-      ->default_str("text");
-  command->add_flag("--strict", options->strict, "A journal that was cut is an error");
-  command->add_flag("--fast", options->fast, "Do not recompute the books after each cycle");
+      "replay", "Replay a journal and compare every plan with the recorded one, byte for byte.");
+  command->add_option("JOURNAL", arguments->options.path, "a file of tephra simulate --journal")
+      ->required();
+  command->add_option("--output", arguments->output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->add_flag("--strict", arguments->options.strict, "a journal that was cut is an error");
+  command->add_flag("--fast", arguments->options.fast,
+                    "do not recompute all books from the facts after each cycle");
   command->footer(
       "Exit codes: 0 all that is whole was reproduced, 1 something differs (the report says where "
-      "first), 2 not a journal, damaged or, with --strict, cut.");
-  command->callback([options, &code] { code = ReplayCommand(*options, std::cout, std::cerr); });
+      "first), 2 no journal, a damaged one or, with --strict, one that was cut.");
+  command->callback([arguments, &code] {
+    if (arguments->output == "json") arguments->options.output = ReplayOutput::kJson;
+    code = ReplayCommand(arguments->options, std::cout, std::cerr);
+  });
 }
 
 int ReplayCommand(const ReplayCommandOptions& options, std::ostream& out, std::ostream& err) {

@@ -7,8 +7,6 @@
 namespace tephra {
 namespace {
 
-constexpr char kHostname[] = "kubernetes.io/hostname";
-
 Resources CapacityOf(const NodeSpec& spec) {
   Resources capacity = spec.allocatable;
   capacity[kGpu] = capacity[kGpuMemory] = 0;
@@ -27,7 +25,7 @@ std::string LikenessOf(const NodeSpec& spec) {
     text += std::to_string(field.size()) + ':' + field;
   };
   for (const auto& [key, value] : spec.labels) {
-    if (key != kHostname) add(key), add(value);
+    if (key != kHostnameKey) add(key), add(value);
   }
   text += '|';
   for (const Taint& taint : spec.taints) {
@@ -131,7 +129,7 @@ void Hardware::Settle() {
 }
 
 void Hardware::FollowKey(const std::string& key) {
-  if (key == kHostname || keys_.contains(key)) return;
+  if (key == kHostnameKey || keys_.contains(key)) return;
   keys_[key].by_node.assign(nodes_.size(), kNoDomain);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].present) PlaceInDomains(NodeId(i));
@@ -139,7 +137,7 @@ void Hardware::FollowKey(const std::string& key) {
 }
 
 std::uint32_t Hardware::domain(const std::string& key, NodeId id) const {
-  if (key == kHostname) return id.value;
+  if (key == kHostnameKey) return id.value;
   const auto it = keys_.find(key);
   TEPHRA_CHECK(it != keys_.end());
   return it->second.by_node[id.index()];

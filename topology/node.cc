@@ -79,19 +79,41 @@ bool Selected(const NodeSpec& node, const NodeConstraints& constraints) {
 
 }  // namespace
 
+absl::Status ValidateNode(const NodeSpec& node) {
+  const std::string where = "node \"" + node.name + "\"";
+  if (node.name.empty()) return absl::InvalidArgumentError("node: name: empty");
+  for (Kind kind = 0; kind < kMaxKinds; ++kind) {
+    const std::int64_t amount = node.allocatable[kind];
+    const bool derived = kind == kGpu || kind == kGpuMemory;
+    if (amount < 0 || (derived && amount != 0)) {
+      return absl::InvalidArgumentError(where + ": allocatable[kind " + std::to_string(kind) +
+                                        "]: " + std::to_string(amount) +
+                                        (derived ? ", expected 0, it is derived from devices"
+                                                 : ", expected at least 0"));
+    }
+  }
+  for (const DeviceHardware& device : node.devices) {
+    if (device.memory_mib < 0) {
+      return absl::InvalidArgumentError(where + ": device memory_mib: " +
+                                        std::to_string(device.memory_mib) +
+                                        ", expected at least 0");
+    }
+  }
+  return absl::OkStatus();
+}
+
 bool ModelAllowed(const std::vector<std::string>& models, const std::string& model) {
   return models.empty() || std::find(models.begin(), models.end(), model) != models.end();
 }
 
 bool NamesHosts(const NodeConstraints& constraints) {
-  static const std::string kHostname = "kubernetes.io/hostname";
-  return constraints.selector.contains(kHostname) ||
+  return constraints.selector.contains(kHostnameKey) ||
          std::any_of(constraints.affinity.begin(), constraints.affinity.end(),
                      [](const NodeSelectorTerm& term) {
                        return !term.fields.empty() ||
                               std::any_of(term.expressions.begin(), term.expressions.end(),
                                           [](const LabelRequirement& requirement) {
-                                            return requirement.key == kHostname;
+                                            return requirement.key == kHostnameKey;
                                           });
                      });
 }

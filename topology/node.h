@@ -18,6 +18,9 @@ namespace tephra {
 // Ordered, so that equal sets are equal values.
 using Labels = std::map<std::string, std::string>;
 
+// The label by which a node is told from all others.
+inline constexpr char kHostnameKey[] = "kubernetes.io/hostname";
+
 enum class TaintEffect : std::uint8_t { kNoSchedule, kPreferNoSchedule, kNoExecute };
 
 struct Taint {
@@ -40,6 +43,10 @@ struct NodeSpec {
 
   bool operator==(const NodeSpec&) const = default;
 };
+
+// INVALID_ARGUMENT with the field and the value: an empty name, an amount below zero, a derived kind
+// that is given.
+absl::Status ValidateNode(const NodeSpec& node);
 
 struct Toleration {
   std::string key;       // empty with kExists: every taint

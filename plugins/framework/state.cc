@@ -1,16 +1,12 @@
 #include "plugins/framework/state.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "topology/base/check.h"
 
 namespace tephra {
 namespace {
-
-bool CountsToMinimum(TaskPhase phase) {
-  return phase == TaskPhase::kAssumed || phase == TaskPhase::kRunning ||
-         phase == TaskPhase::kSucceeded;
-}
 
 // True where `version` is new for `name`, which then remembers it.
 bool Newer(std::unordered_map<std::string, std::uint64_t>& known, const std::string& name,
@@ -22,24 +18,28 @@ bool Newer(std::unordered_map<std::string, std::uint64_t>& known, const std::str
   return true;
 }
 
-absl::Status ValidateNode(const NodeSpec& node) {
-  const std::string where = "node \"" + node.name + "\"";
-  if (node.name.empty()) return absl::InvalidArgumentError("node: name: empty");
-  for (Kind kind = 0; kind < kMaxKinds; ++kind) {
-    const std::int64_t amount = node.allocatable[kind];
-    const bool derived = kind == kGpu || kind == kGpuMemory;
-    if (amount < 0 || (derived && amount != 0)) {
-      return absl::InvalidArgumentError(where + ": allocatable[kind " + std::to_string(kind) +
-                                        "]: " + std::to_string(amount) +
-                                        (derived ? ", expected 0, it is derived from devices"
-                                                 : ", expected at least 0"));
-    }
-  }
-  for (const DeviceHardware& device : node.devices) {
-    if (device.memory_mib < 0) {
-      return absl::InvalidArgumentError(where + ": device memory_mib: " +
-                                        std::to_string(device.memory_mib) +
-                                        ", expected at least 0");
+// A kind comes after the KindsDeclared that names it. `of` is "job" and the like.
+absl::Status CheckDeclared(const ResourceKinds& kinds, const char* of, const std::string& name,
+                           KindSet used) {
+  const KindSet unknown = used >> kinds.size();
+  if (unknown == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      std::string(of) + " \"" + name + "\": resource kind " +
+      std::to_string(kinds.size() + std::countr_zero(unknown)) + ": not declared");
+}
+
+KindSet KindsOf(const PodTemplate& pod) {
+  KindSet kinds = pod.overhead.NonZero();
+  for (const ContainerSpec& container : pod.containers) kinds |= container.requests.NonZero();
+  return kinds;
+}
+
+absl::Status ValidateSlices(const std::string& where, const Slices& slices) {
+  for (const Slice& slice : slices) {
+    if (slice.compute < 0 || slice.compute > kWholeGpu || slice.memory_mib < 0) {
+      return absl::InvalidArgumentError(where + ": slice: compute " + std::to_string(slice.compute) +
+                                        ", memory_mib " + std::to_string(slice.memory_mib) +
+                                        ", expected 0 to 1000 and at least 0");
     }
   }
   return absl::OkStatus();
@@ -122,6 +122,8 @@ void State::ChangeNode(NodeId node, Change change) {
 
 absl::Status State::On(const NodeUpserted& fact) {
   TEPHRA_RETURN_IF_ERROR(ValidateNode(fact.node));
+  TEPHRA_RETURN_IF_ERROR(
+      CheckDeclared(books_.kinds, "node", fact.node.name, fact.node.allocatable.NonZero()));
   if (!Newer(node_versions_, fact.node.name, fact.version)) return absl::OkStatus();
   const NodeId node = books_.hardware.Reserve(fact.node.name);
   if (books_.hardware.present(node) && books_.hardware.spec(node) == fact.node) {
@@ -141,6 +143,8 @@ absl::Status State::On(const NodeRemoved& fact) {
 absl::Status State::On(const QueueUpserted& fact) {
   const auto known = queue_versions_.find(fact.queue.name);
   if (known != queue_versions_.end() && fact.version <= known->second) return absl::OkStatus();
+  TEPHRA_RETURN_IF_ERROR(
+      CheckDeclared(books_.kinds, "queue", fact.queue.name, fact.queue.limited_kinds));
   TEPHRA_RETURN_IF_ERROR(books_.queues.Upsert(fact.queue));
   queue_versions_[fact.queue.name] = fact.version;
   books_.occupancy.Grow(books_.facts());
@@ -160,6 +164,9 @@ absl::Status State::On(const QueueRemoved& fact) {
 absl::Status State::On(const JobUpserted& fact) {
   const JobSpec& spec = fact.job;
   TEPHRA_RETURN_IF_ERROR(ValidateJob(spec));
+  for (const RoleSpec& role : spec.gang.roles) {
+    TEPHRA_RETURN_IF_ERROR(CheckDeclared(books_.kinds, "job", spec.name, KindsOf(role.pod)));
+  }
   const auto [it, fresh] = jobs_by_uid_.try_emplace(spec.uid);
   if (fresh) {
     if (unused_jobs_.empty()) {
@@ -260,7 +267,11 @@ absl::Status State::On(const TaskUpserted& fact) {
   if (said.job.empty() && !said.pod.has_value()) {
     return absl::InvalidArgumentError(where + ": pod: absent, expected for a pod without a job");
   }
-  if (said.pod.has_value()) TEPHRA_RETURN_IF_ERROR(ValidatePod(where, *said.pod));
+  if (said.pod.has_value()) {
+    TEPHRA_RETURN_IF_ERROR(ValidatePod(where, *said.pod));
+    TEPHRA_RETURN_IF_ERROR(CheckDeclared(books_.kinds, "task", said.uid, KindsOf(*said.pod)));
+  }
+  TEPHRA_RETURN_IF_ERROR(ValidateSlices(where, said.slices));
   TEPHRA_ASSIGN_OR_RETURN(const TaskId id, FindTask(said));
   TaskRow& task = books_.tasks[id.index()];
   const bool same_pod = task.uid == said.uid;
@@ -392,265 +403,6 @@ void State::Expire(TimeMs now) {
     if (job.valid()) MarkDue(job);
     ++books_.version;
   }
-}
-
-// --- tasks ---------------------------------------------------------------------------------
-
-absl::StatusOr<TaskId> State::FindTask(const TaskFact& fact) {
-  const auto known = tasks_by_uid_.find(fact.uid);
-  if (fact.job.empty()) {
-    if (known != tasks_by_uid_.end()) return known->second;
-    const TaskId id = NewTask();
-    TaskRow& task = books_.tasks[id.index()];
-    task.uid = fact.uid;
-    task.cls = AcquireClass(*fact.pod);
-    task.phase = TaskPhase::kFailed;  // asks for nothing until its phase is set
-    tasks_by_uid_[fact.uid] = id;
-    return id;
-  }
-  const std::string where = "task \"" + fact.uid + "\"";
-  // One that outlived its place in its job is still known by its uid.
-  const bool outlived = known != tasks_by_uid_.end() &&
-                        !books_.tasks[known->second.index()].job.valid();
-  const JobId job = FindJob(fact.job);
-  if (!job.valid()) {
-    if (outlived) return known->second;
-    return absl::NotFoundError(where + ": job: \"" + fact.job + "\" is not known");
-  }
-  for (const RoleRow& role : books_.jobs[job.index()].roles) {
-    if (role.name != fact.role) continue;
-    if (fact.index < 0 || static_cast<std::size_t>(fact.index) >= role.tasks.size()) {
-      if (outlived) return known->second;
-      return absl::NotFoundError(where + ": index: " + std::to_string(fact.index) + ", role \"" +
-                                 fact.role + "\" has " + std::to_string(role.tasks.size()) +
-                                 " tasks");
-    }
-    return role.tasks[static_cast<std::size_t>(fact.index)];
-  }
-  if (outlived) return known->second;
-  return absl::NotFoundError(where + ": role: job \"" + fact.job + "\" has no role \"" + fact.role +
-                             "\"");
-}
-
-TaskId State::NewTask() {
-  if (unused_tasks_.empty()) {
-    books_.tasks.emplace_back();
-    return TaskId(books_.tasks.size() - 1);
-  }
-  const TaskId id = unused_tasks_.back();
-  unused_tasks_.pop_back();
-  books_.tasks[id.index()] = TaskRow{};
-  return id;
-}
-
-void State::DropTask(TaskId id) {
-  SetPhase(id, TaskPhase::kFailed, NodeId(), {});
-  TaskRow& task = books_.tasks[id.index()];
-  if (!task.uid.empty()) tasks_by_uid_.erase(task.uid);
-  books_.classes.Release(task.cls);
-  task = TaskRow{};
-  task.phase = TaskPhase::kFailed;
-  unused_tasks_.push_back(id);
-}
-
-QueueId State::QueueOf(const TaskRow& task) const {
-  return task.job.valid() ? books_.jobs[task.job.index()].queue : QueueId();
-}
-
-void State::ChargeTask(const TaskRow& task, int sign) {
-  books_.occupancy.Charge(books_.facts(), books_.classes[task.cls], QueueOf(task), task.node,
-                          task.slices, sign);
-}
-
-void State::Seat(TaskId id) {
-  TaskRow& task = books_.tasks[id.index()];
-  if (!HoldsRoom(task.phase)) return;
-  auto& here = tasks_on_[task.node.index()];
-  task.place_on_node = static_cast<std::uint32_t>(here.size());
-  here.push_back(id);
-  if (books_.hardware.present(task.node)) ChargeTask(task, +1);
-}
-
-void State::Unseat(TaskId id) {
-  const TaskRow& task = books_.tasks[id.index()];
-  if (!HoldsRoom(task.phase)) return;
-  if (books_.hardware.present(task.node)) ChargeTask(task, -1);
-  auto& here = tasks_on_[task.node.index()];
-  here[task.place_on_node] = here.back();
-  books_.tasks[here.back().index()].place_on_node = task.place_on_node;
-  here.pop_back();
-}
-
-// A running job's pod and the pending one: the role's counters.
-void State::Count(const TaskRow& task, int sign) {
-  if (!task.job.valid()) return;
-  RoleRow& role = books_.jobs[task.job.index()].roles[task.role];
-  if (task.phase == TaskPhase::kPending) role.pending += sign;
-  if (CountsToMinimum(task.phase)) role.counted += sign;
-}
-
-void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
-  TaskRow& task = books_.tasks[id.index()];
-  const bool seat_changes = HoldsRoom(phase) != HoldsRoom(task.phase) ||
-                            (HoldsRoom(phase) && (node != task.node || slices != task.slices));
-  const bool was_pending = task.phase == TaskPhase::kPending;
-  Count(task, -1);
-  if (seat_changes) {
-    if (HoldsRoom(task.phase)) ++books_.growth;
-    Unseat(id);
-    task.phase = phase;
-    task.node = node;
-    task.slices = std::move(slices);
-    Seat(id);
-  } else {
-    task.phase = phase;
-  }
-  Count(task, +1);
-  if (task.job.valid() && was_pending != (phase == TaskPhase::kPending)) {
-    if (!was_pending) {
-      ChangeClass(task, books_.jobs[task.job.index()].roles[task.role].cls);
-      MarkDue(task.job);
-    }
-    RefreshWaiting(task.job);
-  }
-}
-
-// A task that asks anew asks for what its role says now. REQUIRES: it holds no room.
-void State::ChangeClass(TaskRow& task, ClassId cls) {
-  if (task.cls == cls) return;
-  books_.classes.Retain(cls);
-  books_.classes.Release(task.cls);
-  task.cls = cls;
-}
-
-// The class of the template, ready to be charged. A new one may get the id of one that was refused
-// somewhere.
-ClassId State::AcquireClass(const PodTemplate& pod) {
-  for (const DomainLimit& limit : pod.limits) books_.hardware.FollowKey(limit.topology_key);
-  const std::uint64_t generations = books_.classes.generations();
-  const ClassId cls = books_.classes.Acquire(pod);
-  if (books_.classes.generations() != generations) {
-    std::erase_if(books_.refused, [&](std::uint64_t key) { return key >> 32 == cls.value; });
-  }
-  books_.occupancy.Grow(books_.facts());  // its limits may be new
-  return cls;
-}
-
-Slices State::GuessSlices(ClassId cls, NodeId node) const {
-  const TaskClass& wanted = books_.classes[cls];
-  Slices guess;
-  if (!books_.hardware.present(node)) return guess;
-  const NodeView view = books_.occupancy.View(books_.hardware, node);
-  for (const std::vector<DeviceAsk>* asks : {&wanted.lasting, &wanted.init}) {
-    for (const DeviceAsk& ask : *asks) {
-      std::int32_t missing = ask.request.count;
-      for (std::size_t d = 0; d < view.devices.size() && missing > 0; ++d) {
-        const auto taken = std::any_of(guess.begin(), guess.end(),
-                                       [&](const Slice& s) { return s.device == d; });
-        const bool whole = ask.request.whole();
-        if (taken || (whole ? view.devices[d].users > 0
-                            : view.devices[d].free_compute < ask.request.compute)) {
-          continue;
-        }
-        guess.push_back({ask.container, static_cast<std::uint16_t>(d),
-                         whole ? SliceMode::kWhole : SliceMode::kFraction, ask.request.compute,
-                         whole ? view.spec.devices[d].memory_mib : ask.request.memory_mib});
-        --missing;
-      }
-    }
-  }
-  return guess;
-}
-
-// --- jobs ----------------------------------------------------------------------------------
-
-// Makes the role `replicas` tasks long. Pending tasks take the class; those that hold room keep
-// the one they were started with, and live on without a job where the role no longer has them.
-void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassId cls) {
-  std::vector<TaskId> tasks = std::move(books_.jobs[id.index()].roles[r].tasks);
-  const auto wanted = static_cast<std::size_t>(replicas);
-  for (std::size_t i = 0; i < std::min(wanted, tasks.size()); ++i) {
-    TaskRow& task = books_.tasks[tasks[i].index()];
-    if (task.phase == TaskPhase::kPending) ChangeClass(task, cls);
-  }
-  while (tasks.size() > wanted) {
-    const TaskId gone = tasks.back();
-    tasks.pop_back();
-    TaskRow& task = books_.tasks[gone.index()];
-    if (task.uid.empty() || !HoldsRoom(task.phase)) {
-      DropTask(gone);
-      continue;
-    }
-    if (books_.hardware.present(task.node)) ChargeTask(task, -1);
-    Count(task, -1);
-    task.job = JobId();
-    if (books_.hardware.present(task.node)) ChargeTask(task, +1);
-    ++books_.growth;
-  }
-  tasks.reserve(wanted);
-  while (tasks.size() < wanted) {
-    const TaskId fresh = NewTask();
-    TaskRow& task = books_.tasks[fresh.index()];
-    task.job = id;
-    task.role = r;
-    task.index = static_cast<std::int32_t>(tasks.size());
-    task.cls = cls;
-    books_.classes.Retain(cls);
-    tasks.push_back(fresh);
-    Count(task, +1);
-  }
-  books_.jobs[id.index()].roles[r].tasks = std::move(tasks);
-}
-
-void State::RefreshWaiting(JobId id) {
-  JobRow& job = books_.jobs[id.index()];
-  const bool waits = job.pending() > 0;
-  if (waits == (job.waiting_at != JobRow::kNotWaiting)) return;
-  if (waits) {
-    job.waiting_at = static_cast<std::uint32_t>(books_.waiting.size());
-    books_.waiting.push_back(id);
-    return;
-  }
-  const JobId last = books_.waiting.back();
-  books_.waiting[job.waiting_at] = last;
-  books_.jobs[last.index()].waiting_at = job.waiting_at;
-  books_.waiting.pop_back();
-  job.waiting_at = JobRow::kNotWaiting;
-}
-
-void State::MarkDue(JobId id) {
-  JobRow& job = books_.jobs[id.index()];
-  if (job.due) return;
-  job.due = true;
-  due_.push_back(id);
-}
-
-std::string State::CheckBooks() const {
-  Occupancy fresh;
-  fresh.Grow(books_.facts());
-  for (std::size_t n = 0; n < books_.hardware.slots(); ++n) fresh.ResetNode(books_.facts(), NodeId(n));
-  for (const TaskRow& task : books_.tasks) {
-    if (!HoldsRoom(task.phase) || !books_.hardware.present(task.node)) continue;
-    fresh.Charge(books_.facts(), books_.classes[task.cls], QueueOf(task), task.node, task.slices, +1);
-  }
-  if (!fresh.SameColumns(books_.occupancy)) return "occupancy differs from what the tasks hold";
-  for (const JobRow& job : books_.jobs) {
-    if (!job.live) continue;
-    for (const RoleRow& role : job.roles) {
-      std::int32_t pending = 0, counted = 0;
-      for (TaskId id : role.tasks) {
-        pending += books_.tasks[id.index()].phase == TaskPhase::kPending;
-        counted += CountsToMinimum(books_.tasks[id.index()].phase);
-      }
-      if (pending != role.pending || counted != role.counted) {
-        return "job \"" + job.name + "\" role \"" + role.name + "\": counters differ from its tasks";
-      }
-    }
-    if ((job.pending() > 0) != (job.waiting_at != JobRow::kNotWaiting)) {
-      return "job \"" + job.name + "\" is not where waiting jobs are listed";
-    }
-  }
-  return "";
 }
 
 }  // namespace tephra

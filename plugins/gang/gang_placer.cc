@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include "plugins/gang/gang_search.h"
@@ -104,15 +105,21 @@ Placer::Answer GangPlacer::Place(Workbench& bench, const GangAsk& ask) const {
   // One task alone was offered every node: that is the proof.
   if (ask.least == 1 && ask.roles.size() == 1) return answer;
   std::int64_t could = 0;
+  std::optional<std::size_t> short_of;  // the hardest role with less room than tasks
   for (std::size_t r : order) {
     const std::int64_t room = bench.rankings().WithRoom(ask.roles[r].cls).room();
     if (room < ask.roles[r].least) {
       answer.role_short = static_cast<std::int32_t>(r);
       return answer;
     }
-    could += std::min<std::int64_t>(room, static_cast<std::int64_t>(ask.roles[r].tasks.size()));
+    const auto tasks = static_cast<std::int64_t>(ask.roles[r].tasks.size());
+    if (room < tasks && !short_of) short_of = r;
+    could += std::min(room, tasks);
   }
-  if (could < ask.least) return answer;
+  if (could < ask.least) {
+    answer.role_short = static_cast<std::int32_t>(*short_of);
+    return answer;
+  }
   answer.together = true;
   if (ask.least > kMostSearchedTasks) {
     answer.outcome = Outcome::kUnknown;

@@ -1,5 +1,6 @@
 #include "plugins/gang/shortage.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace tephra {
@@ -46,6 +47,18 @@ void AddTotals(const Ledger& ledger, const Ranking& ranking, Reason& reason) {
   }
 }
 
+// Tasks that only this role can give: its own minimum, or what the gang's takes beyond the room of
+// the others.
+std::int64_t LeastOf(Workbench& bench, const GangAsk& ask, const RoleAsk& role) {
+  std::int64_t left = ask.least;
+  for (const RoleAsk& other : ask.roles) {
+    if (&other == &role) continue;
+    left -= std::min(bench.rankings().WithRoom(other.cls).room(),
+                     static_cast<std::int64_t>(other.tasks.size()));
+  }
+  return std::max<std::int64_t>({role.least, left, 1});
+}
+
 }  // namespace
 
 Reason ShortageReason(Workbench& bench, const GangAsk& ask, const Placer::Answer& answer) {
@@ -58,7 +71,7 @@ Reason ShortageReason(Workbench& bench, const GangAsk& ask, const Placer::Answer
   if (answer.together) reason.obstacle = Obstacle::kTogether;
   if (answer.outcome == Placer::Outcome::kUnknown) reason.obstacle = Obstacle::kSearch;
   reason.role = ledger.snapshot().job(ask.job).roles[role.role].name;
-  reason.tasks_needed = ask.roles.size() == 1 ? ask.least : role.least;
+  reason.tasks_needed = LeastOf(bench, ask, role);
   reason.tasks_fit = ranking.room();
   reason.nodes = ranking.nodes_by_misfit();
   const NodeId nearest = ranking.Nearest(ledger.snapshot());

@@ -89,11 +89,12 @@ double FragmentTable::Fragment(const FragmentInput& node, const std::string& mod
   for (std::int32_t free : node.free_compute) total += free;
   if (total == 0) return 0;
   // For each share asked for: devices that have it, and idle compute on those that have less.
-  constexpr std::size_t kMost = 64;
-  std::array<std::int32_t, kMost> able{};
-  std::array<std::int64_t, kMost> stranded{};
-  const std::size_t shares = std::min(computes_.size(), kMost);
-  for (std::size_t c = 0; c < shares; ++c) {
+  constexpr std::size_t kMost = kWholeGpu + 1;  // there are no more shares in per mille
+  std::array<std::int32_t, kMost> able;
+  std::array<std::int64_t, kMost> stranded;
+  for (std::size_t c = 0; c < computes_.size(); ++c) {
+    able[c] = 0;
+    stranded[c] = 0;
     for (std::int32_t free : node.free_compute) {
       const bool enough = free >= computes_[c];
       able[c] += enough;

@@ -44,7 +44,7 @@ EngineConfig RandomConfig(Dice& dice) {
 
 TEST_CASE("A gang in its turn starts exactly if some placement of it exists beside those before it") {
   int asked = 0, ended = 0;
-  ForEachSeed(2000, [&](std::uint64_t seed) {
+  ForEachSeed(5000, [&](std::uint64_t seed) {
     Dice dice(seed);
     Engine engine(DefaultAssembly());
     Mirror mirror;

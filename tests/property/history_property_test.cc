@@ -79,7 +79,7 @@ TEST_CASE("Nothing is over-committed and no gang starts below its minimum, whate
 }
 
 TEST_CASE("After any history each gang starts exactly if some placement of it exists") {
-  ForEachSeed(120, [](std::uint64_t seed) {
+  ForEachSeed(300, [](std::uint64_t seed) {
     Engine engine(DefaultAssembly());
     CaseSize size{.nodes = 4, .devices = 3, .jobs = 5, .tasks = 4};
     Live(engine, seed, size, {.refusals = false}, Mirror::Judge::kExactness,
@@ -154,7 +154,7 @@ void SamePlans(std::uint64_t seed, Meddle meddle) {
 }
 
 TEST_CASE("An engine that forgets all that is derived before every tick decides the same") {
-  ForEachSeed(200, [](std::uint64_t seed) {
+  ForEachSeed(300, [](std::uint64_t seed) {
     SamePlans(seed, [](Engine& engine, TimeMs) { engine.DropDerived(); });
   });
 }

@@ -56,7 +56,7 @@ void TryAtRandom(Ledger& ledger, Dice& dice, const std::vector<Candidate>& candi
 }
 
 TEST_CASE("Rollback restores every column") {
-  ForEachSeed(500, [](std::uint64_t seed) {
+  ForEachSeed(2000, [](std::uint64_t seed) {
     Dice dice(seed);
     State state;
     for (const Event& event : RandomCase(dice, {.queue_limits = true})) {
@@ -122,7 +122,7 @@ std::string Differs(const Occupancy& a, const Occupancy& b, const Books& books) 
 }
 
 TEST_CASE("A standing ledger begins each cycle with the truth") {
-  ForEachSeed(200, [](std::uint64_t seed) {
+  ForEachSeed(600, [](std::uint64_t seed) {
     Dice dice(seed + 3000000);
     RandomHistory history(seed, {.queue_limits = true}, {});
     State state;

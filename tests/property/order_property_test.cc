@@ -70,7 +70,7 @@ NamedPlan PlanOf(const EngineConfig& config, const std::vector<Event>& events, s
 }
 
 TEST_CASE("The order in which equal facts arrive does not matter") {
-  ForEachSeed(800, [](std::uint64_t seed) {
+  ForEachSeed(3000, [](std::uint64_t seed) {
     Dice dice(seed);
     EngineConfig config;
     if (dice.Percent(30)) config.ties = Ties::kRandom;

@@ -119,6 +119,21 @@ void Room::Take(const PodTemplate& pod, const std::string& name, const Slices& s
   }
 }
 
+std::string Room::DevicesText(const std::string& name) const {
+  std::string text;
+  for (const Node& node : nodes_) {
+    if (node.spec->name != name) continue;
+    Devices devices = node.devices;
+    std::sort(devices.begin(), devices.end());
+    for (const Device& device : devices) {
+      text += device.model + " " + std::to_string(device.memory_total) + " " +
+              std::to_string(device.healthy) + ": " + std::to_string(device.compute) + "/" +
+              std::to_string(device.memory) + "/" + std::to_string(device.users) + "; ";
+    }
+  }
+  return text;
+}
+
 std::string Room::Differs(const Hardware& hardware, const Occupancy& occupancy) const {
   for (const Node& node : nodes_) {
     const NodeId id = hardware.Find(node.spec->name);

@@ -44,6 +44,8 @@ class Room {
   bool AnyPlacement(const GangWish& gang) const;
   // Different states in which one more such task leaves the node's devices, 0 if it does not fit.
   std::size_t WaysOn(const PodTemplate& pod, const std::string& node) const;
+  // The state of its devices, the same for states that differ by equal devices alone.
+  std::string DevicesText(const std::string& node) const;
   // Empty if the occupancy has the same free, node by node and device by device.
   std::string Differs(const Hardware& hardware, const Occupancy& occupancy) const;
   // What the slices take of devices: compute in per mille, memory in MiB.

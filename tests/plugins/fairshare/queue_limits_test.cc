@@ -1,0 +1,108 @@
+#include "plugins/fairshare/queue_limits.h"
+
+#include <catch2/catch.hpp>
+
+#include "plugins/fairshare/priority_order.h"
+#include "tests/support/frozen.h"
+
+namespace tephra {
+namespace {
+
+Resources Of(Kind kind, std::int64_t amount) {
+  Resources resources;
+  resources[kind] = amount;
+  return resources;
+}
+
+struct Bench {
+  Frozen cluster;
+  QueueLimits limits;
+
+  std::optional<Reason> Deny(const std::string& job, const Resources& extra, const Resources& tried = {}) {
+    const Snapshot snapshot = cluster.state().Freeze(0);
+    Ledger ledger(Ledger::Basis::kNow);
+    ledger.Begin(snapshot);
+    return limits.Deny(ledger, cluster.state().FindJob(job), extra, tried);
+  }
+};
+
+TEST_CASE("QueueLimits: up to the limit and not beyond, in the kinds that are limited") {
+  Bench bench;
+  bench.cluster.Add(AQueue("q").Limit(kGpu, 4000)).Add(AJob("j").In("q").Role("w", 1, APod()));
+  CHECK_FALSE(bench.Deny("j", Of(kGpu, 4000)));
+  CHECK(bench.Deny("j", Of(kGpu, 4001)));
+  CHECK_FALSE(bench.Deny("j", Of(kCpu, 1 << 30)));
+  const Reason reason = *bench.Deny("j", Of(kGpu, 5000));
+  CHECK(reason.obstacle == Obstacle::kQueueLimit);
+  CHECK(reason.queue == "q");
+  CHECK(reason.limit == 4000);
+  CHECK(reason.used == 0);
+  CHECK(reason.asked == 5000);
+}
+
+TEST_CASE("QueueLimits: the queue above that binds is the one named") {
+  Bench bench;
+  bench.cluster.Add(AQueue("top").Limit(kGpu, 1000)).Add(AQueue("mid").Under("top"));
+  bench.cluster.Add(AQueue("q").Under("mid").Limit(kGpu, 8000));
+  bench.cluster.Add(AJob("j").In("q").Role("w", 1, APod()));
+  CHECK(bench.Deny("j", Of(kGpu, 2000))->queue == "top");
+  CHECK_FALSE(bench.Deny("j", Of(kGpu, 1000)));
+}
+
+TEST_CASE("QueueLimits: missing and closed are told apart, and come before limits") {
+  Bench bench;
+  bench.cluster.Add(AQueue("closed").State(QueueState::kClosed).Limit(kGpu, 0));
+  bench.cluster.Add(AQueue("closing").State(QueueState::kClosing));
+  bench.cluster.Add(AJob("a").In("closed").Role("w", 1, APod()));
+  bench.cluster.Add(AJob("b").In("closing").Role("w", 1, APod()));
+  bench.cluster.Add(AJob("c").In("none").Role("w", 1, APod()));
+  CHECK(bench.Deny("a", Of(kGpu, 1))->obstacle == Obstacle::kQueueClosed);
+  CHECK(bench.Deny("b", {})->obstacle == Obstacle::kQueueClosed);
+  CHECK(bench.Deny("c", {})->obstacle == Obstacle::kQueueMissing);
+  CHECK(bench.Deny("c", {})->queue == "none");
+}
+
+TEST_CASE("QueueLimits: over its limit already, a queue denies only more of the same") {
+  Bench bench;
+  bench.cluster.Add(AQueue("q")).Add(ANode("n").Gpus(4));
+  bench.cluster.Add(AJob("j").In("q").Role("w", 1, APod().Gpus(2)));
+  TaskFact fact;
+  fact.uid = "p", fact.job = "j", fact.role = "w", fact.phase = TaskPhase::kRunning, fact.node = "n";
+  bench.cluster.Tell(TaskUpserted{fact, 1}).Add(AQueue("q").Limit(kGpu, 1000));
+  CHECK_FALSE(bench.Deny("j", Of(kCpu, 1000)));
+  CHECK(bench.Deny("j", Of(kGpu, 1)));
+}
+
+TEST_CASE("QueueLimits: what was charged on trial is judged like what would be charged") {
+  Bench bench;
+  bench.cluster.Add(AQueue("q").Limit(kGpu, 3000)).Add(ANode("n").Gpus(4));
+  bench.cluster.Add(AJob("j").In("q").Role("w", 1, APod().Gpus(4)));
+  const Snapshot snapshot = bench.cluster.state().Freeze(0);
+  Ledger ledger(Ledger::Basis::kNow);
+  ledger.Begin(snapshot);
+  const JobRow& job = snapshot.job(JobId(0));
+  ledger.Charge(job.roles[0].cls, job.queue,
+                {job.roles[0].tasks[0], snapshot.hardware().Find("n"),
+                 {WholeSlice(0), WholeSlice(1), WholeSlice(2), WholeSlice(3)}});
+  CHECK_FALSE(bench.limits.Deny(ledger, JobId(0), {}, {}));  // nothing of it is this job's doing
+  const auto reason = bench.limits.Deny(ledger, JobId(0), {}, Of(kGpu, 4000));
+  REQUIRE(reason);
+  CHECK(reason->used == 0);
+  CHECK(reason->asked == 4000);
+}
+
+TEST_CASE("PriorityOrder: priority, then age, then uid") {
+  Frozen cluster;
+  cluster.Add(AJob("d").Priority(1).Created(5)).Add(AJob("c").Created(5)).Add(AJob("b").Created(5));
+  cluster.Add(AJob("a").Created(9));
+  REQUIRE(cluster.told_ok());
+  const JobId d(0), c(1), b(2), a(3);
+  const Snapshot snapshot = cluster.state().Freeze(0);
+  std::vector<JobId> jobs = {a, b, c, d};
+  std::sort(jobs.begin(), jobs.end(),
+            [&](JobId x, JobId y) { return PriorityOrder().Before(snapshot, x, y); });
+  CHECK(jobs == std::vector<JobId>{d, b, c, a});
+}
+
+}  // namespace
+}  // namespace tephra

@@ -278,9 +278,34 @@ TEST_CASE("State: a fact that cannot be is refused whole, by name") {
   refused(TaskUpserted{fact, 1}, "assumed");
   fact.phase = TaskPhase::kRunning;
   refused(TaskUpserted{fact, 1}, "node");
+  fact.node = "n", fact.slices = {PartSlice(0, -1, 5)};
+  refused(TaskUpserted{fact, 1}, "compute -1");
+  fact.slices = {PartSlice(0, 1001, 5)};
+  refused(TaskUpserted{fact, 1}, "compute 1001");
+  fact.slices = {PartSlice(0, 500, -5)};
+  refused(TaskUpserted{fact, 1}, "memory_mib -5");
   refused(PlacementRefused{"j", "x", "n", ""}, "x");
   refused(JobUpserted{AJob("k").Role("w", 1, OneGpu(), 2), 1}, "min");
   CHECK_FALSE(state.FindJob("k").valid());
+}
+
+TEST_CASE("State: an amount of a kind that nobody declared is refused") {
+  State state;
+  const auto refused = [&](const Event& event) {
+    const absl::Status status = state.Apply(event);
+    INFO(status.ToString());
+    CHECK(std::string(status.message()).find("resource kind 6: not declared") != std::string::npos);
+  };
+  REQUIRE(state.Apply(KindsDeclared{{"a"}}).ok());
+  refused(NodeUpserted{ANode("n").Has(6, 1), 1});
+  refused(QueueUpserted{AQueue("q").Limit(6, 0), 1});
+  refused(JobUpserted{AJob("j").Role("w", 1, APod().Needs(6, 1)), 1});
+  TaskFact fact;
+  fact.uid = "p", fact.phase = TaskPhase::kRunning, fact.node = "n";
+  fact.pod = APod().Needs(6, 1);
+  refused(TaskUpserted{fact, 1});
+  REQUIRE(state.Apply(KindsDeclared{{"a", "b"}}).ok());
+  CHECK(state.Apply(NodeUpserted{ANode("n").Has(6, 1), 1}).ok());
 }
 
 TEST_CASE("State: kinds are numbered as declared, and never renumbered") {

@@ -319,6 +319,8 @@ TEST_CASE("Engine: a wrong configuration is refused by name and changes nothing"
   config = {};
   config.expected_pods = {{1000, 1, 1000, {}, 1.5}};
   refused(config, "share: 1.5");
+  config.expected_pods = {{1000, 1, 1001, {}, 0.5}};
+  refused(config, "compute: 1001");
 }
 
 }  // namespace
