@@ -29,7 +29,8 @@ const std::map<std::string, MakeScore>& Scores() {
       {"bestfit", Make<BestFit>},
       {"binpack", Make<Binpack>},
       {"dotprod", Make<DotProduct>},
-      {"fgd", [](const EngineConfig& config) -> std::unique_ptr<Score> {
+      {"fgd",
+       [](const EngineConfig& config) -> std::unique_ptr<Score> {
          return std::make_unique<Fgd>(config.expected_pods);
        }},
       {"gpuclustering", Make<GpuClustering>},
@@ -57,9 +58,8 @@ class WeightedScore final : public Score {
   }
   Points RateDevice(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask, int device,
                     std::uint64_t draw) const override {
-    return Mean(devices_, [&](const Score& score) {
-      return score.RateDevice(view, cls, ask, device, draw);
-    });
+    return Mean(devices_,
+                [&](const Score& score) { return score.RateDevice(view, cls, ask, device, draw); });
   }
 
  private:
@@ -126,9 +126,8 @@ absl::Status ValidateConfig(const EngineConfig& config) {
                                       ", expected at least 0");
   }
   if (config.assume_timeout_ms < 1) {
-    return absl::InvalidArgumentError("assume_timeout_ms: " +
-                                      std::to_string(config.assume_timeout_ms) +
-                                      ", expected at least 1");
+    return absl::InvalidArgumentError(
+        "assume_timeout_ms: " + std::to_string(config.assume_timeout_ms) + ", expected at least 1");
   }
   return absl::OkStatus();
 }

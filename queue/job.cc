@@ -25,7 +25,8 @@ absl::Status ValidateAmounts(const std::string& where, const Resources& amounts)
 absl::Status ValidateDevices(const std::string& where, const DeviceRequest& devices) {
   if (devices.count < 0) return Invalid(where, "devices.count", devices.count, "at least 0");
   if (devices.count == 0) return absl::OkStatus();
-  if (devices.count > 0xffff) return Invalid(where, "devices.count", devices.count, "at most 65535");
+  if (devices.count > 0xffff)
+    return Invalid(where, "devices.count", devices.count, "at most 65535");
   if (devices.compute < 0 || devices.compute > kWholeGpu) {
     return Invalid(where, "devices.compute", devices.compute, "0 to 1000 per mille");
   }
@@ -48,7 +49,8 @@ absl::Status ValidatePod(const std::string& where, const PodTemplate& pod) {
     TEPHRA_RETURN_IF_ERROR(ValidateDevices(here, container.devices));
   }
   for (const DomainLimit& limit : pod.limits) {
-    if (limit.max < 1) return Invalid(where, "limit \"" + limit.group + "\" max", limit.max, "at least 1");
+    if (limit.max < 1)
+      return Invalid(where, "limit \"" + limit.group + "\" max", limit.max, "at least 1");
     if (limit.topology_key.empty() || limit.group.empty()) {
       return absl::InvalidArgumentError(where + ": a limit needs a group and a topology key");
     }
@@ -60,8 +62,9 @@ absl::Status ValidateJob(const JobSpec& job) {
   const std::string where = "job \"" + job.name + "\"";
   if (job.uid.empty()) return absl::InvalidArgumentError(where + ": uid: empty");
   if (!job.gang.groups.empty()) {
-    return absl::UnimplementedError(where + ": sub-groups of a gang are not placed yet; give its "
-                                            "roles directly");
+    return absl::UnimplementedError(where +
+                                    ": sub-groups of a gang are not placed yet; give its "
+                                    "roles directly");
   }
   std::int64_t replicas = 0;
   std::set<std::string> names;

@@ -16,7 +16,7 @@ namespace tephra {
 
 // What one container asks of devices: `count` devices, of each a share.
 struct DeviceRequest {
-  std::int32_t count = 0;       // 0: no device
+  std::int32_t count = 0;  // 0: no device
   // Per mille of each device. kWholeGpu means the device for itself, all its memory included;
   // 0 means no compute share is set aside (a memory-only slice).
   std::int32_t compute = static_cast<std::int32_t>(kWholeGpu);

@@ -126,8 +126,8 @@ void DeviceCharges(const TaskClass& cls, const Slices& slices, std::vector<Devic
     std::int32_t compute = 0, memory_mib = 0;
     for (const Slice& other : slices) {
       if (other.device != slice.device) continue;
-      const bool earlier_sidecar = other.container < slice.container &&
-                                   kind_of(other) == ContainerKind::kSidecar;
+      const bool earlier_sidecar =
+          other.container < slice.container && kind_of(other) == ContainerKind::kSidecar;
       if (other.container == slice.container || earlier_sidecar) {
         compute += other.compute;
         memory_mib += other.memory_mib;

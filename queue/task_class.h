@@ -25,13 +25,13 @@ struct DeviceAsk {
 
 struct TaskClass {
   PodTemplate pod;
-  Resources demand;               // kPods 1, kGpu the peak compute; kGpuMemory: asked fractions only
-  KindSet demand_kinds = 0;       // the non-zero kinds of demand
-  std::vector<DeviceAsk> lasting; // asks of app and sidecar containers: held together
-  std::vector<DeviceAsk> init;    // asks of init containers: each beside the sidecars before it
-  std::vector<LimitId> limits;    // parallel to pod.limits
-  int whole_gpus = 0;             // devices asked whole by lasting containers
-  bool fractional = false;        // some lasting ask is a fraction
+  Resources demand;          // kPods 1, kGpu the peak compute; kGpuMemory: asked fractions only
+  KindSet demand_kinds = 0;  // the non-zero kinds of demand
+  std::vector<DeviceAsk> lasting;  // asks of app and sidecar containers: held together
+  std::vector<DeviceAsk> init;     // asks of init containers: each beside the sidecars before it
+  std::vector<LimitId> limits;     // parallel to pod.limits
+  int whole_gpus = 0;              // devices asked whole by lasting containers
+  bool fractional = false;         // some lasting ask is a fraction
 
   bool needs_devices() const { return !lasting.empty() || !init.empty(); }
   // One container asks, once: the case that every index is quick for.

@@ -35,9 +35,7 @@ OutputFile::~OutputFile() {
   std::remove(part_.c_str());
 }
 
-void OutputFile::Write(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), file_);
-}
+void OutputFile::Write(std::string_view text) { std::fwrite(text.data(), 1, text.size(), file_); }
 
 absl::Status OutputFile::Commit() {
   const bool good = std::ferror(file_) == 0;

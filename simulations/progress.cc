@@ -27,7 +27,8 @@ void Progress::Show(std::uint64_t done) {
   drawn_ = true;
   const double elapsed = std::chrono::duration<double>(now - began_).count();
   if (total_ == 0 || done == 0) {
-    std::fprintf(stderr, "\r\x1b[K%llu jobs, %.0f s", static_cast<unsigned long long>(done), elapsed);
+    std::fprintf(stderr, "\r\x1b[K%llu jobs, %.0f s", static_cast<unsigned long long>(done),
+                 elapsed);
     return;
   }
   constexpr int kWidth = 30;

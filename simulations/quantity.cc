@@ -60,7 +60,8 @@ std::pair<Wide, Wide> Suffix(std::string_view text) {
     const auto exponent = ParseWhole(text.substr(1));
     if (exponent && *exponent >= -18 && *exponent <= 18) {
       const auto size = static_cast<int>(*exponent);
-      return size >= 0 ? std::pair{PowerOfTen(size), Wide{1}} : std::pair{Wide{1}, PowerOfTen(-size)};
+      return size >= 0 ? std::pair{PowerOfTen(size), Wide{1}}
+                       : std::pair{Wide{1}, PowerOfTen(-size)};
     }
   }
   return {0, 1};

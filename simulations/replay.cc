@@ -105,7 +105,8 @@ class Replayer {
     report_.whole_bytes = journal_.offset();
     report_.torn_bytes = journal_.torn_bytes();
     if (!journal_.has_header()) {
-      return absl::DataLossError(journal_.Where() + ": the file ends before the header of a journal does");
+      return absl::DataLossError(journal_.Where() +
+                                 ": the file ends before the header of a journal does");
     }
     // Where the journal was cut right after an event, nobody knows whether it was refused.
     if (report_.closed) ExpectTaken();

@@ -19,9 +19,12 @@ constexpr int kReproduced = 0, kDiffers = 1, kBad = 2;
 
 const char* KindText(Divergence::Kind kind) {
   switch (kind) {
-    case Divergence::Kind::kPlan: return "plan";
-    case Divergence::Kind::kEvent: return "event";
-    case Divergence::Kind::kBooks: return "books";
+    case Divergence::Kind::kPlan:
+      return "plan";
+    case Divergence::Kind::kEvent:
+      return "event";
+    case Divergence::Kind::kBooks:
+      return "books";
   }
   return "?";
 }
@@ -32,7 +35,8 @@ void PrintDivergence(const Divergence& found, std::ostream& out) {
     out << (found.kind == Divergence::Kind::kEvent ? ", after the tick at " : ", tick at ")
         << *found.tick << " ms";
   }
-  if (found.decision >= 0) out << ", decision " << found.decision << ", job \"" << found.job << "\"";
+  if (found.decision >= 0)
+    out << ", decision " << found.decision << ", job \"" << found.job << "\"";
   out << "\n  " << KindText(found.kind) << ": " << found.field << "\n";
   if (found.kind != Divergence::Kind::kBooks) out << "  recorded: " << found.recorded << "\n";
   out << "  made:     " << found.made << "\n";
@@ -52,18 +56,15 @@ void PrintText(const ReplayCommandOptions& options, const ReplayReport& report, 
 }
 
 nlohmann::ordered_json Json(const ReplayCommandOptions& options, const ReplayReport& report) {
-  nlohmann::ordered_json json = {{"journal", options.path},
-                                 {"written_by", report.written_by},
-                                 {"events", report.events},
-                                 {"refused", report.refused},
-                                 {"ticks", report.ticks},
-                                 {"plans", report.plans},
-                                 {"placements", report.placements},
-                                 {"reproduced", !report.divergence.has_value()}};
+  nlohmann::ordered_json json = {
+      {"journal", options.path},         {"written_by", report.written_by},
+      {"events", report.events},         {"refused", report.refused},
+      {"ticks", report.ticks},           {"plans", report.plans},
+      {"placements", report.placements}, {"reproduced", !report.divergence.has_value()}};
   if (const std::optional<Divergence>& found = report.divergence; found.has_value()) {
     nlohmann::ordered_json& difference = json["difference"];
-    difference = {{"kind", KindText(found->kind)}, {"record", found->record},
-                  {"byte", found->offset}};
+    difference = {
+        {"kind", KindText(found->kind)}, {"record", found->record}, {"byte", found->offset}};
     if (found->tick.has_value()) difference["tick_ms"] = *found->tick;
     if (found->decision >= 0) {
       difference["decision"] = found->decision;

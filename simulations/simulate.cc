@@ -31,8 +31,8 @@ absl::Status WriteWhole(const File& file, const std::string& text) {
 
 // Says when and in which file an event was refused.
 absl::Status At(const Batch& batch, const std::string& file, const absl::Status& status) {
-  return absl::Status(status.code(), file + ": at " + std::to_string(batch.time) + " ms: " +
-                                         std::string(status.message()));
+  return absl::Status(status.code(), file + ": at " + std::to_string(batch.time) +
+                                         " ms: " + std::string(status.message()));
 }
 
 }  // namespace

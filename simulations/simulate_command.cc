@@ -26,8 +26,8 @@ void AddSimulateCommand(CLI::App& app, int& code) {
   command->add_option("--output", arguments->output, "summary on stdout: text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  CLI::Option* directory = command->add_option(
-      "--out", arguments->directory, "folder for tasks.csv, curve.csv and summary.json");
+  CLI::Option* directory = command->add_option("--out", arguments->directory,
+                                               "folder for tasks.csv, curve.csv and summary.json");
   CLI::Option* seed =
       command->add_option("--seed", arguments->seed, "instead of policies.seed of the file")
           ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));

@@ -73,8 +73,8 @@ absl::StatusOr<bool> LineReader::Next(std::string& line) {
     }
   }
   if (std::ferror(file_.get()) != 0) {
-    return absl::DataLossError(path_ + ":" + std::to_string(line_ + 1) + ": cannot be read: " +
-                               std::strerror(errno));
+    return absl::DataLossError(path_ + ":" + std::to_string(line_ + 1) +
+                               ": cannot be read: " + std::strerror(errno));
   }
   if (!any) return false;
   ++line_;

@@ -32,8 +32,9 @@ void Reshape(JobRecord& record, const JobSpec& job) {
     record.roles.push_back({role.name, GpuDemand(role.pod), GpuMemoryDemand(role.pod),
                             record.tasks.size(), role.replicas});
     record.gpu_demand += record.roles.back().gpu_each * role.replicas;
-    const auto old = std::find_if(roles_before.begin(), roles_before.end(),
-                                  [&](const JobRecord::Role& one) { return one.name == role.name; });
+    const auto old =
+        std::find_if(roles_before.begin(), roles_before.end(),
+                     [&](const JobRecord::Role& one) { return one.name == role.name; });
     for (std::int32_t i = 0; i < role.replicas; ++i) {
       TaskRecord& task = record.tasks.emplace_back();
       if (old != roles_before.end() && i < old->replicas) {
@@ -149,7 +150,7 @@ void World::End(const Finish& finish, Batch& batch) {
   JobRecord& job = *found->second;
   TaskRecord& task = job.tasks[finish.task];
   if (!task.running || task.attempts != finish.attempt) return;  // it failed or was lost meanwhile
-  if (task.start + *job.run > finish.at) return;  // another task stands there now
+  if (task.start + *job.run > finish.at) return;                 // another task stands there now
   batch.events.emplace_back(TaskUpserted{FactOf(job, task, TaskPhase::kSucceeded), Version()});
   task.running = false;
   task.finish = finish.at;
@@ -297,9 +298,8 @@ void World::On(const JobChanges& what, Batch& batch) {
   for (TaskRecord& task : job->tasks) {
     const std::string& role = job->roles[task.role].name;
     const auto kept = std::find_if(
-        what.job.gang.roles.begin(), what.job.gang.roles.end(), [&](const RoleSpec& one) {
-          return one.name == role && task.index < one.replicas;
-        });
+        what.job.gang.roles.begin(), what.job.gang.roles.end(),
+        [&](const RoleSpec& one) { return one.name == role && task.index < one.replicas; });
     if (kept == what.job.gang.roles.end() && task.running) Lose(*job, task, batch);
   }
   Reshape(*job, what.job);

@@ -38,9 +38,9 @@ struct Batch {
 
 // What became of one task. Times are -1 until they come.
 struct TaskRecord {
-  std::uint32_t role = 0;     // index into JobRecord::roles
+  std::uint32_t role = 0;  // index into JobRecord::roles
   std::int32_t index = 0;
-  TimeMs start = -1;          // of its last attempt
+  TimeMs start = -1;  // of its last attempt
   TimeMs finish = -1;
   std::int32_t attempts = 0;  // how often it was started
   std::string node;           // of its last attempt
@@ -53,25 +53,25 @@ struct JobRecord {
     std::string name;
     std::int64_t gpu_each = 0;             // milli-GPUs of one task
     std::int64_t gpu_memory_mib_each = 0;  // of its fractions
-    std::size_t first_task = 0;  // in `tasks`
+    std::size_t first_task = 0;            // in `tasks`
     std::int32_t replicas = 0;
   };
-  std::uint64_t number = 0;      // in the order of arrival, from 0
+  std::uint64_t number = 0;  // in the order of arrival, from 0
   std::string uid, name, queue;
   std::int32_t priority = 0;
   TimeMs arrival = 0;
   std::optional<DurationMs> run;
-  std::int64_t gpu_demand = 0;   // milli-GPUs of all its tasks
+  std::int64_t gpu_demand = 0;  // milli-GPUs of all its tasks
   std::vector<Role> roles;
   std::vector<TaskRecord> tasks;
-  TimeMs start = -1;             // when the gang first started
-  TimeMs end = -1;               // when its last task ended or it was taken away
-  bool dropped = false;          // it did not start in the cycle of its arrival
-  bool removed = false;          // an event took it away
-  bool asked = false;            // some plan said something about its minimum
+  TimeMs start = -1;     // when the gang first started
+  TimeMs end = -1;       // when its last task ended or it was taken away
+  bool dropped = false;  // it did not start in the cycle of its arrival
+  bool removed = false;  // an event took it away
+  bool asked = false;    // some plan said something about its minimum
   Verdict verdict = Verdict::kWait;
-  Reason reason;                 // of that verdict
-  Reason elastic_reason;         // why members beyond the minimum did not start, when last asked
+  Reason reason;          // of that verdict
+  Reason elastic_reason;  // why members beyond the minimum did not start, when last asked
 };
 
 // Told by the world of what it did; the report listens.
@@ -107,8 +107,8 @@ class World {
   struct Finish {
     TimeMs at;
     std::uint64_t sequence;
-    std::uint64_t job;       // JobRecord::number
-    std::uint32_t task;      // index into JobRecord::tasks
+    std::uint64_t job;   // JobRecord::number
+    std::uint32_t task;  // index into JobRecord::tasks
     std::int32_t attempt;
     bool operator>(const Finish& other) const {
       return at != other.at ? at > other.at : sequence > other.sequence;

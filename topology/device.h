@@ -11,10 +11,10 @@ namespace tephra {
 
 // What never changes while the card stays in its slot.
 struct DeviceHardware {
-  std::string uuid;           // empty where the source names none
-  std::string model;          // e.g. "H100"; empty matches only tasks that name no model
+  std::string uuid;   // empty where the source names none
+  std::string model;  // e.g. "H100"; empty matches only tasks that name no model
   std::int32_t memory_mib = 0;
-  bool healthy = true;        // an unhealthy device keeps its tasks and takes no new one
+  bool healthy = true;  // an unhealthy device keeps its tasks and takes no new one
 
   bool operator==(const DeviceHardware&) const = default;
 };
@@ -22,9 +22,9 @@ struct DeviceHardware {
 // What a charge moves. Free amounts go below zero where foreign pods or a shrunk device
 // over-committed it; a charge and its undo stay exact.
 struct DeviceRow {
-  std::int32_t free_compute = 0;     // per mille of the device
+  std::int32_t free_compute = 0;  // per mille of the device
   std::int32_t free_memory_mib = 0;
-  std::int32_t users = 0;            // tasks that hold a slice of it
+  std::int32_t users = 0;  // tasks that hold a slice of it
 
   bool operator==(const DeviceRow&) const = default;
 };
@@ -38,7 +38,7 @@ struct Slice {
   std::uint16_t container = 0;  // index into the pod's containers
   std::uint16_t device = 0;     // index on the node
   SliceMode mode = SliceMode::kWhole;
-  std::int32_t compute = 0;     // per mille
+  std::int32_t compute = 0;  // per mille
   std::int32_t memory_mib = 0;
 
   bool operator==(const Slice&) const = default;

@@ -81,14 +81,13 @@ NodeId Hardware::Upsert(const NodeSpec& spec) {
 }
 
 void Hardware::NumberLikeness(Node& node) {
-  node.likeness = likeness_
-                      .try_emplace(LikenessOf(node.spec),
-                                   static_cast<std::uint32_t>(likeness_.size()))
-                      .first->second;
+  node.likeness =
+      likeness_.try_emplace(LikenessOf(node.spec), static_cast<std::uint32_t>(likeness_.size()))
+          .first->second;
 }
 
-// Labels that keep changing leave numbers behind that no node has. A new order_version tells whoever
-// remembered a number.
+// Labels that keep changing leave numbers behind that no node has. A new order_version tells
+// whoever remembered a number.
 void Hardware::RenumberLikenesses() {
   likeness_.clear();
   for (Node& node : nodes_) {

@@ -86,17 +86,16 @@ absl::Status ValidateNode(const NodeSpec& node) {
     const std::int64_t amount = node.allocatable[kind];
     const bool derived = kind == kGpu || kind == kGpuMemory;
     if (amount < 0 || (derived && amount != 0)) {
-      return absl::InvalidArgumentError(where + ": allocatable[kind " + std::to_string(kind) +
-                                        "]: " + std::to_string(amount) +
-                                        (derived ? ", expected 0, it is derived from devices"
-                                                 : ", expected at least 0"));
+      return absl::InvalidArgumentError(
+          where + ": allocatable[kind " + std::to_string(kind) + "]: " + std::to_string(amount) +
+          (derived ? ", expected 0, it is derived from devices" : ", expected at least 0"));
     }
   }
   for (const DeviceHardware& device : node.devices) {
     if (device.memory_mib < 0) {
-      return absl::InvalidArgumentError(where + ": device memory_mib: " +
-                                        std::to_string(device.memory_mib) +
-                                        ", expected at least 0");
+      return absl::InvalidArgumentError(
+          where + ": device memory_mib: " + std::to_string(device.memory_mib) +
+          ", expected at least 0");
     }
   }
   return absl::OkStatus();

@@ -44,12 +44,12 @@ struct NodeSpec {
   bool operator==(const NodeSpec&) const = default;
 };
 
-// INVALID_ARGUMENT with the field and the value: an empty name, an amount below zero, a derived kind
-// that is given.
+// INVALID_ARGUMENT with the field and the value: an empty name, an amount below zero, a derived
+// kind that is given.
 absl::Status ValidateNode(const NodeSpec& node);
 
 struct Toleration {
-  std::string key;       // empty with kExists: every taint
+  std::string key;  // empty with kExists: every taint
   std::string value;
   enum class Operator : std::uint8_t { kEqual, kExists } op = Operator::kEqual;
   bool any_effect = true;
@@ -77,10 +77,10 @@ struct NodeSelectorTerm {
 
 // What a pod demands of the node itself, apart from room.
 struct NodeConstraints {
-  Labels selector;                            // each must be equal
-  std::vector<NodeSelectorTerm> affinity;     // one must hold; none given: no demand
+  Labels selector;                         // each must be equal
+  std::vector<NodeSelectorTerm> affinity;  // one must hold; none given: no demand
   std::vector<Toleration> tolerations;
-  std::vector<std::string> device_models;     // any of these; none given: any
+  std::vector<std::string> device_models;  // any of these; none given: any
 
   bool operator==(const NodeConstraints&) const = default;
 };

@@ -4,8 +4,8 @@
 
 namespace tephra {
 
-std::optional<Reason> QueueLimits::Deny(const Ledger& ledger, JobId id,
-                                        const Resources& extra, const Resources& tried) const {
+std::optional<Reason> QueueLimits::Deny(const Ledger& ledger, JobId id, const Resources& extra,
+                                        const Resources& tried) const {
   const JobRow& job = ledger.snapshot().job(id);
   const QueueTree& queues = ledger.snapshot().queues();
   Reason reason;

@@ -37,8 +37,8 @@ class Proofs {
 struct Cycle {
   const Snapshot& snapshot;
   const Policies& policies;
-  Workbench& now;     // what is free at the Snapshot's instant
-  Workbench& empty;   // the same nodes with nothing on them
+  Workbench& now;    // what is free at the Snapshot's instant
+  Workbench& empty;  // the same nodes with nothing on them
   Proofs& proofs;
   const std::vector<JobId>& due;  // jobs to ask, first in the Order first
   Plan& plan;

@@ -19,11 +19,11 @@ struct WeightedName {
 
 // One shape of pod and how often it is expected, for policies that look ahead.
 struct ExpectedPod {
-  std::int64_t cpu = 0;       // milli-cores
+  std::int64_t cpu = 0;  // milli-cores
   std::int32_t devices = 0;
-  std::int32_t compute = 0;   // per mille of each device
+  std::int32_t compute = 0;         // per mille of each device
   std::vector<std::string> models;  // any of these; none given: any
-  double share = 0;           // of all pods, 0 to 1
+  double share = 0;                 // of all pods, 0 to 1
 
   bool operator==(const ExpectedPod&) const = default;
 };

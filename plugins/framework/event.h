@@ -50,7 +50,7 @@ enum class TaskPhase : std::uint8_t {
   kRunning,    // bound to a node
   kReleasing,  // on its way out, its room still taken
   kSucceeded,
-  kFailed,     // ended, and nothing asks for it until it is pending again
+  kFailed,  // ended, and nothing asks for it until it is pending again
 };
 
 // A pod as the cluster sees it. A job's task is named by job, role and index; a pod that no job
@@ -64,7 +64,7 @@ struct TaskFact {
   std::string node;                       // set from kRunning on
   // Empty for a running task of a class that needs devices: the lowest free ones are assumed.
   Slices slices;
-  std::optional<PodTemplate> pod;         // set for foreign pods only
+  std::optional<PodTemplate> pod;  // set for foreign pods only
 };
 struct TaskUpserted {
   TaskFact task;
@@ -88,8 +88,8 @@ struct ConfigChanged {
   EngineConfig config;
 };
 
-using Event = std::variant<KindsDeclared, NodeUpserted, NodeRemoved, QueueUpserted, QueueRemoved,
-                           JobUpserted, JobRemoved, TaskUpserted, TaskRemoved, PlacementRefused,
-                           ConfigChanged>;
+using Event =
+    std::variant<KindsDeclared, NodeUpserted, NodeRemoved, QueueUpserted, QueueRemoved, JobUpserted,
+                 JobRemoved, TaskUpserted, TaskRemoved, PlacementRefused, ConfigChanged>;
 
 }  // namespace tephra

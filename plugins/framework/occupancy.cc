@@ -122,8 +122,7 @@ void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, 
 
   for (std::size_t i = 0; i < cls.limits.size(); ++i) {
     const LimitId limit = cls.limits[i];
-    const std::uint32_t domain =
-        facts.hardware.domain(facts.classes.topology_key(limit), node);
+    const std::uint32_t domain = facts.hardware.domain(facts.classes.topology_key(limit), node);
     if (domain == Hardware::kNoDomain) continue;
     Counts& counts = limits_[limit.index()];
     const auto it = counts.try_emplace(domain, 0).first;
@@ -235,9 +234,9 @@ bool Occupancy::SameColumns(const Occupancy& other) const {
   };
   return std::equal(nodes_.begin(), nodes_.end(), other.nodes_.begin(), other.nodes_.end(),
                     same_row) &&
-         devices_ == other.devices_ &&
-         free_total_ == other.free_total_ && queue_own_ == other.queue_own_ &&
-         queue_total_ == other.queue_total_ && limits_ == other.limits_;
+         devices_ == other.devices_ && free_total_ == other.free_total_ &&
+         queue_own_ == other.queue_own_ && queue_total_ == other.queue_total_ &&
+         limits_ == other.limits_;
 }
 
 }  // namespace tephra

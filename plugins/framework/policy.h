@@ -81,8 +81,8 @@ class Score {
 struct RoleAsk {
   std::uint32_t role = 0;
   ClassId cls;
-  std::int32_t least = 0;           // of this role, to meet its minimum
-  std::vector<TaskId> tasks;        // pending, by index; at least `least`
+  std::int32_t least = 0;     // of this role, to meet its minimum
+  std::vector<TaskId> tasks;  // pending, by index; at least `least`
 };
 
 struct GangAsk {
@@ -102,9 +102,9 @@ class Placer {
   };
   struct Answer {
     Outcome outcome = Outcome::kImpossible;
-    std::int32_t role_short = 0;      // index into ask.roles of the role that binds
-    std::int32_t steps = 0;           // of the exact search, against the budget
-    bool together = false;            // each role alone has room
+    std::int32_t role_short = 0;  // index into ask.roles of the role that binds
+    std::int32_t steps = 0;       // of the exact search, against the budget
+    bool together = false;        // each role alone has room
   };
   virtual ~Placer() = default;
   // Leaves the ledger as it was unless the outcome is kPlaced. Places least tasks, no more.
@@ -115,7 +115,8 @@ class Placer {
 class Victims {
  public:
   virtual ~Victims() = default;
-  virtual std::optional<std::int64_t> Cost(const Snapshot&, TaskId victim, JobId preemptor) const = 0;
+  virtual std::optional<std::int64_t> Cost(const Snapshot&, TaskId victim,
+                                           JobId preemptor) const = 0;
 };
 
 struct Policies {

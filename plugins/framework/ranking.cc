@@ -16,19 +16,23 @@ constexpr MaxTree::Value kNearestDeficit = -1;
 
 Misfit MisfitOf(const Snapshot& snapshot, const TaskClass& cls, NodeId node) {
   switch (CheckNode(snapshot.hardware().spec(node), cls.pod.constraints, cls.needs_devices())) {
-    case Ineligible::kNo: return Misfit::kFits;
-    case Ineligible::kUnschedulable: return Misfit::kUnschedulable;
-    case Ineligible::kTaint: return Misfit::kTaint;
-    case Ineligible::kSelector: return Misfit::kSelector;
-    case Ineligible::kModel: return Misfit::kModel;
+    case Ineligible::kNo:
+      return Misfit::kFits;
+    case Ineligible::kUnschedulable:
+      return Misfit::kUnschedulable;
+    case Ineligible::kTaint:
+      return Misfit::kTaint;
+    case Ineligible::kSelector:
+      return Misfit::kSelector;
+    case Ineligible::kModel:
+      return Misfit::kModel;
   }
   return Misfit::kFits;
 }
 
 bool OnlyHostLimits(const ClassTable& classes, const TaskClass& cls) {
-  return std::all_of(cls.limits.begin(), cls.limits.end(), [&](LimitId limit) {
-    return classes.topology_key(limit) == kHostnameKey;
-  });
+  return std::all_of(cls.limits.begin(), cls.limits.end(),
+                     [&](LimitId limit) { return classes.topology_key(limit) == kHostnameKey; });
 }
 
 }  // namespace
@@ -67,7 +71,8 @@ Misfit Ranking::Eligibility(const Ledger& ledger, const TaskClass& cls, ClassId 
   const std::uint32_t spec = snapshot.hardware().spec_version(node);
   if (spec_seen_[rank] != spec) {
     spec_seen_[rank] = spec;
-    eligible_[rank] = names_hosts_ ? MisfitOf(snapshot, cls, node) : ByLikeness(snapshot, cls, node);
+    eligible_[rank] =
+        names_hosts_ ? MisfitOf(snapshot, cls, node) : ByLikeness(snapshot, cls, node);
   }
   // A refusal may be taken back, so it says nothing about whether the class could ever run here.
   const auto& refused = snapshot.books().refused;

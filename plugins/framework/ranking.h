@@ -41,21 +41,21 @@ class Ranking {
   bool LimitsMoved(const Ledger& ledger, const TaskClass& cls, std::uint64_t& read) const;
   std::int64_t CappedRoom(const Ledger& ledger, const TaskClass& cls) const;
 
-  MaxTree tree_;                            // by rank; below zero: does not fit
-  std::vector<Misfit> misfit_;              // by rank
-  std::vector<Misfit> eligible_;            // by rank
-  std::vector<std::uint32_t> spec_seen_;    // by rank: what eligible_ was read from
-  std::vector<Misfit> by_likeness_;         // eligibility by Hardware::likeness; kAbsent: not asked
+  MaxTree tree_;                          // by rank; below zero: does not fit
+  std::vector<Misfit> misfit_;            // by rank
+  std::vector<Misfit> eligible_;          // by rank
+  std::vector<std::uint32_t> spec_seen_;  // by rank: what eligible_ was read from
+  std::vector<Misfit> by_likeness_;       // eligibility by Hardware::likeness; kAbsent: not asked
   bool names_hosts_ = false;
-  std::vector<std::int32_t> copies_;        // by rank
+  std::vector<std::int32_t> copies_;  // by rank
   std::array<std::int32_t, kMisfits> by_misfit_{};
-  std::int64_t room_ = 0;                   // sum of copies_, capped by wider domains' limits
+  std::int64_t room_ = 0;  // sum of copies_, capped by wider domains' limits
   std::int64_t copies_sum_ = 0;
 
-  std::uint32_t generation_ = 0;            // of the class
+  std::uint32_t generation_ = 0;  // of the class
   std::uint64_t order_seen_ = 0, rows_seen_ = 0, limits_seen_ = 0;
   std::uint64_t room_order_seen_ = 0, room_rows_seen_ = 0, room_limits_seen_ = 0;
-  std::uint64_t used_ = 0;                  // for forgetting the least recently used
+  std::uint64_t used_ = 0;  // for forgetting the least recently used
 };
 
 // The rankings of all classes asked about, over one ledger.
@@ -65,8 +65,8 @@ class Rankings {
   // alike, so rankings outlive the cycle.
   void Begin(const Ledger& ledger, const Policies& policies);
 
-  const Ranking& For(ClassId cls);          // current as of the ledger's last charge
-  const Ranking& WithRoom(ClassId cls);     // the same, and room() current too
+  const Ranking& For(ClassId cls);       // current as of the ledger's last charge
+  const Ranking& WithRoom(ClassId cls);  // the same, and room() current too
   const Ledger& ledger() const { return *ledger_; }
   const Policies& policies() const { return *policies_; }
   void Forget() { rankings_.clear(); }

@@ -40,17 +40,28 @@ std::string RoomText(const ResourceKinds& kinds, const Reason& reason) {
 
 const char* MisfitText(Misfit misfit) {
   switch (misfit) {
-    case Misfit::kFits: return "fit";
-    case Misfit::kAbsent: return "absent";
-    case Misfit::kUnschedulable: return "cordoned or not ready";
-    case Misfit::kTaint: return "with an untolerated taint";
-    case Misfit::kSelector: return "not selected by labels";
-    case Misfit::kModel: return "without the device model";
-    case Misfit::kRefused: return "refused before";
-    case Misfit::kLimit: return "at the limit per domain";
-    case Misfit::kResource: return "short of CPU, memory, pods or another resource";
-    case Misfit::kGpu: return "short of GPU";
-    case Misfit::kFragmented: return "with enough GPU only in pieces";
+    case Misfit::kFits:
+      return "fit";
+    case Misfit::kAbsent:
+      return "absent";
+    case Misfit::kUnschedulable:
+      return "cordoned or not ready";
+    case Misfit::kTaint:
+      return "with an untolerated taint";
+    case Misfit::kSelector:
+      return "not selected by labels";
+    case Misfit::kModel:
+      return "without the device model";
+    case Misfit::kRefused:
+      return "refused before";
+    case Misfit::kLimit:
+      return "at the limit per domain";
+    case Misfit::kResource:
+      return "short of CPU, memory, pods or another resource";
+    case Misfit::kGpu:
+      return "short of GPU";
+    case Misfit::kFragmented:
+      return "with enough GPU only in pieces";
   }
   return "?";
 }

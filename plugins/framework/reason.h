@@ -17,11 +17,11 @@ enum class Misfit : std::uint8_t {
   kTaint,
   kSelector,
   kModel,
-  kRefused,      // whoever carries plans out refused this class here
-  kLimit,        // "at most k in a domain" is used up
-  kResource,     // CPU, memory, pods or an extended resource
-  kGpu,          // too little free GPU on the node in all
-  kFragmented,   // enough in all, but not on the devices it takes
+  kRefused,     // whoever carries plans out refused this class here
+  kLimit,       // "at most k in a domain" is used up
+  kResource,    // CPU, memory, pods or an extended resource
+  kGpu,         // too little free GPU on the node in all
+  kFragmented,  // enough in all, but not on the devices it takes
 };
 constexpr int kMisfits = 11;
 const char* MisfitText(Misfit misfit);
@@ -32,11 +32,11 @@ enum class Obstacle : std::uint8_t {
   kQueueMissing,
   kQueueClosed,
   kQueueLimit,
-  kMembers,      // fewer tasks ask to run than its minimum takes
-  kRoom,         // not enough room for its tasks
-  kTogether,     // each role has room, all of them together have not
-  kSearch,       // the search budget ended before an answer was proven
-  kQuarantine,   // its last decision failed verification; waits for its facts to change
+  kMembers,     // fewer tasks ask to run than its minimum takes
+  kRoom,        // not enough room for its tasks
+  kTogether,    // each role has room, all of them together have not
+  kSearch,      // the search budget ended before an answer was proven
+  kQuarantine,  // its last decision failed verification; waits for its facts to change
 };
 
 struct Reason {
@@ -44,14 +44,14 @@ struct Reason {
 
   // kMembers, kRoom, kTogether, kSearch: the role that binds.
   std::string role;
-  std::int64_t tasks_needed = 0;    // of that role, more than already run
-  std::int64_t tasks_fit = 0;       // how many of those there is room for
-  Kind binding = kGpu;              // the kind that the most nodes lack
-  std::int64_t per_task = 0;        // demand of one task, in units of `binding`
-  std::int64_t free_total = 0;      // of `binding` on nodes that the role may use
+  std::int64_t tasks_needed = 0;  // of that role, more than already run
+  std::int64_t tasks_fit = 0;     // how many of those there is room for
+  Kind binding = kGpu;            // the kind that the most nodes lack
+  std::int64_t per_task = 0;      // demand of one task, in units of `binding`
+  std::int64_t free_total = 0;    // of `binding` on nodes that the role may use
   std::int64_t capacity_total = 0;
-  std::string best_node;            // where the least is missing; empty if no node is eligible
-  std::int64_t best_free = 0;       // of `binding` there
+  std::string best_node;       // where the least is missing; empty if no node is eligible
+  std::int64_t best_free = 0;  // of `binding` there
   std::array<std::int32_t, kMisfits> nodes{};  // nodes by what they lack, for one task
 
   // kQueue*: the queue, and for its limit the numbers of the kind that binds.

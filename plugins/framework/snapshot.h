@@ -15,13 +15,13 @@
 namespace tephra {
 
 struct TaskRow {
-  std::string uid;      // of the pod; empty until one exists
-  JobId job;            // invalid for a foreign pod
+  std::string uid;  // of the pod; empty until one exists
+  JobId job;        // invalid for a foreign pod
   std::uint32_t role = 0;
   std::int32_t index = 0;
   ClassId cls;
   TaskPhase phase = TaskPhase::kPending;
-  NodeId node;          // valid while it holds room or is bound to a node not known yet
+  NodeId node;  // valid while it holds room or is bound to a node not known yet
   Slices slices;
   std::uint64_t version = 0;
   TimeMs assumed_at = 0;
@@ -38,9 +38,9 @@ struct RoleRow {
   std::string name;
   std::int32_t min = 0;
   ClassId cls;
-  std::vector<TaskId> tasks;    // by index
+  std::vector<TaskId> tasks;  // by index
   std::int32_t pending = 0;
-  std::int32_t counted = 0;     // assumed, running or succeeded: towards the minimum
+  std::int32_t counted = 0;  // assumed, running or succeeded: towards the minimum
 };
 
 // What was last said of a gang.
@@ -63,7 +63,7 @@ struct JobRow {
   std::uint64_t version = 0;
   Standing standing;
   bool live = false;
-  bool due = false;          // to be asked in the next cycle
+  bool due = false;  // to be asked in the next cycle
   bool quarantined = false;
   std::uint32_t waiting_at = kNotWaiting;  // index in State's list of waiting jobs
 
@@ -97,8 +97,8 @@ struct Books {
   Occupancy occupancy;
   std::vector<JobRow> jobs;
   std::vector<TaskRow> tasks;
-  std::vector<JobId> waiting;                  // jobs with a pending task, in no order
-  std::unordered_set<std::uint64_t> refused;   // class and node, see RefusalKey
+  std::vector<JobId> waiting;                 // jobs with a pending task, in no order
+  std::unordered_set<std::uint64_t> refused;  // class and node, see RefusalKey
   EngineConfig config;
   std::uint64_t config_version = 0;
   std::uint64_t version = 0;  // grows with every fact

@@ -23,9 +23,9 @@ absl::Status CheckDeclared(const ResourceKinds& kinds, const char* of, const std
                            KindSet used) {
   const KindSet unknown = used >> kinds.size();
   if (unknown == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      std::string(of) + " \"" + name + "\": resource kind " +
-      std::to_string(kinds.size() + std::countr_zero(unknown)) + ": not declared");
+  return absl::InvalidArgumentError(std::string(of) + " \"" + name + "\": resource kind " +
+                                    std::to_string(kinds.size() + std::countr_zero(unknown)) +
+                                    ": not declared");
 }
 
 KindSet KindsOf(const PodTemplate& pod) {
@@ -37,9 +37,9 @@ KindSet KindsOf(const PodTemplate& pod) {
 absl::Status ValidateSlices(const std::string& where, const Slices& slices) {
   for (const Slice& slice : slices) {
     if (slice.compute < 0 || slice.compute > kWholeGpu || slice.memory_mib < 0) {
-      return absl::InvalidArgumentError(where + ": slice: compute " + std::to_string(slice.compute) +
-                                        ", memory_mib " + std::to_string(slice.memory_mib) +
-                                        ", expected 0 to 1000 and at least 0");
+      return absl::InvalidArgumentError(
+          where + ": slice: compute " + std::to_string(slice.compute) + ", memory_mib " +
+          std::to_string(slice.memory_mib) + ", expected 0 to 1000 and at least 0");
     }
   }
   return absl::OkStatus();
@@ -75,9 +75,8 @@ std::vector<JobId> State::TakeDue() {
   if (grown) {
     due = books_.waiting;
   } else {
-    std::erase_if(due, [&](JobId id) {
-      return books_.jobs[id.index()].waiting_at == JobRow::kNotWaiting;
-    });
+    std::erase_if(
+        due, [&](JobId id) { return books_.jobs[id.index()].waiting_at == JobRow::kNotWaiting; });
   }
   return due;
 }
@@ -89,9 +88,9 @@ absl::Status State::On(const KindsDeclared& fact) {
   for (std::size_t i = 0; i < fact.names.size(); ++i) {
     TEPHRA_ASSIGN_OR_RETURN(const Kind kind, grown.Intern(fact.names[i]));
     if (kind != kFirstExtendedKind + i) {
-      return absl::InvalidArgumentError("resource kind \"" + fact.names[i] + "\": declared as number " +
-                                        std::to_string(kFirstExtendedKind + i) + ", known as " +
-                                        std::to_string(kind));
+      return absl::InvalidArgumentError(
+          "resource kind \"" + fact.names[i] + "\": declared as number " +
+          std::to_string(kFirstExtendedKind + i) + ", known as " + std::to_string(kind));
     }
   }
   books_.kinds = std::move(grown);
@@ -114,9 +113,8 @@ void State::ChangeNode(NodeId node, Change change) {
   for (TaskId id : tasks_on_[node.index()]) {
     if (books_.hardware.present(node)) ChargeTask(books_.tasks[id.index()], +1);
   }
-  std::erase_if(books_.refused, [&](std::uint64_t key) {
-    return static_cast<std::uint32_t>(key) == node.value;
-  });
+  std::erase_if(books_.refused,
+                [&](std::uint64_t key) { return static_cast<std::uint32_t>(key) == node.value; });
   ++books_.growth;
 }
 
@@ -213,9 +211,9 @@ absl::Status State::On(const JobUpserted& fact) {
 
   // Roles keep their index by name; one that is no longer named shrinks to nothing.
   for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
-    const bool named = std::any_of(
-        spec.gang.roles.begin(), spec.gang.roles.end(),
-        [&](const RoleSpec& role) { return role.name == job.roles[r].name; });
+    const bool named =
+        std::any_of(spec.gang.roles.begin(), spec.gang.roles.end(),
+                    [&](const RoleSpec& role) { return role.name == job.roles[r].name; });
     if (!named) {
       job.roles[r].min = 0;
       ReshapeRole(id, r, 0, job.roles[r].cls);
@@ -305,8 +303,8 @@ absl::Status State::On(const TaskUpserted& fact) {
     slices = said.slices;
     if (slices.empty() && books_.classes[task.cls].needs_devices()) {
       // Until told otherwise it keeps the slices that were assumed or guessed for it here.
-      slices = HoldsRoom(task.phase) && task.node == node ? task.slices
-                                                          : GuessSlices(task.cls, node);
+      slices =
+          HoldsRoom(task.phase) && task.node == node ? task.slices : GuessSlices(task.cls, node);
     }
   }
   SetPhase(id, said.phase, node, std::move(slices));
@@ -338,7 +336,8 @@ absl::Status State::On(const PlacementRefused& fact) {
   const auto role = std::find_if(job.roles.begin(), job.roles.end(),
                                  [&](const RoleRow& row) { return row.name == fact.role; });
   if (role == job.roles.end()) {
-    return absl::NotFoundError("refusal: job \"" + job.name + "\" has no role \"" + fact.role + "\"");
+    return absl::NotFoundError("refusal: job \"" + job.name + "\" has no role \"" + fact.role +
+                               "\"");
   }
   const NodeId node = books_.hardware.Find(fact.node);
   if (node.valid()) {

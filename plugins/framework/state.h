@@ -78,7 +78,7 @@ class State {
   std::unordered_map<std::string, std::uint64_t> node_versions_, queue_versions_;
   std::vector<JobId> unused_jobs_;
   std::vector<TaskId> unused_tasks_;
-  std::vector<std::vector<TaskId>> tasks_on_;       // by NodeId
+  std::vector<std::vector<TaskId>> tasks_on_;  // by NodeId
   std::deque<std::pair<TimeMs, TaskId>> assumptions_;
   std::vector<JobId> due_;
   std::uint64_t asked_growth_ = 0;

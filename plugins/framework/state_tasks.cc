@@ -28,8 +28,8 @@ absl::StatusOr<TaskId> State::FindTask(const TaskFact& fact) {
   }
   const std::string where = "task \"" + fact.uid + "\"";
   // One that outlived its place in its job is still known by its uid.
-  const bool outlived = known != tasks_by_uid_.end() &&
-                        !books_.tasks[known->second.index()].job.valid();
+  const bool outlived =
+      known != tasks_by_uid_.end() && !books_.tasks[known->second.index()].job.valid();
   const JobId job = FindJob(fact.job);
   if (!job.valid()) {
     if (outlived) return known->second;
@@ -163,8 +163,8 @@ Slices State::GuessSlices(ClassId cls, NodeId node) const {
     for (const DeviceAsk& ask : *asks) {
       std::int32_t missing = ask.request.count;
       for (std::size_t d = 0; d < view.devices.size() && missing > 0; ++d) {
-        const auto taken = std::any_of(guess.begin(), guess.end(),
-                                       [&](const Slice& s) { return s.device == d; });
+        const auto taken =
+            std::any_of(guess.begin(), guess.end(), [&](const Slice& s) { return s.device == d; });
         const bool whole = ask.request.whole();
         if (taken || (whole ? view.devices[d].users > 0
                             : view.devices[d].free_compute < ask.request.compute)) {
@@ -246,10 +246,12 @@ void State::MarkDue(JobId id) {
 std::string State::CheckBooks() const {
   Occupancy fresh;
   fresh.Grow(books_.facts());
-  for (std::size_t n = 0; n < books_.hardware.slots(); ++n) fresh.ResetNode(books_.facts(), NodeId(n));
+  for (std::size_t n = 0; n < books_.hardware.slots(); ++n)
+    fresh.ResetNode(books_.facts(), NodeId(n));
   for (const TaskRow& task : books_.tasks) {
     if (!HoldsRoom(task.phase) || !books_.hardware.present(task.node)) continue;
-    fresh.Charge(books_.facts(), books_.classes[task.cls], QueueOf(task), task.node, task.slices, +1);
+    fresh.Charge(books_.facts(), books_.classes[task.cls], QueueOf(task), task.node, task.slices,
+                 +1);
   }
   if (!fresh.SameColumns(books_.occupancy)) return "occupancy differs from what the tasks hold";
   for (const JobRow& job : books_.jobs) {
@@ -261,7 +263,8 @@ std::string State::CheckBooks() const {
         counted += CountsToMinimum(books_.tasks[id.index()].phase);
       }
       if (pending != role.pending || counted != role.counted) {
-        return "job \"" + job.name + "\" role \"" + role.name + "\": counters differ from its tasks";
+        return "job \"" + job.name + "\" role \"" + role.name +
+               "\": counters differ from its tasks";
       }
     }
     if ((job.pending() > 0) != (job.waiting_at != JobRow::kNotWaiting)) {

@@ -119,7 +119,8 @@ std::string Verifier::CheckSlices(const TaskClass& cls, const Placement& placeme
           return "would give a slice of another size than asked";
         }
       }
-      if (given != ask.request.count) return "would give devices " + Numbers(given, ask.request.count);
+      if (given != ask.request.count)
+        return "would give devices " + Numbers(given, ask.request.count);
     }
   }
   if (expected != placement.slices.size()) return "would give slices that nobody asks for";
@@ -168,7 +169,8 @@ void Verifier::Take(const TaskClass& cls, const Placement& placement, int sign) 
   row.node.free.Add(amount, -sign);
   const TaskRow& task = snapshot_->task(placement.task);
   counted_[PairKey(task.job.value, task.role)] += sign;
-  for (QueueId up = snapshot_->job(task.job).queue; up.valid(); up = snapshot_->queues().parent(up)) {
+  for (QueueId up = snapshot_->job(task.job).queue; up.valid();
+       up = snapshot_->queues().parent(up)) {
     queue_extra_[up].Add(amount, sign);
   }
   for (LimitId limit : cls.limits) {

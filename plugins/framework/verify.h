@@ -39,8 +39,8 @@ class Verifier {
 
   const Snapshot* snapshot_ = nullptr;
   std::uint64_t plan_ = 0;
-  std::vector<Row> rows_;                       // by NodeId
-  std::vector<std::uint64_t> placed_in_;        // by TaskId: the plan that placed it
+  std::vector<Row> rows_;                 // by NodeId
+  std::vector<std::uint64_t> placed_in_;  // by TaskId: the plan that placed it
   std::unordered_map<std::uint64_t, std::int32_t> limit_extra_;  // by limit and domain
   std::unordered_map<std::uint64_t, std::int32_t> counted_;      // by job and role
   std::unordered_map<QueueId, Resources> queue_extra_;

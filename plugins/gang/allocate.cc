@@ -187,7 +187,8 @@ class Pass {
       cycle_.proofs.empty.emplace(Proofs::ShapeOf(ask), ever);
     }
     if (ever.outcome == Placer::Outcome::kImpossible) {
-      Say(ask.job, Part::kMinimum, Verdict::kInfeasible, ShortageReason(cycle_.empty, ask, ever), {});
+      Say(ask.job, Part::kMinimum, Verdict::kInfeasible, ShortageReason(cycle_.empty, ask, ever),
+          {});
     } else {
       Say(ask.job, Part::kMinimum, Verdict::kWait, ShortageReason(cycle_.now, ask, now), {});
     }
@@ -214,7 +215,8 @@ class Pass {
     return asks;
   }
 
-  void Say(JobId job, Part part, Verdict verdict, Reason reason, std::vector<Placement> placements) {
+  void Say(JobId job, Part part, Verdict verdict, Reason reason,
+           std::vector<Placement> placements) {
     cycle_.plan.decisions.push_back(
         {job, part, verdict, std::move(reason), std::move(placements), {}});
   }

@@ -137,9 +137,10 @@ Points Fgd::Rate(const NodeView& view, const TaskClass& cls) const {
     Points best = 0;
     for (std::size_t d = 0; d < node.free_compute.size(); ++d) {
       const std::int32_t free = node.free_compute[d];
-      const bool tried = std::find(node.free_compute.begin(),
-                                   node.free_compute.begin() + static_cast<std::ptrdiff_t>(d),
-                                   free) != node.free_compute.begin() + static_cast<std::ptrdiff_t>(d);
+      const bool tried =
+          std::find(node.free_compute.begin(),
+                    node.free_compute.begin() + static_cast<std::ptrdiff_t>(d),
+                    free) != node.free_compute.begin() + static_cast<std::ptrdiff_t>(d);
       if (free < request.compute || tried) continue;
       node.free_compute[d] -= request.compute;
       best = std::max(best, PointsOf(before, table_.Fragment(node, ModelOf(view))));

@@ -12,7 +12,8 @@ namespace {
 constexpr double kMostCpu = 128000;
 constexpr double kMostGpu = 8000;
 
-// The published simulator cuts to whole points. Nodes beyond the trace's largest would leave 0 to 100.
+// The published simulator cuts to whole points. Nodes beyond the trace's largest would leave 0 to
+// 100.
 Points WholePoints(double points) {
   return static_cast<Points>(std::clamp(points, 0.0, 100.0)) * kPoint;
 }
@@ -33,7 +34,8 @@ GpuWish WishOf(const TaskClass& cls) {
 Points TightestDevice::RateDevice(const NodeView& view, const TaskClass&, const DeviceAsk&,
                                   int device, std::uint64_t) const {
   const std::int32_t free = view.devices[static_cast<std::size_t>(device)].free_compute;
-  return static_cast<Points>(kWholeGpu - std::clamp<std::int64_t>(free, 0, kWholeGpu)) * kPoint / 10;
+  return static_cast<Points>(kWholeGpu - std::clamp<std::int64_t>(free, 0, kWholeGpu)) * kPoint /
+         10;
 }
 
 Points RandomScore::RateDevice(const NodeView& view, const TaskClass&, const DeviceAsk& ask,
@@ -83,7 +85,8 @@ Points GpuPacking::Rate(const NodeView& view, const TaskClass& cls) const {
   }
   std::sort(free.begin(), free.end());
   std::int64_t idle_used = 0, percent_free = 0;
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(wish.count, static_cast<std::int64_t>(free.size())); ++i) {
+  for (std::int64_t i = 0;
+       i < std::min<std::int64_t>(wish.count, static_cast<std::int64_t>(free.size())); ++i) {
     idle_used += free[static_cast<std::size_t>(i)] == kWholeGpu;
     percent_free += free[static_cast<std::size_t>(i)] * 100 / kWholeGpu;
   }

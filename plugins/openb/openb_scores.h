@@ -1,6 +1,6 @@
-// The policies of the openb experiment (Weng et al., Beware of Fragmentation: Scheduling GPU-Sharing
-// Workloads with Fragmentation Gradient Descent, USENIX ATC 2023), with the rounding of the
-// published simulator, so that its results can be compared bit for bit. FGD has its own file.
+// The policies of the openb experiment (Weng et al., Beware of Fragmentation: Scheduling
+// GPU-Sharing Workloads with Fragmentation Gradient Descent, USENIX ATC 2023), with the rounding of
+// the published simulator, so that its results can be compared bit for bit. FGD has its own file.
 //
 // Node points are whole points of 0 to 100. README.md has the formulas.
 #pragma once

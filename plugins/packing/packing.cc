@@ -16,10 +16,11 @@ Points Fullness(const NodeView& view, const TaskClass& cls) {
     const Kind k = static_cast<Kind>(std::countr_zero(kinds));
     const std::int64_t capacity = view.capacity[k];
     if (capacity <= 0) continue;
-    const std::int64_t after = std::clamp<std::int64_t>(
-        capacity - view.row.free[k] + cls.demand[k], 0, capacity);
+    const std::int64_t after =
+        std::clamp<std::int64_t>(capacity - view.row.free[k] + cls.demand[k], 0, capacity);
     // In steps of a millionth, so that the product stays within 64 bits for petabytes.
-    sum += WeightOf(k) * static_cast<std::int64_t>(static_cast<__int128>(after) * kMaxPoints / capacity);
+    sum += WeightOf(k) *
+           static_cast<std::int64_t>(static_cast<__int128>(after) * kMaxPoints / capacity);
     weights += WeightOf(k);
   }
   const Points fullness = weights == 0 ? 0 : static_cast<Points>(sum / weights);

@@ -47,7 +47,8 @@ std::int32_t Shares(const DeviceRow& row, const DeviceRequest& request) {
 // the largest t with sum over devices of min(t, shares) >= count * t.
 std::int32_t AskCopies(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask) {
   if (ask.request.whole()) {
-    return CountTakers(view, cls, ask, std::numeric_limits<std::int32_t>::max()) / ask.request.count;
+    return CountTakers(view, cls, ask, std::numeric_limits<std::int32_t>::max()) /
+           ask.request.count;
   }
   std::vector<std::int32_t> shares;
   std::int64_t sum = 0;

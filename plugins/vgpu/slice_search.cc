@@ -11,8 +11,8 @@ bool CanTake(const NodeView& view, const TaskClass& cls, const DeviceRequest& re
                         ? row.users == 0 && row.free_compute >= kWholeGpu
                         : row.free_compute >= request.compute &&
                               row.free_memory_mib >= request.memory_mib && row.free_compute >= 0;
-  return room && (!view.mixed_models || ModelAllowed(cls.pod.constraints.device_models,
-                                                     view.spec.devices[device].model));
+  return room && (!view.mixed_models ||
+                  ModelAllowed(cls.pod.constraints.device_models, view.spec.devices[device].model));
 }
 
 Slice SliceOf(const NodeView& view, const DeviceAsk& ask, std::size_t device) {
@@ -70,15 +70,14 @@ bool SliceSearch::PlaceUnit(std::size_t index, std::int32_t unit, std::size_t fr
     const std::size_t device = devices[i];
     if (++steps_ > kMostSteps) return false;
     if (!CanTake(view_, cls_, ask.request, device, rows_[device])) continue;
-    const bool seen = std::any_of(
-        devices.begin() + static_cast<std::ptrdiff_t>(from),
-        devices.begin() + static_cast<std::ptrdiff_t>(i),
-        [&](std::size_t tried) { return Alike(tried, device); });
+    const bool seen = std::any_of(devices.begin() + static_cast<std::ptrdiff_t>(from),
+                                  devices.begin() + static_cast<std::ptrdiff_t>(i),
+                                  [&](std::size_t tried) { return Alike(tried, device); });
     if (seen) continue;
     const Slice slice = SliceOf(view_, ask, device);
     const DeviceRow before = rows_[device];
-    rows_[device] = {before.free_compute - slice.compute,
-                     before.free_memory_mib - slice.memory_mib, before.users + 1};
+    rows_[device] = {before.free_compute - slice.compute, before.free_memory_mib - slice.memory_mib,
+                     before.users + 1};
     slices_.push_back(slice);
     const bool done = PlaceUnit(index, unit + 1, i + 1);
     slices_.pop_back();
@@ -121,10 +120,9 @@ bool SliceSearch::PlaceInitUnit(std::size_t index, std::int32_t unit, std::size_
   for (std::size_t i = from; i < devices.size(); ++i) {
     if (++steps_ > kMostSteps) return false;
     if (!CanTake(view_, cls_, ask.request, devices[i], Beside(ask, devices[i]))) continue;
-    const bool seen = std::any_of(
-        devices.begin() + static_cast<std::ptrdiff_t>(from),
-        devices.begin() + static_cast<std::ptrdiff_t>(i),
-        [&](std::size_t tried) { return Alike(tried, devices[i]); });
+    const bool seen = std::any_of(devices.begin() + static_cast<std::ptrdiff_t>(from),
+                                  devices.begin() + static_cast<std::ptrdiff_t>(i),
+                                  [&](std::size_t tried) { return Alike(tried, devices[i]); });
     if (seen) continue;
     slices_.push_back(SliceOf(view_, ask, devices[i]));
     const bool done = PlaceInitUnit(index, unit + 1, i + 1, devices);

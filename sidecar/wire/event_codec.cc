@@ -76,8 +76,11 @@ absl::Status Decode(const v1::Config& in, const FieldPath& at, EngineConfig& out
   TEPHRA_RETURN_IF_ERROR(FromWire(in.ties(), Ties::kRandom, at.At("ties"), out.ties));
   out.seed = in.seed();
   for (const v1::ExpectedPod& wire : in.expected_pods()) {
-    out.expected_pods.push_back({wire.cpu(), wire.devices(), wire.compute(),
-                                 {wire.models().begin(), wire.models().end()}, wire.share()});
+    out.expected_pods.push_back({wire.cpu(),
+                                 wire.devices(),
+                                 wire.compute(),
+                                 {wire.models().begin(), wire.models().end()},
+                                 wire.share()});
   }
   if (in.has_search_budget()) out.search_budget = in.search_budget();
   if (in.has_assume_timeout_ms()) out.assume_timeout_ms = in.assume_timeout_ms();

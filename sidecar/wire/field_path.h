@@ -13,7 +13,7 @@ namespace tephra {
 struct FieldPath {
   const FieldPath* parent = nullptr;  // null: the message itself
   const char* name = "";
-  int index = -1;                     // of a repeated field
+  int index = -1;  // of a repeated field
 
   std::string Text() const;
   FieldPath At(const char* field, int i = -1) const { return {this, field, i}; }

@@ -50,7 +50,7 @@ class FrameReader {
 
   std::istream& in_;
   std::string name_;
-  std::string bytes_;         // of the record, and then its content alone
+  std::string bytes_;  // of the record, and then its content alone
   std::uint32_t crc_ = 0;
   std::uint64_t offset_ = 0;  // of the frame that Next() last looked at
   std::uint64_t next_offset_ = 0;

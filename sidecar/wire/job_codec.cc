@@ -19,8 +19,7 @@ void Encode(const ContainerSpec& in, TextCopier& text, v1::Container* out) {
 
 absl::Status Decode(const v1::Container& in, const FieldPath& at, ContainerSpec& out) {
   out.name = in.name();
-  TEPHRA_RETURN_IF_ERROR(
-      FromWire(in.kind(), ContainerKind::kSidecar, at.At("kind"), out.kind));
+  TEPHRA_RETURN_IF_ERROR(FromWire(in.kind(), ContainerKind::kSidecar, at.At("kind"), out.kind));
   TEPHRA_RETURN_IF_ERROR(Decode(in.requests(), at, "requests", out.requests));
   if (in.has_devices()) {
     out.devices = {in.devices().count(), in.devices().compute(), in.devices().memory_mib()};
@@ -92,8 +91,8 @@ void Encode(const PodTemplate& in, TextCopier& text, v1::PodTemplate* out) {
 
 absl::Status Decode(const v1::PodTemplate& in, const FieldPath& at, PodTemplate& out) {
   for (int i = 0; i < in.containers_size(); ++i) {
-    TEPHRA_RETURN_IF_ERROR(Decode(in.containers(i), at.At("containers", i),
-                                  out.containers.emplace_back()));
+    TEPHRA_RETURN_IF_ERROR(
+        Decode(in.containers(i), at.At("containers", i), out.containers.emplace_back()));
   }
   TEPHRA_RETURN_IF_ERROR(Decode(in.overhead(), at, "overhead", out.overhead));
   if (in.has_constraints()) {

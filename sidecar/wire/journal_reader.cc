@@ -52,8 +52,8 @@ absl::StatusOr<std::optional<JournalEntry>> JournalReader::Next() {
   }
   const Stage before = std::exchange(stage_, Stage::kIdle);
   if ((before == Stage::kTick) != (record.content_case() == v1::JournalRecord::kPlan)) {
-    return Wrong(absl::StatusCode::kDataLoss, before == Stage::kTick ? "a tick without its plan"
-                                                                     : "a plan without a tick");
+    return Wrong(absl::StatusCode::kDataLoss,
+                 before == Stage::kTick ? "a tick without its plan" : "a plan without a tick");
   }
   switch (record.content_case()) {
     case v1::JournalRecord::kEvent: {
@@ -85,7 +85,8 @@ absl::StatusOr<std::optional<JournalEntry>> JournalReader::Next() {
     case v1::JournalRecord::CONTENT_NOT_SET:
       break;
   }
-  return Wrong(absl::StatusCode::kDataLoss, "content: missing, or one that this version does not know");
+  return Wrong(absl::StatusCode::kDataLoss,
+               "content: missing, or one that this version does not know");
 }
 
 }  // namespace tephra

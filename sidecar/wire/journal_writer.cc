@@ -64,7 +64,8 @@ absl::Status JournalWriter::Record(const Event& event) {
   record.Clear();
   TEPHRA_RETURN_IF_ERROR(EncodeEvent(event, record.mutable_event()));
   if (const std::size_t size = record.ByteSizeLong(); size > kMaxContentBytes) {
-    return absl::InvalidArgumentError("event: " + std::to_string(size) + " bytes, expected at most " +
+    return absl::InvalidArgumentError("event: " + std::to_string(size) +
+                                      " bytes, expected at most " +
                                       std::to_string(kMaxContentBytes));
   }
   Append();
@@ -114,10 +115,10 @@ void JournalWriter::Append() {
   scratch_->record.SerializeToString(&content);
   if (content.size() > kMaxContentBytes) {
     Flush();
-    status_ = absl::ResourceExhaustedError("journal " + name_ + ": record " +
-                                           std::to_string(records_) + ": " +
-                                           std::to_string(content.size()) + " bytes, expected at most " +
-                                           std::to_string(kMaxContentBytes));
+    status_ = absl::ResourceExhaustedError(
+        "journal " + name_ + ": record " + std::to_string(records_) + ": " +
+        std::to_string(content.size()) + " bytes, expected at most " +
+        std::to_string(kMaxContentBytes));
     return;
   }
   AppendFrame(content, crc_, buffer_);

@@ -10,8 +10,7 @@ using google::protobuf::RepeatedPtrField;
 static_assert(v1::TAINT_EFFECT_NO_EXECUTE == ToWire<v1::TaintEffect>(TaintEffect::kNoExecute));
 static_assert(v1::TOLERATION_OPERATOR_EXISTS ==
               ToWire<v1::TolerationOperator>(Toleration::Operator::kExists));
-static_assert(v1::LABEL_OPERATOR_LT ==
-              ToWire<v1::LabelOperator>(LabelRequirement::Operator::kLt));
+static_assert(v1::LABEL_OPERATOR_LT == ToWire<v1::LabelOperator>(LabelRequirement::Operator::kLt));
 static_assert(v1::SLICE_MODE_FRACTION == ToWire<v1::SliceMode>(SliceMode::kFraction));
 
 void Encode(const Labels& in, TextCopier& text, RepeatedPtrField<v1::Label>* out) {
@@ -60,8 +59,7 @@ absl::Status Decode(const WireRequirements& in, const FieldPath& parent, const c
 absl::Status Decode(const v1::Toleration& in, const FieldPath& at, Toleration& out) {
   out.key = in.key();
   out.value = in.value();
-  TEPHRA_RETURN_IF_ERROR(
-      FromWire(in.op(), Toleration::Operator::kExists, at.At("op"), out.op));
+  TEPHRA_RETURN_IF_ERROR(FromWire(in.op(), Toleration::Operator::kExists, at.At("op"), out.op));
   out.any_effect = in.any_effect();
   if (out.any_effect && in.effect() == v1::TAINT_EFFECT_UNSPECIFIED) return absl::OkStatus();
   return FromWire(in.effect(), TaintEffect::kNoExecute, at.At("effect"), out.effect);
@@ -92,9 +90,9 @@ absl::Status Decode(const WireAmounts& in, const FieldPath& parent, const char* 
   for (int i = 0; i < in.size(); ++i) {
     const std::uint32_t kind = in[i].kind();
     if (kind >= kMaxKinds || (seen >> kind & 1) != 0) {
-      return BadField(parent.At(field, i).At("kind"), kind,
-                      kind >= kMaxKinds ? "below " + std::to_string(kMaxKinds)
-                                        : "each kind at most once");
+      return BadField(
+          parent.At(field, i).At("kind"), kind,
+          kind >= kMaxKinds ? "below " + std::to_string(kMaxKinds) : "each kind at most once");
     }
     seen |= KindSet{1} << kind;
     out[static_cast<Kind>(kind)] = in[i].amount();
@@ -113,8 +111,7 @@ void Encode(const Slices& in, WireSlices* out) {
   }
 }
 
-absl::Status Decode(const WireSlices& in, const FieldPath& parent, const char* field,
-                    Slices& out) {
+absl::Status Decode(const WireSlices& in, const FieldPath& parent, const char* field, Slices& out) {
   for (int i = 0; i < in.size(); ++i) {
     Slice& slice = out.emplace_back();
     const FieldPath at = parent.At(field, i);
@@ -155,8 +152,8 @@ absl::Status Decode(const v1::Node& in, const FieldPath& at, NodeSpec& out) {
     taint.key = in.taints(i).key();
     taint.value = in.taints(i).value();
     const FieldPath here = at.At("taints", i);
-    TEPHRA_RETURN_IF_ERROR(FromWire(in.taints(i).effect(), TaintEffect::kNoExecute,
-                                    here.At("effect"), taint.effect));
+    TEPHRA_RETURN_IF_ERROR(
+        FromWire(in.taints(i).effect(), TaintEffect::kNoExecute, here.At("effect"), taint.effect));
   }
   out.unschedulable = in.unschedulable();
   TEPHRA_RETURN_IF_ERROR(Decode(in.allocatable(), at, "allocatable", out.allocatable));
@@ -194,8 +191,8 @@ absl::Status Decode(const v1::NodeConstraints& in, const FieldPath& at, NodeCons
     TEPHRA_RETURN_IF_ERROR(Decode(in.affinity(i).fields(), here, "fields", term.fields));
   }
   for (int i = 0; i < in.tolerations_size(); ++i) {
-    TEPHRA_RETURN_IF_ERROR(Decode(in.tolerations(i), at.At("tolerations", i),
-                                  out.tolerations.emplace_back()));
+    TEPHRA_RETURN_IF_ERROR(
+        Decode(in.tolerations(i), at.At("tolerations", i), out.tolerations.emplace_back()));
   }
   out.device_models.assign(in.device_models().begin(), in.device_models().end());
   return absl::OkStatus();

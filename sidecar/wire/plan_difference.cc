@@ -1,9 +1,9 @@
 #include "sidecar/wire/plan_difference.h"
 
+#include <vector>
+
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/message_differencer.h>
-
-#include <vector>
 
 #include "tephra/v1/plan.pb.h"
 

@@ -7,10 +7,10 @@
 namespace tephra {
 
 struct PlanDifference {
-  int decision = -1;      // index; -1 where the difference is not in a decision
-  std::string job;        // uid of that decision's job, as recorded; empty as above
-  std::string field;      // e.g. "decisions[3].placements[0].node"; "bytes": only the encoding
-  std::string recorded;   // value in either; empty where it is not there
+  int decision = -1;     // index; -1 where the difference is not in a decision
+  std::string job;       // uid of that decision's job, as recorded; empty as above
+  std::string field;     // e.g. "decisions[3].placements[0].node"; "bytes": only the encoding
+  std::string recorded;  // value in either; empty where it is not there
   std::string made;
 };
 

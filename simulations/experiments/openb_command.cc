@@ -43,8 +43,8 @@ int Run(OpenbParityOptions options, const std::vector<std::string>& seeds) {
     std::cerr << "tephra openb: " << totals.status().message() << "\n";
     return 2;
   }
-  const bool all = totals->matched == totals->curves &&
-                   totals->random_matched == totals->random_curves;
+  const bool all =
+      totals->matched == totals->curves && totals->random_matched == totals->random_curves;
   return all ? 0 : 1;
 }
 
@@ -59,23 +59,30 @@ void AddOpenbCommand(CLI::App& app, int& code) {
   const auto arguments = std::make_shared<Arguments>();
   OpenbParityOptions& options = arguments->options;
   CLI::App* command = app.add_subcommand(
-      "openb", "Replay the openb fill-up experiment pod by pod and compare its allocation curves "
-               "with published ones.");
+      "openb",
+      "Replay the openb fill-up experiment pod by pod and compare its allocation curves "
+      "with published ones.");
   command->add_option("--nodes", options.nodes, "node list, CSV")->required();
   command->add_option("--pods", options.pods, "pod lists, CSV; the file name is the workload")
       ->required();
   command->add_option("--orders", options.orders, "folder of arrival orders, WORKLOAD_SEED.txt")
       ->required();
   command->add_option("--published", options.published, "curves to compare with, CSV")->required();
-  command->add_option("--seeds", arguments->seeds, "numbers or ranges")->capture_default_str()->delimiter(',');
-  command->add_option("--policies", options.policies,
-                      "published names (06-FGD) or scores (fgd); all unless given")
+  command->add_option("--seeds", arguments->seeds, "numbers or ranges")
+      ->capture_default_str()
+      ->delimiter(',');
+  command
+      ->add_option("--policies", options.policies,
+                   "published names (06-FGD) or scores (fgd); all unless given")
       ->delimiter(',');
   command->add_option("--tolerance", options.tolerance, "percentage points")->capture_default_str();
-  command->add_option("--random-tolerance", options.random_tolerance,
-                      "of Random's mean over the seeds, percentage points")->capture_default_str();
+  command
+      ->add_option("--random-tolerance", options.random_tolerance,
+                   "of Random's mean over the seeds, percentage points")
+      ->capture_default_str();
   command->add_option("--curves", options.curves, "write our curves to this CSV");
-  command->add_option("--output", arguments->output, "text or json")->capture_default_str()
+  command->add_option("--output", arguments->output, "text or json")
+      ->capture_default_str()
       ->check(CLI::IsMember({"text", "json"}));
   command->callback([arguments, &code] {
     arguments->options.json = arguments->output == "json";

@@ -122,7 +122,8 @@ class Parity {
       curves_->Write(header + "\n");
     }
     if (!options_.json) {
-      out_ << "workload                   policy            seed    worst     at  rounded      ms\n";
+      out_
+          << "workload                   policy            seed    worst     at  rounded      ms\n";
     }
     for (const std::string& path : options_.pods) TEPHRA_RETURN_IF_ERROR(RunWorkload(path));
     if (curves_ != nullptr) TEPHRA_RETURN_IF_ERROR(curves_->Commit());
@@ -160,7 +161,8 @@ class Parity {
         TEPHRA_ASSIGN_OR_RETURN(OpenbOrder order, ReadOpenbOrder(order_path, pods->pods.size()));
         std::vector<NodeSpec> nodes = nodes_;
         TEPHRA_RETURN_IF_ERROR(RenameByOrder(order_path, order, nodes));
-        const auto known = published_.find({workload, policy.published, static_cast<std::int64_t>(seed)});
+        const auto known =
+            published_.find({workload, policy.published, static_cast<std::int64_t>(seed)});
         if (known == published_.end()) {
           return BadInput(options_.published, 0, "workload,sc_policy,seed",
                           workload + "," + policy.published + "," + std::to_string(seed),
@@ -197,9 +199,9 @@ class Parity {
     const bool good = gap.Within(options_.tolerance);
     if (!policy.random) totals_.curves += 1, totals_.matched += good;
     if (options_.json) {
-      nlohmann::ordered_json row = {{"workload", workload}, {"policy", policy.published},
-                                    {"seed", seed},         {"worst", gap.worst},
-                                    {"at", gap.at},         {"worst_rounded", gap.worst_rounded},
+      nlohmann::ordered_json row = {{"workload", workload},   {"policy", policy.published},
+                                    {"seed", seed},           {"worst", gap.worst},
+                                    {"at", gap.at},           {"worst_rounded", gap.worst_rounded},
                                     {"missing", gap.missing}, {"ms", ms}};
       if (!policy.random) row["match"] = good;
       rows_.push_back(std::move(row));
@@ -210,7 +212,9 @@ class Parity {
                   workload.c_str(), policy.published.c_str(), static_cast<unsigned long long>(seed),
                   gap.worst, gap.at, gap.worst_rounded, ms,
                   gap.missing > 0 ? "  points missing" : "",
-                  policy.random ? "  (see mean)" : good ? "" : "  MISS");
+                  policy.random ? "  (see mean)"
+                  : good        ? ""
+                                : "  MISS");
     out_ << line << std::flush;
   }
 
@@ -219,8 +223,11 @@ class Parity {
     totals_.random_curves += 1;
     totals_.random_matched += good;
     if (options_.json) {
-      means_.push_back({{"workload", workload}, {"policy", "01-Random"}, {"worst", gap.worst},
-                        {"at", gap.at}, {"match", good}});
+      means_.push_back({{"workload", workload},
+                        {"policy", "01-Random"},
+                        {"worst", gap.worst},
+                        {"at", gap.at},
+                        {"match", good}});
       return;
     }
     char line[256];
@@ -239,12 +246,14 @@ class Parity {
 
   void PrintTotals() {
     if (options_.json) {
-      const nlohmann::ordered_json all = {
-          {"tolerance", options_.tolerance},  {"random_tolerance", options_.random_tolerance},
-          {"matched", totals_.matched},       {"curves", totals_.curves},
-          {"random_matched", totals_.random_matched},
-          {"random_workloads", totals_.random_curves},
-          {"runs", rows_},                    {"random_means", means_}};
+      const nlohmann::ordered_json all = {{"tolerance", options_.tolerance},
+                                          {"random_tolerance", options_.random_tolerance},
+                                          {"matched", totals_.matched},
+                                          {"curves", totals_.curves},
+                                          {"random_matched", totals_.random_matched},
+                                          {"random_workloads", totals_.random_curves},
+                                          {"runs", rows_},
+                                          {"random_means", means_}};
       out_ << all.dump(2) << "\n";
       return;
     }

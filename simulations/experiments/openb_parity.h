@@ -12,21 +12,21 @@
 namespace tephra {
 
 struct OpenbParityOptions {
-  std::string nodes;                   // CSV
+  std::string nodes;  // CSV
   // CSVs "<workload>.csv"; the published curves are looked up by that name.
   std::vector<std::string> pods;
-  std::string orders;                  // folder of "<short workload>_<seed>.txt"
-  std::string published;               // CSV of curves
+  std::string orders;     // folder of "<short workload>_<seed>.txt"
+  std::string published;  // CSV of curves
   std::vector<std::uint64_t> seeds;
-  std::vector<std::string> policies;   // published names or their scores; empty: all
-  double tolerance = 0.005;            // percentage points
-  double random_tolerance = 0.5;       // of Random's mean over the seeds
+  std::vector<std::string> policies;  // published names or their scores; empty: all
+  double tolerance = 0.005;           // percentage points
+  double random_tolerance = 0.5;      // of Random's mean over the seeds
   bool json = false;
-  std::string curves;                  // a CSV of our own curves to write; empty: none
+  std::string curves;  // a CSV of our own curves to write; empty: none
 };
 
 struct OpenbParityTotals {
-  int curves = 0, matched = 0;          // of the deterministic policies
+  int curves = 0, matched = 0;                // of the deterministic policies
   int random_curves = 0, random_matched = 0;  // workloads
 };
 

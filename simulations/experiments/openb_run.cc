@@ -21,10 +21,12 @@ class Demand final : public WorldListener {
 }  // namespace
 
 const std::vector<OpenbPolicy>& OpenbPolicies() {
-  static const std::vector<OpenbPolicy> kPolicies = {
-      {"01-Random", "random", true},          {"02-DotProd", "dotprod", false},
-      {"03-GpuClustering", "gpuclustering", false}, {"04-GpuPacking", "gpupacking", false},
-      {"05-BestFit", "bestfit", false},       {"06-FGD", "fgd", false}};
+  static const std::vector<OpenbPolicy> kPolicies = {{"01-Random", "random", true},
+                                                     {"02-DotProd", "dotprod", false},
+                                                     {"03-GpuClustering", "gpuclustering", false},
+                                                     {"04-GpuPacking", "gpupacking", false},
+                                                     {"05-BestFit", "bestfit", false},
+                                                     {"06-FGD", "fgd", false}};
   return kPolicies;
 }
 

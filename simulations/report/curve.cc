@@ -29,8 +29,8 @@ std::optional<Curve::Bin> Curve::At(int percent) const {
   const Sums& sums = sums_[static_cast<std::size_t>(percent)];
   if (sums.points == 0) return std::nullopt;
   const auto points = static_cast<double>(sums.points);
-  return Bin{sums.points, static_cast<double>(sums.allocated) / points / 100, sums.fragment / points,
-             sums.fragment_of_idle / points};
+  return Bin{sums.points, static_cast<double>(sums.allocated) / points / 100,
+             sums.fragment / points, sums.fragment_of_idle / points};
 }
 
 }  // namespace tephra

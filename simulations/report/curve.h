@@ -2,10 +2,10 @@
 // have been asked for.
 //
 // A point is taken after every cycle with arrivals. Given: GPUs asked for so far A, allocated U,
-// in all T, of no use to the usual pods F (milli-GPUs). Computed: arrived = 100 A/T rounded to whole
-// percent, a half to the even one, and for each of these the means over its points of 100 U/T, 100 F/T and
-// 100 F/(T-U), where 100 U/T is first rounded to two decimals (Weng et al., USENIX ATC 2023: its
-// simulator prints two, and its analysis takes the means of what was printed).
+// in all T, of no use to the usual pods F (milli-GPUs). Computed: arrived = 100 A/T rounded to
+// whole percent, a half to the even one, and for each of these the means over its points of 100
+// U/T, 100 F/T and 100 F/(T-U), where 100 U/T is first rounded to two decimals (Weng et al., USENIX
+// ATC 2023: its simulator prints two, and its analysis takes the means of what was printed).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Curve {
 
   struct Bin {
     std::int64_t points = 0;
-    double allocated = 0;   // means, in percent
+    double allocated = 0;  // means, in percent
     double fragment = 0;
     double fragment_of_idle = 0;
   };

@@ -13,11 +13,16 @@ Json Seconds(TimeMs time) { return time < 0 ? Json() : Json(static_cast<double>(
 Json JobList(const Summary& summary) {
   Json list = Json::array();
   for (const JobLine& job : summary.jobs) {
-    Json line = {{"name", job.name},       {"queue", job.queue},
-                 {"shape", job.shape},     {"state", JobStateText(job.state)},
-                 {"arrival_s", Seconds(job.arrival)}, {"start_s", Seconds(job.start)},
-                 {"end_s", Seconds(job.end)}, {"tasks", job.tasks},
-                 {"running", job.running}, {"finished", job.finished},
+    Json line = {{"name", job.name},
+                 {"queue", job.queue},
+                 {"shape", job.shape},
+                 {"state", JobStateText(job.state)},
+                 {"arrival_s", Seconds(job.arrival)},
+                 {"start_s", Seconds(job.start)},
+                 {"end_s", Seconds(job.end)},
+                 {"tasks", job.tasks},
+                 {"running", job.running},
+                 {"finished", job.finished},
                  {"nodes", job.where}};
     if (!job.why.empty()) line["reason"] = job.why;
     list.push_back(std::move(line));
@@ -31,9 +36,12 @@ Json ResourceList(const Summary& summary) {
     const auto amount = [&](std::int64_t value) {
       return static_cast<double>(value) / static_cast<double>(line.unit);
     };
-    list.push_back({{"name", line.name}, {"unit", line.unit_name},
-                    {"capacity", amount(line.capacity)}, {"used", amount(line.used)},
-                    {"peak", amount(line.peak)}, {"mean_percent", line.mean_percent}});
+    list.push_back({{"name", line.name},
+                    {"unit", line.unit_name},
+                    {"capacity", amount(line.capacity)},
+                    {"used", amount(line.used)},
+                    {"peak", amount(line.peak)},
+                    {"mean_percent", line.mean_percent}});
   }
   return list;
 }
@@ -41,11 +49,15 @@ Json ResourceList(const Summary& summary) {
 Json QueueList(const Summary& summary) {
   Json list = Json::array();
   for (const QueueLine& queue : summary.queues) {
-    Json line = {{"name", queue.name}, {"parent", queue.parent},
+    Json line = {{"name", queue.name},
+                 {"parent", queue.parent},
                  {"gpus_used", static_cast<double>(queue.gpu_used) / 1000}};
-    line["gpu_limit"] = queue.gpu_limit ? Json(static_cast<double>(*queue.gpu_limit) / 1000) : Json();
-    line.update(Json{{"jobs", queue.arrived}, {"running", queue.running},
-                     {"waiting", queue.waiting}, {"ended", queue.ended},
+    line["gpu_limit"] =
+        queue.gpu_limit ? Json(static_cast<double>(*queue.gpu_limit) / 1000) : Json();
+    line.update(Json{{"jobs", queue.arrived},
+                     {"running", queue.running},
+                     {"waiting", queue.waiting},
+                     {"ended", queue.ended},
                      {"mean_wait_s", queue.mean_wait_s}});
     list.push_back(std::move(line));
   }
@@ -55,7 +67,8 @@ Json QueueList(const Summary& summary) {
 Json NodeList(const Summary& summary) {
   Json list = Json::array();
   for (const NodeLine& node : summary.nodes) {
-    list.push_back({{"name", node.name}, {"gpu_model", node.model},
+    list.push_back({{"name", node.name},
+                    {"gpu_model", node.model},
                     {"unschedulable", node.unschedulable},
                     {"gpu_used_per_mille", node.gpu_used},
                     {"cpu", static_cast<double>(node.cpu) / 1000},
@@ -69,7 +82,8 @@ Json PointList(const Curve& curve) {
   for (int percent = 0; percent < Curve::kPercents; ++percent) {
     const auto bin = curve.At(percent);
     if (!bin) continue;
-    list.push_back({{"arrived_percent", percent}, {"points", bin->points},
+    list.push_back({{"arrived_percent", percent},
+                    {"points", bin->points},
                     {"allocated_percent", bin->allocated},
                     {"fragment_percent", bin->fragment},
                     {"fragment_of_idle_percent", bin->fragment_of_idle}});
@@ -80,33 +94,39 @@ Json PointList(const Curve& curve) {
 }  // namespace
 
 std::string JsonText(const Summary& summary, const Curve& curve) {
-  const Json all = {
-      {"name", summary.name},
-      {"file", summary.file},
-      {"end_s", Seconds(summary.end)},
-      {"events", summary.events},
-      {"cycles", summary.cycles},
-      {"jobs_by_state",
-       {{"arrived", summary.arrived}, {"started", summary.started}, {"running", summary.running},
-        {"finished", summary.finished}, {"waiting", summary.waiting},
-        {"infeasible", summary.infeasible}, {"dropped", summary.dropped},
-        {"removed", summary.removed}}},
-      {"tasks",
-       {{"started", summary.tasks_started}, {"running", summary.tasks_running},
-        {"finished", summary.tasks_finished}}},
-      {"decisions_dropped", summary.dropped_decisions},
-      {"wait_s",
-       {{"jobs", summary.waits.jobs}, {"mean", summary.waits.mean_s},
-        {"median", summary.waits.median_s}, {"p95", summary.waits.p95_s},
-        {"longest", summary.waits.most_s}}},
-      {"resources", ResourceList(summary)},
-      {"fragment_percent", summary.fragment_percent},
-      {"fragment_of_idle_percent", summary.fragment_of_idle_percent},
-      {"queues", QueueList(summary)},
-      {"nodes", NodeList(summary)},
-      {"jobs", JobList(summary)},
-      {"jobs_left_out", summary.jobs_left_out},
-      {"curve", PointList(curve)}};
+  const Json all = {{"name", summary.name},
+                    {"file", summary.file},
+                    {"end_s", Seconds(summary.end)},
+                    {"events", summary.events},
+                    {"cycles", summary.cycles},
+                    {"jobs_by_state",
+                     {{"arrived", summary.arrived},
+                      {"started", summary.started},
+                      {"running", summary.running},
+                      {"finished", summary.finished},
+                      {"waiting", summary.waiting},
+                      {"infeasible", summary.infeasible},
+                      {"dropped", summary.dropped},
+                      {"removed", summary.removed}}},
+                    {"tasks",
+                     {{"started", summary.tasks_started},
+                      {"running", summary.tasks_running},
+                      {"finished", summary.tasks_finished}}},
+                    {"decisions_dropped", summary.dropped_decisions},
+                    {"wait_s",
+                     {{"jobs", summary.waits.jobs},
+                      {"mean", summary.waits.mean_s},
+                      {"median", summary.waits.median_s},
+                      {"p95", summary.waits.p95_s},
+                      {"longest", summary.waits.most_s}}},
+                    {"resources", ResourceList(summary)},
+                    {"fragment_percent", summary.fragment_percent},
+                    {"fragment_of_idle_percent", summary.fragment_of_idle_percent},
+                    {"queues", QueueList(summary)},
+                    {"nodes", NodeList(summary)},
+                    {"jobs", JobList(summary)},
+                    {"jobs_left_out", summary.jobs_left_out},
+                    {"curve", PointList(curve)}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

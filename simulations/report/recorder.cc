@@ -66,23 +66,34 @@ void AppendSlices(const Slices& slices, std::string& out) {
 
 const char* JobStateText(JobState state) {
   switch (state) {
-    case JobState::kRunning: return "running";
-    case JobState::kFinished: return "finished";
-    case JobState::kWaiting: return "waiting";
-    case JobState::kInfeasible: return "infeasible";
-    case JobState::kDropped: return "dropped";
-    case JobState::kRemoved: return "removed";
+    case JobState::kRunning:
+      return "running";
+    case JobState::kFinished:
+      return "finished";
+    case JobState::kWaiting:
+      return "waiting";
+    case JobState::kInfeasible:
+      return "infeasible";
+    case JobState::kDropped:
+      return "dropped";
+    case JobState::kRemoved:
+      return "removed";
   }
   return "?";
 }
 
 const char* VerdictText(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kStart: return "start";
-    case Verdict::kStartAfterEviction: return "start after eviction";
-    case Verdict::kReserve: return "reserve";
-    case Verdict::kWait: return "wait";
-    case Verdict::kInfeasible: return "infeasible";
+    case Verdict::kStart:
+      return "start";
+    case Verdict::kStartAfterEviction:
+      return "start after eviction";
+    case Verdict::kReserve:
+      return "reserve";
+    case Verdict::kWait:
+      return "wait";
+    case Verdict::kInfeasible:
+      return "infeasible";
   }
   return "?";
 }
@@ -91,8 +102,9 @@ Recorder::Recorder(const State& state, const std::vector<ExpectedPod>& shapes,
                    std::unique_ptr<OutputFile> tasks)
     : state_(state), tasks_(std::move(tasks)), fragments_(shapes) {
   if (tasks_ != nullptr) {
-    tasks_->Write("job,task,queue,state,arrival_s,start_s,finish_s,wait_s,node,devices,verdict,"
-                  "reason\n");
+    tasks_->Write(
+        "job,task,queue,state,arrival_s,start_s,finish_s,wait_s,node,devices,verdict,"
+        "reason\n");
   }
 }
 
@@ -116,12 +128,24 @@ void Recorder::JobEnded(const JobRecord& job) {
 void Recorder::Count(const JobRecord& job, JobState state) {
   QueueSums& queue = queues_[job.queue];
   switch (state) {
-    case JobState::kRunning: ++sums_.running, ++queue.running; break;
-    case JobState::kFinished: ++sums_.finished, ++queue.ended; break;
-    case JobState::kWaiting: ++sums_.waiting, ++queue.waiting; break;
-    case JobState::kInfeasible: ++sums_.infeasible, ++queue.waiting; break;
-    case JobState::kDropped: ++sums_.dropped, ++queue.ended; break;
-    case JobState::kRemoved: ++sums_.removed, ++queue.ended; break;
+    case JobState::kRunning:
+      ++sums_.running, ++queue.running;
+      break;
+    case JobState::kFinished:
+      ++sums_.finished, ++queue.ended;
+      break;
+    case JobState::kWaiting:
+      ++sums_.waiting, ++queue.waiting;
+      break;
+    case JobState::kInfeasible:
+      ++sums_.infeasible, ++queue.waiting;
+      break;
+    case JobState::kDropped:
+      ++sums_.dropped, ++queue.ended;
+      break;
+    case JobState::kRemoved:
+      ++sums_.removed, ++queue.ended;
+      break;
   }
   for (const TaskRecord& task : job.tasks) {
     sums_.tasks_started += task.attempts > 0;

@@ -24,37 +24,37 @@ const char* VerdictText(Verdict verdict);
 
 struct JobLine {
   std::string name, queue;
-  std::string shape;       // "4 x 8 GPU"
+  std::string shape;  // "4 x 8 GPU"
   JobState state = JobState::kWaiting;
   TimeMs arrival = 0;
-  TimeMs start = -1;       // -1: has not started
+  TimeMs start = -1;  // -1: has not started
   TimeMs end = -1;
   std::int32_t tasks = 0, running = 0, finished = 0;
-  std::string where;       // nodes, "rack-a-0 x8, rack-a-1 x8"
-  std::string why;         // in numbers, where something of it waits
+  std::string where;  // nodes, "rack-a-0 x8, rack-a-1 x8"
+  std::string why;    // in numbers, where something of it waits
 };
 
 struct ResourceLine {
   std::string name;
-  std::int64_t unit = 1;       // divide by this for people: cores, GiB, GPUs ...
+  std::int64_t unit = 1;  // divide by this for people: cores, GiB, GPUs ...
   std::string unit_name;
   std::int64_t capacity = 0, used = 0, peak = 0;
-  double mean_percent = 0;     // of capacity, over the time of the simulation
+  double mean_percent = 0;  // of capacity, over the time of the simulation
 };
 
 struct QueueLine {
   std::string name, parent;
-  std::int64_t gpu_used = 0;               // per mille of a GPU, with everything under it
+  std::int64_t gpu_used = 0;  // per mille of a GPU, with everything under it
   std::optional<std::int64_t> gpu_limit;
   std::int64_t arrived = 0, running = 0, waiting = 0, ended = 0;
-  double mean_wait_s = 0;                  // of the jobs that started
+  double mean_wait_s = 0;  // of the jobs that started
 };
 
 struct NodeLine {
   std::string name, model;
   bool unschedulable = false;
-  std::vector<std::int32_t> gpu_used;      // per mille, by device; -1: unhealthy
-  std::int64_t cpu_used = 0, cpu = 0;      // milli-cores
+  std::vector<std::int32_t> gpu_used;  // per mille, by device; -1: unhealthy
+  std::int64_t cpu_used = 0, cpu = 0;  // milli-cores
 };
 
 struct Waits {
@@ -65,7 +65,7 @@ struct Waits {
 struct Summary {
   std::string name, file;
   TimeMs end = 0;
-  std::int64_t events = 0, cycles = 0;     // cycles that decided something
+  std::int64_t events = 0, cycles = 0;  // cycles that decided something
   std::int64_t arrived = 0, started = 0, finished = 0, running = 0, waiting = 0, infeasible = 0,
                dropped = 0, removed = 0;
   std::int64_t tasks_started = 0, tasks_finished = 0, tasks_running = 0, dropped_decisions = 0;
@@ -74,8 +74,8 @@ struct Summary {
   double fragment_percent = 0, fragment_of_idle_percent = 0;
   std::vector<QueueLine> queues;
   std::vector<NodeLine> nodes;
-  std::vector<JobLine> jobs;               // those that wait or run, then those that ended
-  std::int64_t jobs_left_out = 0;          // no line for them, tasks.csv has them
+  std::vector<JobLine> jobs;       // those that wait or run, then those that ended
+  std::int64_t jobs_left_out = 0;  // no line for them, tasks.csv has them
 };
 
 }  // namespace tephra

@@ -77,10 +77,9 @@ std::int64_t UsedGpu(const NodeLine& node) {
 void PrintEachNode(const Summary& summary, std::ostream& out) {
   Table table({"node", "GPUs", "", "used", "CPU used"}, "lllrr");
   for (const NodeLine& node : summary.nodes) {
-    const std::string gpus =
-        node.gpu_used.empty()
-            ? "-"
-            : Decimal(UsedGpu(node), kWholeGpu) + " of " + std::to_string(node.gpu_used.size());
+    const std::string gpus = node.gpu_used.empty() ? "-"
+                                                   : Decimal(UsedGpu(node), kWholeGpu) + " of " +
+                                                         std::to_string(node.gpu_used.size());
     table.Add({node.name + (node.unschedulable ? " (cordoned)" : ""), node.model,
                Picture(node.gpu_used), gpus,
                Decimal(node.cpu_used, 1000) + " of " + Decimal(node.cpu, 1000)});
@@ -95,7 +94,9 @@ void PrintNodeClasses(const Summary& summary, std::ostream& out) {
   };
   std::map<std::string, Class> classes;
   for (const NodeLine& node : summary.nodes) {
-    Class& one = classes[node.gpu_used.empty() ? "no GPU" : node.model.empty() ? "GPU" : node.model];
+    Class& one = classes[node.gpu_used.empty() ? "no GPU"
+                         : node.model.empty()  ? "GPU"
+                                               : node.model];
     const std::int64_t used = UsedGpu(node);
     const auto gpus = static_cast<std::int64_t>(node.gpu_used.size());
     one.nodes += 1;
@@ -116,9 +117,11 @@ void PrintResources(const Summary& summary, std::ostream& out) {
   Table table({"resource", "capacity", "used", "", "peak", "mean"}, "lrrrrr");
   for (const ResourceLine& line : summary.resources) {
     const auto percent = [&](std::int64_t amount) {
-      return line.capacity == 0 ? std::string("-")
-                                : Fixed(100 * static_cast<double>(amount) /
-                                            static_cast<double>(line.capacity), 1) + " %";
+      return line.capacity == 0
+                 ? std::string("-")
+                 : Fixed(100 * static_cast<double>(amount) / static_cast<double>(line.capacity),
+                         1) +
+                       " %";
     };
     const auto amount = [&](std::int64_t value) {
       return line.unit == 1 ? std::to_string(value)
@@ -132,8 +135,9 @@ void PrintResources(const Summary& summary, std::ostream& out) {
 }
 
 void PrintQueues(const Summary& summary, std::ostream& out) {
-  Table table({"queue", "under", "GPUs", "limit", "jobs", "running", "waiting", "ended", "mean wait"},
-              "llrrrrrrr");
+  Table table(
+      {"queue", "under", "GPUs", "limit", "jobs", "running", "waiting", "ended", "mean wait"},
+      "llrrrrrrr");
   for (const QueueLine& queue : summary.queues) {
     const bool idle = queue.arrived == 0 && queue.gpu_used == 0 && !queue.gpu_limit.has_value();
     if (idle && queue.name == "default" && summary.queues.size() > 1) continue;
@@ -164,9 +168,10 @@ void PrintJobs(const Summary& summary, std::ostream& out) {
                DurationText(waited - job.arrival), Shortened(job.where, 60)});
   }
   table.Print(out);
-  const std::int64_t hidden = static_cast<std::int64_t>(summary.jobs.size()) -
-                              static_cast<std::int64_t>(std::min(summary.jobs.size(), kMostJobLines)) +
-                              summary.jobs_left_out;
+  const std::int64_t hidden =
+      static_cast<std::int64_t>(summary.jobs.size()) -
+      static_cast<std::int64_t>(std::min(summary.jobs.size(), kMostJobLines)) +
+      summary.jobs_left_out;
   if (hidden > 0) out << "  ... and " << hidden << " more\n";
 }
 
@@ -206,7 +211,8 @@ void PrintText(const Summary& summary, std::ostream& out) {
   out << "\nUse\n";
   PrintResources(summary, out);
   out << "  idle GPU of no use to the usual pods: " << Fixed(summary.fragment_percent, 1)
-      << " % of all GPUs, " << Fixed(summary.fragment_of_idle_percent, 1) << " % of the idle ones\n";
+      << " % of all GPUs, " << Fixed(summary.fragment_of_idle_percent, 1)
+      << " % of the idle ones\n";
   out << "\nQueues\n";
   PrintQueues(summary, out);
   out << "\nJobs\n";

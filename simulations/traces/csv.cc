@@ -43,14 +43,15 @@ struct CsvReader::Parser {
       }
       text += '\n';
       size += text.size();
-      const bool good = csv_parse(&csv, text.data(), text.size(), OnField, OnRow, this) == text.size();
+      const bool good =
+          csv_parse(&csv, text.data(), text.size(), OnField, OnRow, this) == text.size();
       if (!good) {
         text.pop_back();
         return BadInput(reader.path(), reader.line(), "", text, "fields quoted as in RFC 4180");
       }
       if (size > LineReader::kMostLine) {
-        return BadInput(reader.path(), line, "", start, "a row of at most " +
-                        std::to_string(LineReader::kMostLine) + " bytes");
+        return BadInput(reader.path(), line, "", start,
+                        "a row of at most " + std::to_string(LineReader::kMostLine) + " bytes");
       }
       if (!complete && start.empty()) return BadInput(reader.path(), line, "", "", "a row");
     }
@@ -82,7 +83,8 @@ absl::StatusOr<CsvReader> CsvReader::Open(const std::string& path,
   if (!any) return BadInput(path, 1, "", "", "a header row");
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (parser.row[0].starts_with(kByteOrderMark)) parser.row[0].erase(0, kByteOrderMark.size());
-  parser.header.assign(parser.row.begin(), parser.row.begin() + static_cast<std::ptrdiff_t>(parser.used));
+  parser.header.assign(parser.row.begin(),
+                       parser.row.begin() + static_cast<std::ptrdiff_t>(parser.used));
   std::vector<std::string> sorted = parser.header;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
@@ -133,8 +135,8 @@ absl::StatusOr<std::int64_t> CsvReader::Whole(std::size_t column, std::int64_t l
                                               std::int64_t most) const {
   const auto value = ParseWhole(Text(column));
   if (value && *value >= least && *value <= most) return *value;
-  return Wrong(column, "a whole number from " + std::to_string(least) + " to " +
-                           std::to_string(most));
+  return Wrong(column,
+               "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
 absl::StatusOr<double> CsvReader::Real(std::size_t column) const {

@@ -22,9 +22,8 @@ class PodRows {
  public:
   static absl::StatusOr<PodRows> Open(const std::string& path,
                                       const std::set<std::string>& known_models) {
-    TEPHRA_ASSIGN_OR_RETURN(
-        CsvReader csv,
-        CsvReader::Open(path, {"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}));
+    TEPHRA_ASSIGN_OR_RETURN(CsvReader csv, CsvReader::Open(path, {"name", "cpu_milli", "memory_mib",
+                                                                  "num_gpu", "gpu_milli"}));
     PodRows rows(std::move(csv), known_models);
     rows.has_spec_ = rows.csv_.Column("gpu_spec").ok();
     return rows;
@@ -47,13 +46,15 @@ class PodRows {
     pod.compute = gpus == 0 ? 0 : static_cast<std::int32_t>(std::min(milli, kWholeGpu));
     spec = has_spec_ && gpus > 0 ? csv_.Text(5) : std::string();
     for (const std::string& model : SplitModels(spec)) {
-      if (!known_.contains(model)) return csv_.Wrong(5, "GPU models of the cluster, no node has " + model);
+      if (!known_.contains(model))
+        return csv_.Wrong(5, "GPU models of the cluster, no node has " + model);
     }
     return true;
   }
 
  private:
-  PodRows(CsvReader csv, const std::set<std::string>& known) : csv_(std::move(csv)), known_(known) {}
+  PodRows(CsvReader csv, const std::set<std::string>& known)
+      : csv_(std::move(csv)), known_(known) {}
 
   CsvReader csv_;
   std::set<std::string> known_;
@@ -167,8 +168,8 @@ class OrderLines {
 }  // namespace
 
 absl::StatusOr<std::vector<NodeSpec>> ReadOpenbNodes(const std::string& path) {
-  TEPHRA_ASSIGN_OR_RETURN(
-      CsvReader csv, CsvReader::Open(path, {"sn", "cpu_milli", "memory_mib", "gpu", "model"}));
+  TEPHRA_ASSIGN_OR_RETURN(CsvReader csv,
+                          CsvReader::Open(path, {"sn", "cpu_milli", "memory_mib", "gpu", "model"}));
   std::vector<NodeSpec> nodes;
   std::unordered_set<std::string> names;
   std::int64_t cpu = 0, memory = 0;
@@ -236,7 +237,8 @@ absl::StatusOr<OpenbOrder> ReadOpenbOrder(const std::string& path, std::size_t r
   for (std::int64_t i = 0; i < nodes; ++i) {
     TEPHRA_ASSIGN_OR_RETURN(const std::string text, lines.Next("a node name and its key"));
     const std::size_t space = text.find(' ');
-    if (space == std::string::npos || space == 0) return lines.Wrong(text, "a node name and its key");
+    if (space == std::string::npos || space == 0)
+      return lines.Wrong(text, "a node name and its key");
     TEPHRA_ASSIGN_OR_RETURN(const std::int64_t key,
                             lines.Number(text.substr(space + 1), "a node name and its key", kMost));
     if (!order.nodes.try_emplace(text.substr(0, space), key).second) {

@@ -36,7 +36,8 @@ PodShape ShapeOf(const PodTemplate& pod) {
   for (const std::vector<DeviceAsk>* asks : {&cls.lasting, &cls.init}) {
     for (const DeviceAsk& ask : *asks) {
       const auto whole = [](std::int64_t count, std::int64_t compute) { return count * compute; };
-      if (whole(ask.request.count, ask.request.compute) < whole(shape.devices, shape.compute)) continue;
+      if (whole(ask.request.count, ask.request.compute) < whole(shape.devices, shape.compute))
+        continue;
       shape.devices = ask.request.count;
       shape.compute = ask.request.compute;
     }

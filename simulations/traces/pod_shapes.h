@@ -13,10 +13,10 @@
 namespace tephra {
 
 struct PodShape {
-  std::int64_t cpu = 0;       // milli-cores
-  std::int32_t compute = 0;   // per mille of each device; 0 without devices
+  std::int64_t cpu = 0;      // milli-cores
+  std::int32_t compute = 0;  // per mille of each device; 0 without devices
   std::int32_t devices = 0;
-  std::string models;         // "A|B"; empty: any
+  std::string models;  // "A|B"; empty: any
 
   auto operator<=>(const PodShape&) const = default;
 };

@@ -80,7 +80,8 @@ void AddNode(Sections& sections, const Item& item, NodeSpec node, std::vector<No
   sections.capacity.Add(node.allocatable);
   for (Kind kind = 0; kind < kMaxKinds; ++kind) {
     if (sections.capacity[kind] > 1000 * std::int64_t{1'000'000'000'000'000}) {
-      item.Wrong("at most 10^18 of a resource in all, " + sections.kinds.Name(kind) + " exceeds it");
+      item.Wrong("at most 10^18 of a resource in all, " + sections.kinds.Name(kind) +
+                 " exceeds it");
     }
   }
   if (static_cast<std::int64_t>(nodes.size()) >= Sections::kMostNodes) {

@@ -70,23 +70,35 @@ using Read = Happening (*)(Sections&, const Item&);
 
 const std::vector<std::pair<std::string, Read>>& Kinds() {
   static const std::vector<std::pair<std::string, Read>> kKinds = {
-      {"add_node", [](Sections& s, const Item& i) -> Happening { return NodeComes{ReadOneNode(s, i)}; }},
+      {"add_node",
+       [](Sections& s, const Item& i) -> Happening { return NodeComes{ReadOneNode(s, i)}; }},
       {"remove_node", [](Sections&, const Item& i) -> Happening { return NodeGoes{ReadName(i)}; }},
-      {"cordon", [](Sections&, const Item& i) -> Happening { return NodeCordoned{ReadName(i), true}; }},
-      {"uncordon", [](Sections&, const Item& i) -> Happening { return NodeCordoned{ReadName(i), false}; }},
-      {"set_queue", [](Sections& s, const Item& i) -> Happening {
+      {"cordon",
+       [](Sections&, const Item& i) -> Happening {
+         return NodeCordoned{ReadName(i), true};
+       }},
+      {"uncordon",
+       [](Sections&, const Item& i) -> Happening {
+         return NodeCordoned{ReadName(i), false};
+       }},
+      {"set_queue",
+       [](Sections& s, const Item& i) -> Happening {
          QueueChanges change{ReadQueue(s, i)};
          s.queues.insert(change.queue.name);
          return change;
        }},
-      {"close_queue", [](Sections&, const Item& i) -> Happening {
+      {"close_queue",
+       [](Sections&, const Item& i) -> Happening {
          return QueueStateChanges{ReadName(i), QueueState::kClosed};
        }},
-      {"open_queue", [](Sections&, const Item& i) -> Happening {
+      {"open_queue",
+       [](Sections&, const Item& i) -> Happening {
          return QueueStateChanges{ReadName(i), QueueState::kOpen};
        }},
-      {"remove_queue", [](Sections&, const Item& i) -> Happening { return QueueGoes{ReadName(i)}; }},
-      {"set_job", [](Sections& s, const Item& i) -> Happening {
+      {"remove_queue",
+       [](Sections&, const Item& i) -> Happening { return QueueGoes{ReadName(i)}; }},
+      {"set_job",
+       [](Sections& s, const Item& i) -> Happening {
          JobChanges change{ReadJobAlone(s, i)};
          s.jobs.insert(change.job.name);
          return change;
@@ -94,9 +106,14 @@ const std::vector<std::pair<std::string, Read>>& Kinds() {
       {"remove_job", [](Sections&, const Item& i) -> Happening { return JobGoes{ReadName(i)}; }},
       {"fail_task", [](Sections&, const Item& i) -> Happening { return ReadTaskName(i); }},
       {"refuse", [](Sections&, const Item& i) -> Happening { return Refused{ReadRefusal(i)}; }},
-      {"run_pod", [](Sections& s, const Item& i) -> Happening { return ForeignPodRuns{ReadForeignPod(s, i)}; }},
-      {"end_pod", [](Sections&, const Item& i) -> Happening { return ForeignPodEnds{ReadName(i)}; }},
-      {"set_policies", [](Sections&, const Item& i) -> Happening {
+      {"run_pod",
+       [](Sections& s, const Item& i) -> Happening {
+         return ForeignPodRuns{ReadForeignPod(s, i)};
+       }},
+      {"end_pod",
+       [](Sections&, const Item& i) -> Happening { return ForeignPodEnds{ReadName(i)}; }},
+      {"set_policies",
+       [](Sections&, const Item& i) -> Happening {
          PolicySettings settings = ReadPolicies(i);
          if (settings.expected_from_workload) i.Wrong("expected_pods as a list in an event");
          return PoliciesChange{std::move(settings.config)};
@@ -133,7 +150,9 @@ struct NameCheck {
   const Item& item;
 
   void Node(const std::string& name) const { Known(sections.nodes, name, "a node of this file"); }
-  void Queue(const std::string& name) const { Known(sections.queues, name, "a queue of this file"); }
+  void Queue(const std::string& name) const {
+    Known(sections.queues, name, "a queue of this file");
+  }
   void Job(const std::string& name) const {
     if (!any_job) Known(sections.jobs, name, "a job of this file");
   }

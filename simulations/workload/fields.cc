@@ -42,10 +42,14 @@ void Diagnosis::Wrong(int line, const absl::Status& status) {
 
 std::string Item::Shown() const {
   switch (node->kind) {
-    case Yaml::Kind::kNull: return "";
-    case Yaml::Kind::kText: return node->text;
-    case Yaml::Kind::kList: return "a list of " + std::to_string(node->items.size());
-    case Yaml::Kind::kMap: return "a map of " + std::to_string(node->entries.size());
+    case Yaml::Kind::kNull:
+      return "";
+    case Yaml::Kind::kText:
+      return node->text;
+    case Yaml::Kind::kList:
+      return "a list of " + std::to_string(node->items.size());
+    case Yaml::Kind::kMap:
+      return "a map of " + std::to_string(node->entries.size());
   }
   return "";
 }

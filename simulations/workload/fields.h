@@ -59,7 +59,7 @@ struct Item {
 // Readers of one value. They return false, and change nothing, where it is not of their kind.
 bool ReadText(const Item& item, std::string& out);  // not empty
 bool ReadWhole(const Item& item, std::int64_t& out, std::int64_t least, std::int64_t most);
-bool ReadSwitch(const Item& item, bool& out);       // true or false
+bool ReadSwitch(const Item& item, bool& out);  // true or false
 bool ReadDuration(const Item& item, DurationMs& out);
 // A Kubernetes quantity times `per` (ParseQuantity), at least 0.
 bool ReadQuantity(const Item& item, std::int64_t& out, std::int64_t per);

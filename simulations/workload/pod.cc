@@ -55,7 +55,8 @@ LabelRequirement ReadRequirement(const Item& item) {
   requirement.op = static_cast<Operator>(op);
   fields.Texts("values", requirement.values);
   fields.Done();
-  const bool bare = requirement.op == Operator::kExists || requirement.op == Operator::kDoesNotExist;
+  const bool bare =
+      requirement.op == Operator::kExists || requirement.op == Operator::kDoesNotExist;
   const bool compares = requirement.op == Operator::kGt || requirement.op == Operator::kLt;
   if (bare && !requirement.values.empty()) item.Wrong("no values beside Exists and DoesNotExist");
   if (!bare && requirement.values.empty()) item.Wrong("values");
@@ -143,9 +144,8 @@ PodTemplate ReadPod(Sections& sections, Fields& fields) {
   });
   fields.List("affinity",
               [&](const Item& one) { pod.constraints.affinity.push_back(ReadTerm(one)); });
-  fields.List("tolerations", [&](const Item& one) {
-    pod.constraints.tolerations.push_back(ReadToleration(one));
-  });
+  fields.List("tolerations",
+              [&](const Item& one) { pod.constraints.tolerations.push_back(ReadToleration(one)); });
   fields.List("limits", [&](const Item& one) { pod.limits.push_back(ReadLimit(one)); });
   return pod;
 }

@@ -14,7 +14,7 @@ namespace tephra {
 
 struct Sections {
   ResourceKinds kinds;
-  std::set<std::string> models;   // of all devices of the cluster, later nodes included
+  std::set<std::string> models;               // of all devices of the cluster, later nodes included
   std::set<std::string> nodes, queues, jobs;  // names so far
   // gpu_models of jobs, checked when all nodes are known.
   struct ModelUse {
@@ -23,8 +23,8 @@ struct Sections {
     Diagnosis* wrong;
   };
   std::vector<ModelUse> model_uses;
-  std::int64_t tasks = 0;           // of all jobs so far
-  Resources capacity;               // of all nodes so far
+  std::int64_t tasks = 0;  // of all jobs so far
+  Resources capacity;      // of all nodes so far
 
   // No file may describe more: a slip of the hand should not take all memory.
   static constexpr std::int64_t kMostNodes = 1'000'000, kMostTasks = 10'000'000;

@@ -21,20 +21,50 @@
 namespace tephra {
 
 // What the world does by itself at a time, apart from jobs that arrive and tasks that end.
-struct NodeComes { NodeSpec node; };          // or changes, where the name is known
-struct NodeGoes { std::string name; };        // its tasks are lost, and wanted again
-struct NodeCordoned { std::string name; bool unschedulable = true; };
-struct QueueChanges { QueueSpec queue; };
-struct QueueStateChanges { std::string name; QueueState state = QueueState::kOpen; };
-struct QueueGoes { std::string name; };
-struct JobChanges { JobSpec job; };
-struct JobGoes { std::string name; };
+struct NodeComes {
+  NodeSpec node;
+};  // or changes, where the name is known
+struct NodeGoes {
+  std::string name;
+};  // its tasks are lost, and wanted again
+struct NodeCordoned {
+  std::string name;
+  bool unschedulable = true;
+};
+struct QueueChanges {
+  QueueSpec queue;
+};
+struct QueueStateChanges {
+  std::string name;
+  QueueState state = QueueState::kOpen;
+};
+struct QueueGoes {
+  std::string name;
+};
+struct JobChanges {
+  JobSpec job;
+};
+struct JobGoes {
+  std::string name;
+};
 // The task ends in failure and its pod is made anew; it is wanted again from then on.
-struct TaskFails { std::string job; std::string role; std::int32_t index = 0; };
-struct Refused { PlacementRefused refusal; };
-struct ForeignPodRuns { TaskFact task; };
-struct ForeignPodEnds { std::string uid; };
-struct PoliciesChange { EngineConfig config; };
+struct TaskFails {
+  std::string job;
+  std::string role;
+  std::int32_t index = 0;
+};
+struct Refused {
+  PlacementRefused refusal;
+};
+struct ForeignPodRuns {
+  TaskFact task;
+};
+struct ForeignPodEnds {
+  std::string uid;
+};
+struct PoliciesChange {
+  EngineConfig config;
+};
 
 using Happening = std::variant<NodeComes, NodeGoes, NodeCordoned, QueueChanges, QueueStateChanges,
                                QueueGoes, JobChanges, JobGoes, TaskFails, Refused, ForeignPodRuns,
@@ -50,8 +80,8 @@ enum class Unstarted : std::uint8_t { kWaits, kDropped };
 
 // A workload of the openb trace: with an order its pods are loaded, else read row by row.
 struct OpenbWorkload {
-  std::string path;  // of the pod list
-  std::shared_ptr<const OpenbPods> pods;    // null without an order
+  std::string path;                       // of the pod list
+  std::shared_ptr<const OpenbPods> pods;  // null without an order
   std::shared_ptr<const OpenbOrder> order;
 };
 
@@ -66,16 +96,16 @@ struct Simulation {
   std::string name;                         // a title; may be empty
   std::vector<std::string> extended_kinds;  // names from kFirstExtendedKind on
   std::vector<NodeSpec> nodes;
-  std::vector<QueueSpec> queues;            // "default" among them
-  std::vector<Arrival> jobs;                // by time, then as in the file
-  std::optional<OpenbWorkload> openb;       // instead of jobs
+  std::vector<QueueSpec> queues;       // "default" among them
+  std::vector<Arrival> jobs;           // by time, then as in the file
+  std::optional<OpenbWorkload> openb;  // instead of jobs
   Unstarted unstarted = Unstarted::kWaits;
-  std::vector<DatedHappening> events;       // by time, then as in the file
+  std::vector<DatedHappening> events;  // by time, then as in the file
   EngineConfig config;
-  std::vector<ExpectedPod> shapes;          // the usual pods of this workload, most frequent first
-  std::optional<TimeMs> until;              // nothing later happens
+  std::vector<ExpectedPod> shapes;  // the usual pods of this workload, most frequent first
+  std::optional<TimeMs> until;      // nothing later happens
   Outputs outputs;
-  Yaml::Ptr document;                       // the whole file, for keys of the caller's own
+  Yaml::Ptr document;  // the whole file, for keys of the caller's own
 };
 
 // The jobs, listed or from the trace. Those listed are moved out of the simulation.

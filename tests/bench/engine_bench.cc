@@ -1,8 +1,8 @@
 // How fast the engine decides: scores on, Verify on, one core. Each case times events in and plan
 // out together, on a cluster that is already known.
-#include <benchmark/benchmark.h>
-
 #include <chrono>
+
+#include <benchmark/benchmark.h>
 
 #include "tests/bench/cases.h"
 
@@ -26,7 +26,8 @@ void Fill(benchmark::State& state, int nodes, const Node& node, int jobs, int me
     for (const Event& event : events) Must(engine.Apply(event));
     const Plan plan = engine.Tick(1);
     state.SetIterationTime(SecondsSince(start));
-    TEPHRA_CHECK_OP(Placed(plan), ==, static_cast<std::size_t>(jobs) * static_cast<std::size_t>(members));
+    TEPHRA_CHECK_OP(Placed(plan), ==,
+                    static_cast<std::size_t>(jobs) * static_cast<std::size_t>(members));
   }
 }
 
@@ -34,7 +35,8 @@ void FillGpu(benchmark::State& state) {
   const int nodes = static_cast<int>(state.range(0));
   Fill(state, nodes, Node{}, 8 * nodes, 1, Pod{});
 }
-BENCHMARK(FillGpu)->Arg(100)->Arg(500)->Arg(1000)->Arg(10000)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(FillGpu)->Arg(100)->Arg(500)->Arg(1000)->Arg(10000)->UseManualTime()->Unit(
+    benchmark::kMillisecond);
 
 constexpr Node kSmallNode{32000, std::int64_t{256} << 30, 110, 0};
 constexpr Pod kSmallPod{1000, std::int64_t{4} << 30, 0};
@@ -42,15 +44,24 @@ constexpr Pod kSmallPod{1000, std::int64_t{4} << 30, 0};
 void SmallJobs(benchmark::State& state) { Fill(state, 1000, kSmallNode, 32000, 1, kSmallPod); }
 BENCHMARK(SmallJobs)->UseManualTime()->Unit(benchmark::kMillisecond);
 
-void SmallJobsOneGang(benchmark::State& state) { Fill(state, 1000, kSmallNode, 1, 32000, kSmallPod); }
+void SmallJobsOneGang(benchmark::State& state) {
+  Fill(state, 1000, kSmallNode, 1, 32000, kSmallPod);
+}
 BENCHMARK(SmallJobsOneGang)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 void PodsOnNodes(benchmark::State& state) {
   Fill(state, static_cast<int>(state.range(0)), kSmallNode, 10000, 1, kSmallPod);
 }
-BENCHMARK(PodsOnNodes)->Arg(500)->Arg(1000)->Arg(5000)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(PodsOnNodes)
+    ->Arg(500)
+    ->Arg(1000)
+    ->Arg(5000)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
-void GangOfWholeNodes(benchmark::State& state) { Fill(state, 512, Node{}, 1, 512, Pod{64000, std::int64_t{512} << 30, 8}); }
+void GangOfWholeNodes(benchmark::State& state) {
+  Fill(state, 512, Node{}, 1, 512, Pod{64000, std::int64_t{512} << 30, 8});
+}
 BENCHMARK(GangOfWholeNodes)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 // Half the GPUs of the cluster taken, unevenly; then single GPUs come and go, one event a Tick.
@@ -59,7 +70,8 @@ void OneEventOneTick(benchmark::State& state) {
   EngineConfig config;
   config.full_verify_every = static_cast<std::int32_t>(state.range(1));
   Engine engine = Cluster(nodes, Node{}, config);
-  for (const Event& event : Jobs(nodes, 1, Pod{4000, std::int64_t{16} << 30, 4})) Must(engine.Apply(event));
+  for (const Event& event : Jobs(nodes, 1, Pod{4000, std::int64_t{16} << 30, 4}))
+    Must(engine.Apply(event));
   Confirm(engine, engine.Tick(0));
   for (int i = 0; i < 64; ++i) {  // the class is known
     Must(engine.Apply(JobEvent("warm-" + std::to_string(i), 1, Pod{})));
@@ -83,7 +95,11 @@ void OneEventOneTick(benchmark::State& state) {
     engine.Tick(n);
   }
 }
-BENCHMARK(OneEventOneTick)->ArgsProduct({{100, 1000, 5000, 10000}, {0, 1000}})->ArgNames({"nodes", "full_verify_every"})->UseManualTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(OneEventOneTick)
+    ->ArgsProduct({{100, 1000, 5000, 10000}, {0, 1000}})
+    ->ArgNames({"nodes", "full_verify_every"})
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
 
 // 1,000 one-GPU jobs, each with a Tick of its own, from a cluster that never saw their like: the
 // mean of a decision, the first look at every node included.
@@ -102,7 +118,12 @@ void BestFitDecision(benchmark::State& state) {
     state.SetIterationTime(SecondsSince(start) / 1000);
   }
 }
-BENCHMARK(BestFitDecision)->Arg(1000)->Arg(5000)->Iterations(3)->UseManualTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(BestFitDecision)
+    ->Arg(1000)
+    ->Arg(5000)
+    ->Iterations(3)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
 
 // 1,000 full nodes of one CPU but for one: a job of a known class finds it.
 void OnlyOneNodeFits(benchmark::State& state) {
@@ -131,7 +152,8 @@ Engine FullCluster() {
   for (const Event& event : Jobs(40000, 1, Pod{})) Must(engine.Apply(event));
   Confirm(engine, engine.Tick(0));
   for (int i = 0; i < 1000; ++i) {
-    Must(engine.Apply(JobEvent("waiting-" + std::to_string(i), 4 + i % 16, Pod{8000, std::int64_t{64} << 30, 1 + i % 8})));
+    Must(engine.Apply(JobEvent("waiting-" + std::to_string(i), 4 + i % 16,
+                               Pod{8000, std::int64_t{64} << 30, 1 + i % 8})));
   }
   TEPHRA_CHECK_OP(engine.Tick(1).decisions.size(), ==, 1000u);
   return engine;

@@ -43,10 +43,14 @@ absl::Status Stream(const std::string& path) {
 
 absl::Status Read(int which, const std::string& path) {
   switch (which) {
-    case 0: return ReadOpenbNodes(path).status();
-    case 1: return ReadOpenbPods(path, {"A", "B"}).status();
-    case 2: return Stream(path);
-    default: return ReadOpenbOrder(path, 3).status();
+    case 0:
+      return ReadOpenbNodes(path).status();
+    case 1:
+      return ReadOpenbPods(path, {"A", "B"}).status();
+    case 2:
+      return Stream(path);
+    default:
+      return ReadOpenbOrder(path, 3).status();
   }
 }
 

@@ -2,9 +2,9 @@
 //
 // The first byte says how: 0, the rest is the file; else the rest is cut into records whose frames
 // are right, so that what lies behind the check sums is reached too.
-#include <google/protobuf/stubs/logging.h>
-
 #include <sstream>
+
+#include <google/protobuf/stubs/logging.h>
 
 #include "sidecar/wire/frame.h"
 #include "sidecar/wire/journal_reader.h"

@@ -24,18 +24,37 @@ std::vector<Event> History::Opening() {
 
 Event History::Next() {
   switch (bytes_.Below(20)) {
-    case 0: case 1: case 2: case 3: case 4:
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+    case 4:
       return JobUpserted{MakeJob(Job()), Version()};
-    case 5: case 6: return JobRemoved{Job()};
-    case 7: case 8: case 9: case 10: return TaskUpserted{MakeTask(), Version()};
-    case 11: case 12: return TaskRemoved{Uid()};
-    case 13: case 14: return NodeUpserted{MakeNode(Node()), Version()};
-    case 15: return NodeRemoved{Node()};
-    case 16: return QueueUpserted{MakeQueue(Queue()), Version()};
-    case 17: return bytes_.Below(4) == 0 ? Event(QueueRemoved{Queue()})
-                                         : Event(ConfigChanged{MakeConfig()});
-    case 18: return PlacementRefused{Job(), Role(), Node(), "fuzz"};
-    default: return KindsDeclared{{"example.com/fpga", "example.com/nic"}};
+    case 5:
+    case 6:
+      return JobRemoved{Job()};
+    case 7:
+    case 8:
+    case 9:
+    case 10:
+      return TaskUpserted{MakeTask(), Version()};
+    case 11:
+    case 12:
+      return TaskRemoved{Uid()};
+    case 13:
+    case 14:
+      return NodeUpserted{MakeNode(Node()), Version()};
+    case 15:
+      return NodeRemoved{Node()};
+    case 16:
+      return QueueUpserted{MakeQueue(Queue()), Version()};
+    case 17:
+      return bytes_.Below(4) == 0 ? Event(QueueRemoved{Queue()})
+                                  : Event(ConfigChanged{MakeConfig()});
+    case 18:
+      return PlacementRefused{Job(), Role(), Node(), "fuzz"};
+    default:
+      return KindsDeclared{{"example.com/fpga", "example.com/nic"}};
   }
 }
 
@@ -52,7 +71,10 @@ std::vector<Event> History::Answers(const Plan& plan, const Books& books) {
       fact.uid = fact.job + fact.role + std::to_string(fact.index);
       fact.node = books.hardware.spec(placement.node).name;
       switch (bytes_.Below(8)) {
-        case 0: case 1: case 2: case 3:
+        case 0:
+        case 1:
+        case 2:
+        case 3:
           fact.slices = placement.slices;
           fact.phase = TaskPhase::kRunning;
           break;
@@ -65,7 +87,8 @@ std::vector<Event> History::Answers(const Plan& plan, const Books& books) {
         case 6:
           events.push_back(PlacementRefused{fact.job, fact.role, fact.node, "fuzz"});
           continue;
-        default: continue;
+        default:
+          continue;
       }
       events.push_back(TaskUpserted{fact, Version()});
     }
@@ -78,7 +101,8 @@ NodeSpec History::MakeNode(std::string name) {
   node.name = std::move(name);
   node.labels["kubernetes.io/hostname"] = node.name;
   if (bytes_.Below(4) != 0) node.labels["rack"] = bytes_.Below(2) == 0 ? "r0" : "r1";
-  if (bytes_.Once(8)) node.taints.push_back({"team", "x", static_cast<TaintEffect>(bytes_.Below(3))});
+  if (bytes_.Once(8))
+    node.taints.push_back({"team", "x", static_cast<TaintEffect>(bytes_.Below(3))});
   node.unschedulable = bytes_.Once(16);
   node.allocatable[kCpu] = Amount({16000, 4000, 64000});
   node.allocatable[kMemory] = Amount({64 * kGib, 8 * kGib});
@@ -108,12 +132,19 @@ QueueSpec History::MakeQueue(std::string name) {
 
 DeviceRequest History::MakeDevices() {
   switch (bytes_.Below(8)) {
-    case 0: case 1: return {1, 1000, 0};
-    case 2: return {2, 1000, 0};
-    case 3: return {bytes_.Below(6), 1000, 0};
-    case 4: return {1, bytes_.Pick<int>({500, 250, 300, 100}), bytes_.Pick<int>({0, 4000, 9000})};
-    case 5: return {2, 500, 4000};
-    case 6: return {1, 0, bytes_.Pick<int>({4000, 8000})};
+    case 0:
+    case 1:
+      return {1, 1000, 0};
+    case 2:
+      return {2, 1000, 0};
+    case 3:
+      return {bytes_.Below(6), 1000, 0};
+    case 4:
+      return {1, bytes_.Pick<int>({500, 250, 300, 100}), bytes_.Pick<int>({0, 4000, 9000})};
+    case 5:
+      return {2, 500, 4000};
+    case 6:
+      return {1, 0, bytes_.Pick<int>({4000, 8000})};
     default:
       return {static_cast<std::int32_t>(Amount({1, 3})) % 100000,
               static_cast<std::int32_t>(bytes_.Number<std::int16_t>()),
@@ -125,16 +156,24 @@ NodeConstraints History::MakeConstraints() {
   using Operator = LabelRequirement::Operator;
   NodeConstraints constraints;
   switch (bytes_.Below(8)) {
-    case 0: constraints.selector["rack"] = "r0"; break;
-    case 1: constraints.tolerations.push_back({"team", "x"}); break;
-    case 2: constraints.device_models = {bytes_.Below(2) == 0 ? "A" : "B"}; break;
+    case 0:
+      constraints.selector["rack"] = "r0";
+      break;
+    case 1:
+      constraints.tolerations.push_back({"team", "x"});
+      break;
+    case 2:
+      constraints.device_models = {bytes_.Below(2) == 0 ? "A" : "B"};
+      break;
     case 3:
-      constraints.affinity.push_back({{{"rack", static_cast<Operator>(bytes_.Below(6)), {"r1"}}}, {}});
+      constraints.affinity.push_back(
+          {{{"rack", static_cast<Operator>(bytes_.Below(6)), {"r1"}}}, {}});
       break;
     case 4:
       constraints.affinity.push_back({{}, {{"metadata.name", Operator::kIn, {Node()}}}});
       break;
-    default: break;
+    default:
+      break;
   }
   return constraints;
 }
@@ -206,9 +245,9 @@ TaskFact History::MakeTask() {
 
 EngineConfig History::MakeConfig() {
   EngineConfig config;
-  const std::vector<std::string> scores = {"binpack", "spread",   "bestfit",       "dotprod",
-                                           "fgd",     "gpupacking", "gpuclustering", "random",
-                                           "none"};
+  const std::vector<std::string> scores = {"binpack",       "spread", "bestfit",
+                                           "dotprod",       "fgd",    "gpupacking",
+                                           "gpuclustering", "random", "none"};
   config.node_scores = {{bytes_.Pick(scores), 1}};
   if (bytes_.Once(8)) config.node_scores.push_back({bytes_.Pick(scores), bytes_.Below(5)});
   config.device_scores = {{bytes_.Pick(scores), 1}};

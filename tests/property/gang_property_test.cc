@@ -42,7 +42,8 @@ EngineConfig RandomConfig(Dice& dice) {
   return config;
 }
 
-TEST_CASE("A gang in its turn starts exactly if some placement of it exists beside those before it") {
+TEST_CASE(
+    "A gang in its turn starts exactly if some placement of it exists beside those before it") {
   int asked = 0, ended = 0;
   ForEachSeed(5000, [&](std::uint64_t seed) {
     Dice dice(seed);

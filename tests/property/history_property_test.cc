@@ -74,7 +74,8 @@ TEST_CASE("Nothing is over-committed and no gang starts below its minimum, whate
   ForEachSeed(400, [](std::uint64_t seed) {
     Engine engine(DefaultAssembly());
     CaseSize size{.queue_limits = true};
-    Live(engine, seed, size, {}, Mirror::Judge::kSoundness, [](const auto&, const auto&, TimeMs) {});
+    Live(engine, seed, size, {}, Mirror::Judge::kSoundness,
+         [](const auto&, const auto&, TimeMs) {});
   });
 }
 
@@ -106,7 +107,8 @@ TEST_CASE("The same event twice is as good as once") {
     CaseSize size{.queue_limits = true};
     Live(engine, seed, size, {}, Mirror::Judge::kSoundness,
          [&](const Event& event, const NamedPlan&, TimeMs now) {
-           // A refusal of what the last cycle placed again, or a removal of what came back, is news.
+           // A refusal of what the last cycle placed again, or a removal of what came back, is
+           // news.
            if (std::holds_alternative<PlacementRefused>(event)) return;
            if (std::holds_alternative<TaskRemoved>(event)) return;
            REQUIRE(engine.Apply(event).ok());

@@ -33,15 +33,24 @@ TEST_CASE("TaskClass: demand follows Kubernetes' rule for init and sidecar conta
   // ... not to those before it: max(4, 2 + 1).
   CHECK(CoresOf(APod().As(kInit).Cores(4).And(kSidecar).Cores(2).And(kApp).Cores(1)) == 4);
   // Two sidecars pile up: max(1 + 7, 1 + 2 + 3, 1 + 2 + 4).
-  CHECK(CoresOf(APod().As(kSidecar).Cores(1).And(kInit).Cores(7).And(kSidecar).Cores(2).And(kInit)
-                    .Cores(3).And(kApp).Cores(4)) == 8);
+  CHECK(CoresOf(APod()
+                    .As(kSidecar)
+                    .Cores(1)
+                    .And(kInit)
+                    .Cores(7)
+                    .And(kSidecar)
+                    .Cores(2)
+                    .And(kInit)
+                    .Cores(3)
+                    .And(kApp)
+                    .Cores(4)) == 8);
   // Overhead comes on top of the larger one.
   CHECK(CoresOf(APod().As(kInit).Cores(5).And(kApp).Cores(3).Overhead(0.25)) == 5.25);
 }
 
 TEST_CASE("TaskClass: the rule holds for each kind by itself") {
-  const TaskClass cls = MakeTaskClass(APod().As(kInit).Cores(8).Memory(kGiB).And(kApp).Cores(1)
-                                          .Memory(4 * kGiB));
+  const TaskClass cls =
+      MakeTaskClass(APod().As(kInit).Cores(8).Memory(kGiB).And(kApp).Cores(1).Memory(4 * kGiB));
   CHECK(cls.demand[kCpu] == 8000);
   CHECK(cls.demand[kMemory] == 4 * kGiB);
   CHECK(cls.demand[kPods] == 1);
@@ -107,7 +116,8 @@ TEST_CASE("TaskClass: demand and charges agree with the oracle on random pods") 
     std::vector<DeviceCharge> charges;
     DeviceCharges(cls, slices, charges);
     std::int64_t compute = 0, memory = 0;
-    for (const DeviceCharge& charge : charges) compute += charge.compute, memory += charge.memory_mib;
+    for (const DeviceCharge& charge : charges)
+      compute += charge.compute, memory += charge.memory_mib;
     const auto [compute_held, memory_held] = Room::DeviceAmounts(pod, slices);
     REQUIRE(compute == compute_held);
     REQUIRE(memory == memory_held);
@@ -121,8 +131,8 @@ TEST_CASE("ClassTable: equal pods are one class, different ones are not") {
   CHECK(table.Acquire(APod().Gpus(2)) != a);
   CHECK(table.Acquire(APod().Gpus(1).Select("x", "y")) != a);
   CHECK(table.Acquire(APod().Gpus(1).AtMost(1, "g")) != a);
-  CHECK(table.Acquire(APod().Gpus(1).Tolerate({"k", "", Toleration::Operator::kExists, true, {}})) !=
-        a);
+  CHECK(table.Acquire(
+            APod().Gpus(1).Tolerate({"k", "", Toleration::Operator::kExists, true, {}})) != a);
 }
 
 TEST_CASE("ClassTable: a class that nobody uses for a while comes back under its id") {
@@ -163,7 +173,8 @@ TEST_CASE("ClassTable: ids of classes long unused are given to new ones, and say
 
 TEST_CASE("ClassTable: one limit for a group and key, shared by all classes that name it") {
   ClassTable table;
-  const ClassId a = table.Acquire(APod().AtMost(1, "port")), b = table.Acquire(APod().Gpus(1).AtMost(1, "port"));
+  const ClassId a = table.Acquire(APod().AtMost(1, "port")),
+                b = table.Acquire(APod().Gpus(1).AtMost(1, "port"));
   const ClassId c = table.Acquire(APod().AtMost(1, "port", "rack"));
   CHECK(table[a].limits == table[b].limits);
   CHECK(table[a].limits != table[c].limits);

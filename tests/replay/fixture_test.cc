@@ -1,8 +1,8 @@
 // Journals that other builds wrote, replayed in this one.
-#include <catch2/catch.hpp>
-
 #include <fstream>
 #include <sstream>
+
+#include <catch2/catch.hpp>
 
 #include "sidecar/wire/journal_reader.h"
 #include "simulations/replay_command.h"
@@ -20,7 +20,8 @@ TEST_CASE("Replay: the journal of a run, written by a release build, is reproduc
   std::ostringstream out, err;
   const int code = ReplayCommand(options, out, err);
   INFO(out.str() << err.str());
-  INFO("Where decisions were meant to change: record_fixture run tests/replay/fixtures/run.journal");
+  INFO(
+      "Where decisions were meant to change: record_fixture run tests/replay/fixtures/run.journal");
   CHECK(code == 0);
 }
 

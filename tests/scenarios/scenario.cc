@@ -20,9 +20,9 @@ const std::vector<std::string>& VerdictWords() {
 }
 
 const std::vector<std::string>& ReasonWords() {
-  static const std::vector<std::string> kWords = {"none",    "queue-missing", "queue-closed",
-                                                  "queue-limit", "members",   "room",
-                                                  "together", "search",       "quarantine"};
+  static const std::vector<std::string> kWords = {"none",        "queue-missing", "queue-closed",
+                                                  "queue-limit", "members",       "room",
+                                                  "together",    "search",        "quarantine"};
   return kWords;
 }
 
@@ -85,9 +85,8 @@ absl::StatusOr<Scenario> Read(absl::StatusOr<Simulation> simulation) {
   top.Text("why", why);
   const Item expect = top.Need("expect");
   if (expect.node != nullptr) {
-    ReadList(expect, [&](const Item& one) {
-      scenario.expectations.push_back(ReadExpectation(one, jobs));
-    });
+    ReadList(expect,
+             [&](const Item& one) { scenario.expectations.push_back(ReadExpectation(one, jobs)); });
     if (scenario.expectations.empty()) expect.Wrong("at least one expectation");
   }
   if (!wrong.ok()) return wrong.status();
@@ -115,7 +114,8 @@ class Run {
     World world(std::move(scenario_.simulation), *std::move(arrivals), engine_.state());
     std::size_t next = 0;
     const auto judge_until = [&](TimeMs time) {
-      for (; next < scenario_.expectations.size() && scenario_.expectations[next].at < time; ++next) {
+      for (; next < scenario_.expectations.size() && scenario_.expectations[next].at < time;
+           ++next) {
         Judge(file, scenario_.expectations[next]);
       }
     };
@@ -159,10 +159,11 @@ class Run {
                             (expected.role.empty() ? "" : " role " + expected.role) + " at " +
                             std::to_string(expected.at) + " ms: expected ";
     const auto said = said_.find({expected.job, expected.part});
-    const std::string text =
-        said == said_.end() ? "nothing was said of it" : ReasonText(books.kinds, said->second.reason);
+    const std::string text = said == said_.end() ? "nothing was said of it"
+                                                 : ReasonText(books.kinds, said->second.reason);
     const auto fault = [&](const std::string& wanted, const std::string& seen) {
-      Fault(file, expected.line, who + wanted + ", saw " + seen + (text.empty() ? "" : "; " + text));
+      Fault(file, expected.line,
+            who + wanted + ", saw " + seen + (text.empty() ? "" : "; " + text));
     };
     if (said == said_.end() && (expected.verdict || expected.reason || !expected.text.empty())) {
       return fault("a verdict", "none");

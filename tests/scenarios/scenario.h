@@ -25,9 +25,9 @@ struct Expectation {
   std::string role;  // empty: all roles
   std::optional<Verdict> verdict;
   std::optional<Obstacle> reason;
-  std::vector<std::string> text;                 // each a part of the reason's text
-  std::optional<std::int64_t> nodes;             // different nodes under the running tasks
-  std::optional<std::int64_t> tasks_placed;      // tasks that hold room
+  std::vector<std::string> text;                    // each a part of the reason's text
+  std::optional<std::int64_t> nodes;                // different nodes under the running tasks
+  std::optional<std::int64_t> tasks_placed;         // tasks that hold room
   std::optional<std::vector<std::string>> on;       // their nodes, each once, sorted
   std::optional<std::vector<std::string>> devices;  // "node/device", each once, sorted
 };

@@ -57,17 +57,20 @@ std::string Outcome(const std::string& expectation) {
 }
 
 TEST_CASE("Scenario: right expectations pass") {
-  CHECK(Outcome("  - { at: 0s, job: fits, verdict: start, nodes: 1, on: [n-0], tasks_placed: 8 }\n"
-                "  - { at: 0s, job: fits, devices: [n-0/0, n-0/1, n-0/2, n-0/3, n-0/4, n-0/5, n-0/6, n-0/7] }\n"
-                "  - { at: 1s, job: never, verdict: infeasible, reason: room, text: needs 9 tasks }\n"
-                "  - { at: 2s, job: late, verdict: wait, tasks_placed: 0, nodes: 0, on: [] }\n") == "");
+  CHECK(Outcome(
+            "  - { at: 0s, job: fits, verdict: start, nodes: 1, on: [n-0], tasks_placed: 8 }\n"
+            "  - { at: 0s, job: fits, devices: [n-0/0, n-0/1, n-0/2, n-0/3, n-0/4, n-0/5, n-0/6, "
+            "n-0/7] }\n"
+            "  - { at: 1s, job: never, verdict: infeasible, reason: room, text: needs 9 tasks }\n"
+            "  - { at: 2s, job: late, verdict: wait, tasks_placed: 0, nodes: 0, on: [] }\n") == "");
 }
 
 TEST_CASE("Scenario: each kind of wrong expectation fails, with its line and what was seen") {
   const auto says = [](const std::string& expectation, const std::string& part) {
     const std::string outcome = Outcome("  - " + expectation + "\n");
     INFO(outcome);
-    return outcome.find("x.yaml:9: ") != std::string::npos && outcome.find(part) != std::string::npos;
+    return outcome.find("x.yaml:9: ") != std::string::npos &&
+           outcome.find(part) != std::string::npos;
   };
   CHECK(says("{ at: 0s, job: fits, verdict: wait }", "expected verdict wait, saw start"));
   CHECK(says("{ at: 1s, job: never, verdict: wait }", "saw infeasible; needs 9 tasks"));
@@ -89,7 +92,8 @@ TEST_CASE("Scenario: what cannot be judged is refused") {
   CHECK(Outcome("  - { job: fits, verdict: start }\n").find("at") != std::string::npos);
   CHECK(Outcome("  - { at: 0s, job: who, verdict: start }\n").find("a job of this file") !=
         std::string::npos);
-  CHECK(Outcome("  - { at: 0s, job: fits, verdikt: start }\n").find("verdikt") != std::string::npos);
+  CHECK(Outcome("  - { at: 0s, job: fits, verdikt: start }\n").find("verdikt") !=
+        std::string::npos);
   CHECK(Outcome("  - { at: 0s, job: fits, verdict: begin }\n").find("begin") != std::string::npos);
   CHECK(Faults(ParseScenario("x.yaml", "name: n\ncluster: { nodes: 1 }\nexpect: []\n"), false)
             .find("why") != std::string::npos);

@@ -11,25 +11,37 @@ namespace {
 template <class Int>
 Int Number(Dice& dice) {
   switch (dice.Below(5)) {
-    case 0: return 0;
-    case 1: return std::numeric_limits<Int>::max();
-    case 2: return std::numeric_limits<Int>::min();
-    case 3: return static_cast<Int>(dice.Below(1000));
-    default: return static_cast<Int>(dice.Next());
+    case 0:
+      return 0;
+    case 1:
+      return std::numeric_limits<Int>::max();
+    case 2:
+      return std::numeric_limits<Int>::min();
+    case 3:
+      return static_cast<Int>(dice.Below(1000));
+    default:
+      return static_cast<Int>(dice.Next());
   }
 }
 
 double Real(Dice& dice) {
-  const std::vector<double> edges = {0.0, -0.0, 0.1, 1.0 / 3, 5e-324, 1e308,
-                                     std::numeric_limits<double>::infinity(),
-                                     std::nan("")};
+  const std::vector<double> edges = {
+      0.0,         -0.0, 0.1, 1.0 / 3, 5e-324, 1e308, std::numeric_limits<double>::infinity(),
+      std::nan("")};
   return dice.Percent(50) ? dice.Pick(edges) : std::bit_cast<double>(dice.Next());
 }
 
 std::string Word(Dice& dice) {
-  static const std::vector<std::string> kWords = {
-      "", "a", "node-17", "kubernetes.io/hostname", "ünïcode", "日本語", "🌋", std::string(300, 'x'),
-      std::string("zero\0inside", 11), "\n\t\"quoted\""};
+  static const std::vector<std::string> kWords = {"",
+                                                  "a",
+                                                  "node-17",
+                                                  "kubernetes.io/hostname",
+                                                  "ünïcode",
+                                                  "日本語",
+                                                  "🌋",
+                                                  std::string(300, 'x'),
+                                                  std::string("zero\0inside", 11),
+                                                  "\n\t\"quoted\""};
   return dice.Pick(kWords);
 }
 
@@ -96,8 +108,9 @@ NodeConstraints Constraints(Dice& dice) {
   NodeConstraints constraints;
   if (dice.Percent(30)) return constraints;
   constraints.selector = SomeLabels(dice);
-  constraints.affinity =
-      Several(dice, [&] { return NodeSelectorTerm{Requirements(dice), Requirements(dice)}; });
+  constraints.affinity = Several(dice, [&] {
+    return NodeSelectorTerm{Requirements(dice), Requirements(dice)};
+  });
   constraints.tolerations = Several(dice, [&] {
     return Toleration{Word(dice), Word(dice), OneOf(dice, Toleration::Operator::kExists),
                       dice.Percent(50), OneOf(dice, TaintEffect::kNoExecute)};
@@ -226,21 +239,35 @@ Event AnyEvent(Dice& dice) { return AnyEvent(dice, dice.Below(kEventVariants)); 
 
 Event AnyEvent(Dice& dice, int variant) {
   switch (variant) {
-    case 0: return KindsDeclared{Words(dice)};
-    case 1: return NodeUpserted{SomeNode(dice), Number<std::uint64_t>(dice)};
-    case 2: return NodeRemoved{Word(dice)};
-    case 3: return QueueUpserted{Queue(dice), Number<std::uint64_t>(dice)};
-    case 4: return QueueRemoved{Word(dice)};
+    case 0:
+      return KindsDeclared{Words(dice)};
+    case 1:
+      return NodeUpserted{SomeNode(dice), Number<std::uint64_t>(dice)};
+    case 2:
+      return NodeRemoved{Word(dice)};
+    case 3:
+      return QueueUpserted{Queue(dice), Number<std::uint64_t>(dice)};
+    case 4:
+      return QueueRemoved{Word(dice)};
     case 5: {
-      JobSpec job{Word(dice), Word(dice), Word(dice), Number<std::int32_t>(dice),
-                  Number<std::int64_t>(dice), Gang(dice, 1)};
+      JobSpec job{Word(dice),
+                  Word(dice),
+                  Word(dice),
+                  Number<std::int32_t>(dice),
+                  Number<std::int64_t>(dice),
+                  Gang(dice, 1)};
       return JobUpserted{std::move(job), Number<std::uint64_t>(dice)};
     }
-    case 6: return JobRemoved{Word(dice)};
-    case 7: return TaskUpserted{Task(dice), Number<std::uint64_t>(dice)};
-    case 8: return TaskRemoved{Word(dice)};
-    case 9: return PlacementRefused{Word(dice), Word(dice), Word(dice), Word(dice)};
-    default: return ConfigChanged{Config(dice)};
+    case 6:
+      return JobRemoved{Word(dice)};
+    case 7:
+      return TaskUpserted{Task(dice), Number<std::uint64_t>(dice)};
+    case 8:
+      return TaskRemoved{Word(dice)};
+    case 9:
+      return PlacementRefused{Word(dice), Word(dice), Word(dice), Word(dice)};
+    default:
+      return ConfigChanged{Config(dice)};
   }
 }
 

@@ -1,8 +1,8 @@
 #include "sidecar/wire/event_codec.h"
 
-#include <catch2/catch.hpp>
-
 #include <set>
+
+#include <catch2/catch.hpp>
 
 #include "sidecar/wire/job_codec.h"
 #include "tephra/v1/event.pb.h"
@@ -58,10 +58,10 @@ TEST_CASE("Event codec: every event comes back the same, and equal events are eq
 }
 
 TEST_CASE("Event codec: a default event of each variant comes back the same") {
-  for (const Event& event : std::vector<Event>{
-           KindsDeclared{}, NodeUpserted{}, NodeRemoved{}, QueueUpserted{}, QueueRemoved{},
-           JobUpserted{}, JobRemoved{}, TaskUpserted{}, TaskRemoved{}, PlacementRefused{},
-           ConfigChanged{}}) {
+  for (const Event& event :
+       std::vector<Event>{KindsDeclared{}, NodeUpserted{}, NodeRemoved{}, QueueUpserted{},
+                          QueueRemoved{}, JobUpserted{}, JobRemoved{}, TaskUpserted{},
+                          TaskRemoved{}, PlacementRefused{}, ConfigChanged{}}) {
     INFO("variant " << event.index());
     v1::Event wire;
     REQUIRE(wire.ParseFromString(Bytes(event)));
@@ -128,8 +128,12 @@ TEST_CASE("Event codec: a number that the domain has no room for is named with i
 
   const auto with_kind = [](std::uint32_t first, std::uint32_t second) {
     return Complaint(AJobOfOneRole(), [=](v1::Event& e) {
-      auto* container = e.mutable_job_upserted()->mutable_job()->mutable_gang()->mutable_roles(0)
-                            ->mutable_pod()->mutable_containers(0);
+      auto* container = e.mutable_job_upserted()
+                            ->mutable_job()
+                            ->mutable_gang()
+                            ->mutable_roles(0)
+                            ->mutable_pod()
+                            ->mutable_containers(0);
       container->add_requests()->set_kind(first);
       container->add_requests()->set_kind(second);
     });
@@ -152,7 +156,8 @@ TEST_CASE("Event codec: a label that is given twice is named") {
 }
 
 TEST_CASE("Event codec: text that is not UTF-8 is refused before it is written") {
-  for (const char* bad : {"\xff", "a\x80", "\xc0\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xe2\x82"}) {
+  for (const char* bad :
+       {"\xff", "a\x80", "\xc0\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xe2\x82"}) {
     JobUpserted fact = AJobOfOneRole();
     fact.job.gang.roles[0].pod.containers[0].name = bad;
     v1::Event wire;

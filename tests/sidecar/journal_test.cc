@@ -1,8 +1,8 @@
-#include <catch2/catch.hpp>
-
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+
+#include <catch2/catch.hpp>
 
 #include "plugins/registry.h"
 #include "sidecar/wire/event_codec.h"
@@ -101,7 +101,8 @@ TEST_CASE("Journal: cut at any byte it is read up to the last whole record, and 
     REQUIRE_FALSE(reading.closed);
     const auto whole = std::upper_bound(ends.begin(), ends.end(), cut) - ends.begin();
     REQUIRE(reading.has_header == (whole > 0));
-    REQUIRE(static_cast<std::ptrdiff_t>(reading.entries.size()) == std::max<std::ptrdiff_t>(whole, 1) - 1);
+    REQUIRE(static_cast<std::ptrdiff_t>(reading.entries.size()) ==
+            std::max<std::ptrdiff_t>(whole, 1) - 1);
     const std::size_t whole_bytes = whole == 0 ? 0 : ends[static_cast<std::size_t>(whole) - 1];
     REQUIRE(reading.whole_bytes == whole_bytes);
     REQUIRE(reading.torn_bytes == cut - whole_bytes);
@@ -120,8 +121,10 @@ TEST_CASE("Journal: no flipped bit goes unnoticed, and none is taken for a cut")
       REQUIRE(absl::IsDataLoss(reading.status));
       // It says which record, and gives everything before it.
       const auto record = std::upper_bound(ends.begin(), ends.end(), byte) - ends.begin();
-      REQUIRE(Message(reading.status).find("j: record " + std::to_string(record) + " at byte ") == 0);
-      REQUIRE(static_cast<std::ptrdiff_t>(reading.entries.size()) == std::max<std::ptrdiff_t>(record, 1) - 1);
+      REQUIRE(Message(reading.status).find("j: record " + std::to_string(record) + " at byte ") ==
+              0);
+      REQUIRE(static_cast<std::ptrdiff_t>(reading.entries.size()) ==
+              std::max<std::ptrdiff_t>(record, 1) - 1);
     }
   }
 }
@@ -182,8 +185,9 @@ TEST_CASE("Journal: records in an order that no writer makes are refused") {
   CHECK(has(without([](auto& record) { return record.has_event(); }), "a "));
   CHECK(has(without([](auto& record) { return record.has_header(); }), "not the header"));
   bool first = true;
-  CHECK(has(without([&](auto& record) { return record.has_event() && std::exchange(first, false); }),
-            "end: records: "));
+  CHECK(
+      has(without([&](auto& record) { return record.has_event() && std::exchange(first, false); }),
+          "end: records: "));
 }
 
 TEST_CASE("Journal: an event that cannot be read is named with its field") {

@@ -6,9 +6,9 @@
 #include "sidecar/wire/frame.h"
 #include "sidecar/wire/journaled_engine.h"
 #include "sidecar/wire/plan_codec.h"
-#include "topology/base/check.h"
 #include "tests/support/dice.h"
 #include "tests/support/random_case.h"
+#include "topology/base/check.h"
 
 namespace tephra {
 namespace {
@@ -78,8 +78,8 @@ class Run {
         Tell(TaskRemoved{pod.uid});
         continue;
       }
-      pod.phase = dice_.Pick<TaskPhase>({TaskPhase::kReleasing, TaskPhase::kSucceeded,
-                                         TaskPhase::kFailed, TaskPhase::kPending});
+      pod.phase = dice_.Pick<TaskPhase>(
+          {TaskPhase::kReleasing, TaskPhase::kSucceeded, TaskPhase::kFailed, TaskPhase::kPending});
       Tell(TaskUpserted{pod, ++version_});
     }
     const NodeSpec& node = engine_.state().books().hardware.spec(NodeId(0));

@@ -1,13 +1,12 @@
 #include "simulations/replay.h"
 
-#include <catch2/catch.hpp>
-
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
+#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "plugins/registry.h"
@@ -105,11 +104,10 @@ Tampered TamperWithPlan(const std::string& journal, Change change) {
 
 TEST_CASE("Replay: a plan that was tampered with is reported at its place") {
   int decision = -1;
-  const Tampered tampered =
-      TamperWithPlan(RunThatPlaces().journal, [&](v1::Plan& plan, int i) {
-        decision = i;
-        plan.mutable_decisions(i)->mutable_placements(0)->set_node("elsewhere");
-      });
+  const Tampered tampered = TamperWithPlan(RunThatPlaces().journal, [&](v1::Plan& plan, int i) {
+    decision = i;
+    plan.mutable_decisions(i)->mutable_placements(0)->set_node("elsewhere");
+  });
   const ReplayReport report = ReplayOf(tampered.journal);
   REQUIRE(report.divergence.has_value());
   const Divergence& found = *report.divergence;
@@ -243,7 +241,8 @@ TEST_CASE("tephra replay: exits with 2 for what is no whole journal, and names t
   const std::string journal = RunThatPlaces().journal;
   std::string damaged = journal;
   damaged[damaged.size() / 2] ^= 1;
-  for (const std::string& bad : {std::string(), std::string("hello\n"), journal.substr(0, 10), damaged}) {
+  for (const std::string& bad :
+       {std::string(), std::string("hello\n"), journal.substr(0, 10), damaged}) {
     const Outcome outcome = Command(bad);
     CHECK(outcome.code == 2);
     CHECK(Has(outcome.err, "tephra replay: /tmp/tephra-journal-"));

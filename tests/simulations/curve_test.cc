@@ -7,8 +7,8 @@ namespace {
 
 TEST_CASE("Curve: a percent holds the mean of the points whose arrived share rounds to it") {
   Curve curve;
-  curve.Add(10, 10, 0, 1000);   // 1.0 % arrived and allocated
-  curve.Add(14, 12, 0, 1000);   // 1.4 % and 1.2 %
+  curve.Add(10, 10, 0, 1000);  // 1.0 % arrived and allocated
+  curve.Add(14, 12, 0, 1000);  // 1.4 % and 1.2 %
   const auto bin = curve.At(1);
   REQUIRE(bin.has_value());
   CHECK(bin->points == 2);

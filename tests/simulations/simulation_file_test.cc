@@ -119,7 +119,9 @@ TEST_CASE("simulation: a GPU ask is whole, a share, a slice of memory, or both o
 }
 
 TEST_CASE("simulation: every fault names file, line, field, value and what was expected") {
-  struct Case { std::string text, error; };
+  struct Case {
+    std::string text, error;
+  };
   const std::vector<Case> cases = {
       {kCluster + "jobs:\n  - { name: a, gpus: -2 }\n",
        "f:3: jobs[0].gpus: \"-2\", expected a whole number from 0 to 1024"},
@@ -150,7 +152,8 @@ TEST_CASE("simulation: every fault names file, line, field, value and what was e
        "f:1: cluster.nodes: \"-1\", expected a whole number from 0 to 1000000"},
       {"jobs: []\n", "f:1: cluster: \"\", expected this field"},
       {kCluster + "jobs: [{ name: a, at: soon }]\n",
-       "f:2: jobs[0].at: \"soon\", expected a duration such as 30s, 10m or 1h30m, at most a hundred "
+       "f:2: jobs[0].at: \"soon\", expected a duration such as 30s, 10m or 1h30m, at most a "
+       "hundred "
        "years"},
       {kCluster + "jobs: [{ name: a, members: 2, min: 3 }]\n",
        "f:2: jobs[0].min: \"3\", expected 0 to the 2 that there are"},
@@ -158,7 +161,8 @@ TEST_CASE("simulation: every fault names file, line, field, value and what was e
        "f:2: jobs[0].gpu_share: \"1.5\", expected a share above 0 and at most 1, such as 0.5 or "
        "500m"},
       {kCluster + "jobs: [{ name: a, resources: { nvidia.com/gpu: 1 } }]\n",
-       "f:2: jobs[0].resources.nvidia.com/gpu: \"1\", expected no such kind here, it has a field of "
+       "f:2: jobs[0].resources.nvidia.com/gpu: \"1\", expected no such kind here, it has a field "
+       "of "
        "its own: gpus"},
       {kCluster + "events: [{ at: 1s, remove_node: n-9 }]\n",
        "f:2: events[0]: \"n-9\", expected a node of this file"},

@@ -39,9 +39,9 @@ TEST_CASE("LineReader: a line of 10 MB is refused with its number, one of 1 MiB 
 
 TEST_CASE("LineReader: what is not UTF-8 is refused with line and byte") {
   CHECK(ErrorOf("fine\nno \xff\n") == ":2: byte 4: \"\\xff\", expected UTF-8 text");
-  CHECK(ErrorOf("a\xc0\xaf\n").starts_with(":1: byte 2"));          // an overlong slash
-  CHECK(ErrorOf("\xed\xa0\x80\n").starts_with(":1: byte 1"));       // a surrogate
-  CHECK(ErrorOf("\xf4\x90\x80\x80\n").starts_with(":1: byte 1"));   // beyond U+10FFFF
+  CHECK(ErrorOf("a\xc0\xaf\n").starts_with(":1: byte 2"));         // an overlong slash
+  CHECK(ErrorOf("\xed\xa0\x80\n").starts_with(":1: byte 1"));      // a surrogate
+  CHECK(ErrorOf("\xf4\x90\x80\x80\n").starts_with(":1: byte 1"));  // beyond U+10FFFF
   CHECK(ErrorOf("cut \xe2\x82").starts_with(":1: byte 5"));
   CHECK(ErrorOf(std::string("zero\0\n", 6)).starts_with(":1: byte 5"));
   CHECK(ErrorOf("\xe2\x82\xac \xf0\x9f\x98\x80 \xc3\xa9\n").empty());
@@ -50,7 +50,8 @@ TEST_CASE("LineReader: what is not UTF-8 is refused with line and byte") {
 TEST_CASE("LineReader: a file that is not there is named") {
   const auto reader = LineReader::Open("/nowhere/at/all.csv");
   CHECK(reader.status().code() == absl::StatusCode::kNotFound);
-  CHECK(std::string(reader.status().message()).starts_with("/nowhere/at/all.csv: cannot be opened"));
+  CHECK(
+      std::string(reader.status().message()).starts_with("/nowhere/at/all.csv: cannot be opened"));
   CHECK_FALSE(ReadTextFile("/", 100).ok());
 }
 

@@ -116,7 +116,8 @@ events: [{ at: 5s, remove_job: a }]
   CHECK(run.left.at("b").start == 5000);
 }
 
-TEST_CASE("World: nodes that come, are cordoned and opened, and queues that close change what fits") {
+TEST_CASE(
+    "World: nodes that come, are cordoned and opened, and queues that close change what fits") {
   const Run run(kCluster + R"(
 queues: [{ name: q }]
 jobs:
@@ -149,7 +150,8 @@ events: [{ at: 5s, set_job: { name: a, members: 4, gpus: 1 } }]
 }
 
 TEST_CASE("World: nothing happens after `until`, and time passes up to it") {
-  const Run run(kCluster + "jobs: [{ name: a, gpus: 1, run: 1m }, { name: b, at: 2m }]\nuntil: 30s\n");
+  const Run run(kCluster +
+                "jobs: [{ name: a, gpus: 1, run: 1m }, { name: b, at: 2m }]\nuntil: 30s\n");
   CHECK(run.end == 30'000);
   CHECK(run.left.at("a").tasks[0].running);
   CHECK_FALSE(run.left.contains("b"));

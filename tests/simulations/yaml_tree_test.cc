@@ -31,8 +31,9 @@ TEST_CASE("Yaml: a bomb of aliases is refused where it grows too large") {
     for (int k = 0; k < 10; ++k) bomb += (k > 0 ? ", *a" : "*a") + from;
     bomb += "]\n";
   }
-  CHECK(ErrorOf(bomb) == "f:6: \"values, aliases expanded: more than 1000000\", expected at most "
-                         "that many");
+  CHECK(ErrorOf(bomb) ==
+        "f:6: \"values, aliases expanded: more than 1000000\", expected at most "
+        "that many");
 }
 
 TEST_CASE("Yaml: nesting is bounded, with aliases too") {

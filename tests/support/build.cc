@@ -38,9 +38,7 @@ ANode& ANode::Unhealthy(std::size_t device) {
 }
 
 APod::APod() { pod_.containers.emplace_back().name = "main"; }
-APod& APod::Cores(double cores) {
-  return Needs(kCpu, static_cast<std::int64_t>(cores * 1000));
-}
+APod& APod::Cores(double cores) { return Needs(kCpu, static_cast<std::int64_t>(cores * 1000)); }
 APod& APod::Memory(std::int64_t bytes) { return Needs(kMemory, bytes); }
 APod& APod::Needs(Kind kind, std::int64_t amount) {
   now().requests[kind] = amount;

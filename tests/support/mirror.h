@@ -16,10 +16,10 @@ namespace tephra {
 
 struct MirrorTask {
   TaskPhase phase = TaskPhase::kPending;
-  std::string uid;    // empty while no pod is known
+  std::string uid;  // empty while no pod is known
   std::string node;
   Slices slices;
-  PodTemplate pod;    // that it was started with
+  PodTemplate pod;  // that it was started with
   TimeMs assumed_at = 0;
   std::uint64_t version = 0;
 };
@@ -43,8 +43,8 @@ class Mirror {
   void Expire(TimeMs now, DurationMs timeout);
 
   enum class Judge {
-    kSoundness,   // every placement holds, minimums are met, limits of queues too
-    kExactness,   // and each gang starts exactly if it can; REQUIRES: no queue limits, no refusals
+    kSoundness,  // every placement holds, minimums are met, limits of queues too
+    kExactness,  // and each gang starts exactly if it can; REQUIRES: no queue limits, no refusals
   };
   // Follows the plan decision by decision. Empty, or the first law that it breaks.
   std::string Follow(const NamedPlan& plan, TimeMs now, Judge judge);

@@ -21,11 +21,16 @@ NamedPlan NameOf(const State& state, const Plan& plan) {
 
 const char* VerdictText(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kStart: return "start";
-    case Verdict::kStartAfterEviction: return "start-after-eviction";
-    case Verdict::kReserve: return "reserve";
-    case Verdict::kWait: return "wait";
-    case Verdict::kInfeasible: return "infeasible";
+    case Verdict::kStart:
+      return "start";
+    case Verdict::kStartAfterEviction:
+      return "start-after-eviction";
+    case Verdict::kReserve:
+      return "reserve";
+    case Verdict::kWait:
+      return "wait";
+    case Verdict::kInfeasible:
+      return "infeasible";
   }
   return "?";
 }

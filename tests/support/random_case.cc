@@ -33,12 +33,18 @@ namespace {
 
 DeviceRequest RandomDevices(Dice& dice) {
   switch (dice.Below(6)) {
-    case 0: return {dice.From(1, 4), 1000, 0};
-    case 1: return {1, 1000, 0};
-    case 2: return {1, dice.Pick<int>({200, 250, 300, 500, 600}), 0};
-    case 3: return {1, dice.Pick<int>({100, 250, 500}), dice.Pick<int>({2000, 6000, 9000})};
-    case 4: return {1, 0, dice.Pick<int>({4000, 8000, 20000})};
-    default: return {2, dice.Pick<int>({250, 400, 500}), dice.Pick<int>({0, 4000})};
+    case 0:
+      return {dice.From(1, 4), 1000, 0};
+    case 1:
+      return {1, 1000, 0};
+    case 2:
+      return {1, dice.Pick<int>({200, 250, 300, 500, 600}), 0};
+    case 3:
+      return {1, dice.Pick<int>({100, 250, 500}), dice.Pick<int>({2000, 6000, 9000})};
+    case 4:
+      return {1, 0, dice.Pick<int>({4000, 8000, 20000})};
+    default:
+      return {2, dice.Pick<int>({250, 400, 500}), dice.Pick<int>({0, 4000})};
   }
 }
 
@@ -122,10 +128,10 @@ Slices RandomSlices(Dice& dice, const PodTemplate& pod, const NodeSpec& node) {
     }
     for (int d : devices) {
       const bool whole = asked.whole();
-      slices.push_back({static_cast<std::uint16_t>(c), static_cast<std::uint16_t>(d),
-                        whole ? SliceMode::kWhole : SliceMode::kFraction, asked.compute,
-                        whole ? node.devices[static_cast<std::size_t>(d)].memory_mib
-                              : asked.memory_mib});
+      slices.push_back(
+          {static_cast<std::uint16_t>(c), static_cast<std::uint16_t>(d),
+           whole ? SliceMode::kWhole : SliceMode::kFraction, asked.compute,
+           whole ? node.devices[static_cast<std::size_t>(d)].memory_mib : asked.memory_mib});
     }
   }
   return slices;
@@ -158,8 +164,8 @@ std::vector<Event> RandomCase(Dice& dice, const CaseSize& size) {
     events.push_back(NodeUpserted{nodes.back(), 1});
   }
   for (int f = dice.Percent(50) ? 0 : dice.Below(4); f > 0; --f) {
-    events.push_back(
-        TaskUpserted{RandomForeign(dice, "foreign" + std::to_string(f), dice.Pick(nodes), size), 1});
+    events.push_back(TaskUpserted{
+        RandomForeign(dice, "foreign" + std::to_string(f), dice.Pick(nodes), size), 1});
   }
   for (int j = dice.From(1, size.jobs); j > 0; --j) {
     events.push_back(JobUpserted{RandomJob(dice, "j" + std::to_string(j), size), 1});

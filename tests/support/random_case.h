@@ -13,9 +13,9 @@ namespace tephra {
 
 struct CaseSize {
   int nodes = 6;
-  int devices = 4;      // of a node, at most
+  int devices = 4;  // of a node, at most
   int jobs = 8;
-  int tasks = 6;        // of a gang, at most
+  int tasks = 6;  // of a gang, at most
   bool queue_limits = false;
   bool intricate = false;  // mostly pods of several containers, and roomy hosts with few devices
 };

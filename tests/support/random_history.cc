@@ -103,8 +103,9 @@ Event RandomHistory::JobEvent(const Mirror& mirror) {
   const std::string uid = dice_.Pick(names);
   if (dice_.Percent(40)) return JobRemoved{uid};
   JobSpec spec = mirror.jobs().at(uid).spec;
-  RoleSpec& role = spec.gang.roles[static_cast<std::size_t>(
-      dice_.Below(static_cast<int>(spec.gang.roles.size())))];
+  RoleSpec& role =
+      spec.gang
+          .roles[static_cast<std::size_t>(dice_.Below(static_cast<int>(spec.gang.roles.size())))];
   switch (dice_.Below(5)) {
     case 0:
       role.replicas = dice_.From(1, 4);
@@ -159,8 +160,7 @@ Event RandomHistory::ForeignEvent(const Mirror& mirror) {
   std::vector<std::string> names;
   for (const auto& [name, spec] : mirror.nodes()) names.push_back(name);
   if (!foreign_.empty() && (names.empty() || dice_.Percent(45))) {
-    const std::size_t i =
-        static_cast<std::size_t>(dice_.Below(static_cast<int>(foreign_.size())));
+    const std::size_t i = static_cast<std::size_t>(dice_.Below(static_cast<int>(foreign_.size())));
     const std::string uid = foreign_[i];
     foreign_.erase(foreign_.begin() + static_cast<std::ptrdiff_t>(i));
     return TaskRemoved{uid};
@@ -168,7 +168,8 @@ Event RandomHistory::ForeignEvent(const Mirror& mirror) {
   if (names.empty()) return NodeEvent(mirror);
   foreign_.push_back("foreign" + std::to_string(++names_));
   return TaskUpserted{
-      RandomForeign(dice_, foreign_.back(), mirror.nodes().at(dice_.Pick(names)), size_), ++version_};
+      RandomForeign(dice_, foreign_.back(), mirror.nodes().at(dice_.Pick(names)), size_),
+      ++version_};
 }
 
 Event RandomHistory::Next(const Mirror& mirror) {
@@ -178,9 +179,9 @@ Event RandomHistory::Next(const Mirror& mirror) {
   if (what < 50) {
     const bool first = dice_.Percent(50);
     if (dice_.Percent(15)) return QueueRemoved{first ? "q0" : "q1"};
-    return QueueUpserted{RandomQueue(dice_, first ? "q0" : "q1",
-                                     first || dice_.Percent(50) ? "" : "q0", size_),
-                         ++version_};
+    return QueueUpserted{
+        RandomQueue(dice_, first ? "q0" : "q1", first || dice_.Percent(50) ? "" : "q0", size_),
+        ++version_};
   }
   if (what < 60) return ForeignEvent(mirror);
   return TaskEvent(mirror);

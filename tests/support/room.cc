@@ -233,7 +233,8 @@ std::vector<Room::Devices> Room::DeviceWays(const PodTemplate& pod, const Node& 
     }
     return true;
   };
-  const auto give = [&](const auto& self, std::size_t container, int given, std::size_t from) -> void {
+  const auto give = [&](const auto& self, std::size_t container, int given,
+                        std::size_t from) -> void {
     if (container == pod.containers.size()) {
       Devices after = node.devices;
       for (const auto& [d, share] : DeviceShares(pod, slices)) {
@@ -266,7 +267,8 @@ std::vector<Room::Devices> Room::DeviceWays(const PodTemplate& pod, const Node& 
 
 std::size_t Room::WaysOn(const PodTemplate& pod, const std::string& name) const {
   for (const Node& node : nodes_) {
-    if (node.spec->name == name && HostRefuses(pod, node).empty()) return DeviceWays(pod, node).size();
+    if (node.spec->name == name && HostRefuses(pod, node).empty())
+      return DeviceWays(pod, node).size();
   }
   return 0;
 }
@@ -304,7 +306,8 @@ class Room::Search {
     const auto add = [&](std::int64_t value) {
       key.append(reinterpret_cast<const char*>(&value), sizeof value);
     };
-    add(static_cast<std::int64_t>(r)), add(placed), add(total), add(static_cast<std::int64_t>(from));
+    add(static_cast<std::int64_t>(r)), add(placed), add(total),
+        add(static_cast<std::int64_t>(from));
     for (const Node& node : room_.nodes_) {
       for (Kind kind : kHostKinds) {
         if (node.spec->allocatable[kind] != 0) add(node.free[kind]);
@@ -312,7 +315,8 @@ class Room::Search {
       add(node.free[kPods]);
       Devices devices = node.devices;
       std::sort(devices.begin(), devices.end());
-      for (const Device& device : devices) add(device.compute), add(device.memory), add(device.users);
+      for (const Device& device : devices)
+        add(device.compute), add(device.memory), add(device.users);
     }
     for (const auto& [domain, count] : room_.held_) {
       if (count == 0) continue;

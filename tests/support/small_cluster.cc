@@ -12,7 +12,9 @@ SmallCluster::SmallCluster(const EngineConfig& config, Assembly assembly)
   Add(AQueue("default"));
 }
 
-SmallCluster& SmallCluster::Add(const NodeSpec& node) { return Tell(NodeUpserted{node, ++version_}); }
+SmallCluster& SmallCluster::Add(const NodeSpec& node) {
+  return Tell(NodeUpserted{node, ++version_});
+}
 SmallCluster& SmallCluster::Add(const JobSpec& job) { return Tell(JobUpserted{job, ++version_}); }
 SmallCluster& SmallCluster::Add(const QueueSpec& queue) {
   return Tell(QueueUpserted{queue, ++version_});

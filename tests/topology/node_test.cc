@@ -34,18 +34,12 @@ TEST_CASE("CheckNode: each operator of node affinity, with the label there, othe
     bool here, other, absent;  // label "7", label "x", no label
   };
   const std::vector<Row> rows = {
-      {Op::kIn, {"7", "8"}, true, false, false},
-      {Op::kNotIn, {"7", "8"}, false, true, true},
-      {Op::kExists, {}, true, true, false},
-      {Op::kDoesNotExist, {}, false, false, true},
-      {Op::kGt, {"6"}, true, false, false},
-      {Op::kGt, {"7"}, false, false, false},
-      {Op::kLt, {"8"}, true, false, false},
-      {Op::kLt, {"7"}, false, false, false},
-      {Op::kLt, {"-1"}, false, false, false},
-      {Op::kGt, {"six"}, false, false, false},
-      {Op::kGt, {"1", "2"}, false, false, false},
-      {Op::kIn, {}, false, false, false},
+      {Op::kIn, {"7", "8"}, true, false, false},  {Op::kNotIn, {"7", "8"}, false, true, true},
+      {Op::kExists, {}, true, true, false},       {Op::kDoesNotExist, {}, false, false, true},
+      {Op::kGt, {"6"}, true, false, false},       {Op::kGt, {"7"}, false, false, false},
+      {Op::kLt, {"8"}, true, false, false},       {Op::kLt, {"7"}, false, false, false},
+      {Op::kLt, {"-1"}, false, false, false},     {Op::kGt, {"six"}, false, false, false},
+      {Op::kGt, {"1", "2"}, false, false, false}, {Op::kIn, {}, false, false, false},
   };
   const NodeSpec here = ANode("h").Label("k", "7"), other = ANode("o").Label("k", "x"),
                  absent = ANode("a");
@@ -138,7 +132,8 @@ TEST_CASE("CheckNode: only who needs a device cares for models") {
   CHECK(Check(ANode("empty"), APod().Models({"C"}), true) == Ineligible::kModel);
 }
 
-TEST_CASE("CheckNode: the first thing wrong is named, cordon before taint before selector before model") {
+TEST_CASE(
+    "CheckNode: the first thing wrong is named, cordon before taint before selector before model") {
   ANode node = ANode("n").Gpus(1, "A");
   const PodTemplate pod = APod().Select("x", "y").Models({"B"});
   CHECK(Check(node, pod, true) == Ineligible::kSelector);

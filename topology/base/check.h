@@ -17,15 +17,15 @@ namespace tephra {
 
 }  // namespace tephra
 
-#define TEPHRA_CHECK(condition)                                                     \
-  do {                                                                              \
-    if (!(condition)) ::tephra::CheckFailed(__FILE__, __LINE__, #condition, 0, 0);  \
+#define TEPHRA_CHECK(condition)                                                    \
+  do {                                                                             \
+    if (!(condition)) ::tephra::CheckFailed(__FILE__, __LINE__, #condition, 0, 0); \
   } while (false)
 
 // `a op b`, with both numbers in the message.
-#define TEPHRA_CHECK_OP(a, op, b)                                                             \
-  do {                                                                                        \
-    if (!((a)op(b)))                                                                          \
+#define TEPHRA_CHECK_OP(a, op, b)                                                                \
+  do {                                                                                           \
+    if (!((a)op(b)))                                                                             \
       ::tephra::CheckFailed(__FILE__, __LINE__, #a " " #op " " #b, static_cast<std::int64_t>(a), \
-                            static_cast<std::int64_t>(b));                                    \
+                            static_cast<std::int64_t>(b));                                       \
   } while (false)

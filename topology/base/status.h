@@ -1,13 +1,13 @@
 // absl::Status at the edges, with the two macros that this release of Abseil lacks.
 #pragma once
 
+#include <utility>
+
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include <utility>
-
-#define TEPHRA_RETURN_IF_ERROR(expression)               \
-  do {                                                   \
+#define TEPHRA_RETURN_IF_ERROR(expression)                                  \
+  do {                                                                      \
     if (absl::Status status_ = (expression); !status_.ok()) return status_; \
   } while (false)
 

@@ -11,7 +11,8 @@ namespace {
 EngineConfig With(const std::string& score) {
   EngineConfig config;
   config.node_scores = config.device_scores = {{score, 1}};
-  config.expected_pods = {{4000, 1, 1000, {}, 0.5}, {1000, 1, 250, {"A"}, 0.3}, {8000, 0, 0, {}, 0.2}};
+  config.expected_pods = {
+      {4000, 1, 1000, {}, 0.5}, {1000, 1, 250, {"A"}, 0.3}, {8000, 0, 0, {}, 0.2}};
   return config;
 }
 
@@ -28,7 +29,8 @@ void Fill(Frozen& cluster, Dice& dice) {
     if (!std::holds_alternative<KindsDeclared>(event)) cluster.Tell(event);
   }
   cluster.Add(ANode("huge").Cores(4096).Memory(std::int64_t{1} << 50).Gpus(64, "A", 500000));
-  cluster.Add(AJob("huge").Role("w", 1, APod().Cores(2048).Gpus(64)).Role("v", 1, APod().Cores(4000)));
+  cluster.Add(
+      AJob("huge").Role("w", 1, APod().Cores(2048).Gpus(64)).Role("v", 1, APod().Cores(4000)));
   REQUIRE(cluster.told_ok());
 }
 
@@ -78,7 +80,8 @@ TEST_CASE("Fit: its four answers agree with each other, twice, and change nothin
       const Fit& fit = *policies.fit;
       INFO(score << ", seed " << seed);
       EachPair(snapshot, [&](const NodeView& view, const TaskClass& cls) {
-        if (CheckNode(view.spec, cls.pod.constraints, cls.needs_devices()) != Ineligible::kNo) return;
+        if (CheckNode(view.spec, cls.pod.constraints, cls.needs_devices()) != Ineligible::kNo)
+          return;
         const Fit::Answer answer = fit.Check(view, cls, 3);
         const bool fits = answer.misfit == Misfit::kFits;
         REQUIRE(fit.Check(view, cls, 3).misfit == answer.misfit);
@@ -116,7 +119,8 @@ TEST_CASE("Score: points lie between 0 and the most, and the same is answered tw
       const Policies policies = PoliciesOf(With(score), snapshot);
       const Occupancy before = snapshot.occupancy();
       EachPair(snapshot, [&](const NodeView& view, const TaskClass& cls) {
-        if (CheckNode(view.spec, cls.pod.constraints, cls.needs_devices()) != Ineligible::kNo) return;
+        if (CheckNode(view.spec, cls.pod.constraints, cls.needs_devices()) != Ineligible::kNo)
+          return;
         if (policies.fit->Check(view, cls, 1).misfit != Misfit::kFits) return;
         INFO(score << ", seed " << seed << ", node " << view.spec.name);
         const Points points = policies.score->Rate(view, cls);
@@ -128,7 +132,8 @@ TEST_CASE("Score: points lie between 0 and the most, and the same is answered tw
             for (const auto* asks : {&cls.lasting, &cls.init}) {
               for (const DeviceAsk& ask : *asks) {
                 if (ask.container != slice.container) continue;
-                const Points device = policies.score->RateDevice(view, cls, ask, slice.device, seed);
+                const Points device =
+                    policies.score->RateDevice(view, cls, ask, slice.device, seed);
                 REQUIRE(device >= 0);
                 REQUIRE(device <= kMaxPoints);
                 REQUIRE(policies.score->RateDevice(view, cls, ask, slice.device, seed) == device);
@@ -149,8 +154,8 @@ TEST_CASE("Score: a weighted mean lies between its parts") {
   const Snapshot snapshot = cluster.state().Freeze(0);
   EngineConfig mixed;
   mixed.node_scores = {{"binpack", 3}, {"spread", 1}};
-  const Policies a = PoliciesOf(With("binpack"), snapshot), b = PoliciesOf(With("spread"), snapshot),
-                 mean = PoliciesOf(mixed, snapshot);
+  const Policies a = PoliciesOf(With("binpack"), snapshot),
+                 b = PoliciesOf(With("spread"), snapshot), mean = PoliciesOf(mixed, snapshot);
   EachPair(snapshot, [&](const NodeView& view, const TaskClass& cls) {
     const std::int64_t sum = 3 * std::int64_t{a.score->Rate(view, cls)} + b.score->Rate(view, cls);
     REQUIRE(mean.score->Rate(view, cls) == sum / 4);

@@ -18,7 +18,8 @@ struct Bench {
   Frozen cluster;
   QueueLimits limits;
 
-  std::optional<Reason> Deny(const std::string& job, const Resources& extra, const Resources& tried = {}) {
+  std::optional<Reason> Deny(const std::string& job, const Resources& extra,
+                             const Resources& tried = {}) {
     const Snapshot snapshot = cluster.state().Freeze(0);
     Ledger ledger(Ledger::Basis::kNow);
     ledger.Begin(snapshot);
@@ -67,7 +68,8 @@ TEST_CASE("QueueLimits: over its limit already, a queue denies only more of the 
   bench.cluster.Add(AQueue("q")).Add(ANode("n").Gpus(4));
   bench.cluster.Add(AJob("j").In("q").Role("w", 1, APod().Gpus(2)));
   TaskFact fact;
-  fact.uid = "p", fact.job = "j", fact.role = "w", fact.phase = TaskPhase::kRunning, fact.node = "n";
+  fact.uid = "p", fact.job = "j", fact.role = "w", fact.phase = TaskPhase::kRunning,
+  fact.node = "n";
   bench.cluster.Tell(TaskUpserted{fact, 1}).Add(AQueue("q").Limit(kGpu, 1000));
   CHECK_FALSE(bench.Deny("j", Of(kCpu, 1000)));
   CHECK(bench.Deny("j", Of(kGpu, 1)));
@@ -82,7 +84,8 @@ TEST_CASE("QueueLimits: what was charged on trial is judged like what would be c
   ledger.Begin(snapshot);
   const JobRow& job = snapshot.job(JobId(0));
   ledger.Charge(job.roles[0].cls, job.queue,
-                {job.roles[0].tasks[0], snapshot.hardware().Find("n"),
+                {job.roles[0].tasks[0],
+                 snapshot.hardware().Find("n"),
                  {WholeSlice(0), WholeSlice(1), WholeSlice(2), WholeSlice(3)}});
   CHECK_FALSE(bench.limits.Deny(ledger, JobId(0), {}, {}));  // nothing of it is this job's doing
   const auto reason = bench.limits.Deny(ledger, JobId(0), {}, Of(kGpu, 4000));

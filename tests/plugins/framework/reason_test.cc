@@ -39,10 +39,11 @@ TEST_CASE("ReasonText: room is said as what is needed, what is there, and where 
   reason.nodes[static_cast<int>(Misfit::kGpu)] = 1;
   reason.nodes[static_cast<int>(Misfit::kTaint)] = 1;
   reason.nodes[static_cast<int>(Misfit::kAbsent)] = 9;  // not there, not counted
-  CHECK(Text(reason) ==
-        "needs 4 tasks of role worker with 8 GPU each, room for 2: 19 GPU free of 32 GPU on nodes "
-        "it may use, best is n3 with 7 GPU free; of 4 nodes 1 with an untolerated taint, 1 short of "
-        "GPU");
+  CHECK(
+      Text(reason) ==
+      "needs 4 tasks of role worker with 8 GPU each, room for 2: 19 GPU free of 32 GPU on nodes "
+      "it may use, best is n3 with 7 GPU free; of 4 nodes 1 with an untolerated taint, 1 short of "
+      "GPU");
 }
 
 TEST_CASE("ReasonText: without an eligible node there are no amounts to speak of") {

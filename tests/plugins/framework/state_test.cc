@@ -167,8 +167,10 @@ TEST_CASE("State: a pod bound to a node that is not known yet is counted when it
   cluster.Foreign("p", "n", OneGpu(), {WholeSlice(1)});
   cluster.Add(ANode("n").Gpus(2));
   CHECK(Row(cluster, "n").free[kGpu] == 1000);
-  CHECK(cluster.books().occupancy.View(cluster.books().hardware, cluster.books().hardware.Find("n"))
-            .devices[1].users == 1);
+  CHECK(cluster.books()
+            .occupancy.View(cluster.books().hardware, cluster.books().hardware.Find("n"))
+            .devices[1]
+            .users == 1);
 }
 
 TEST_CASE("State: devices that come and go under running tasks keep the books exact") {
@@ -324,8 +326,8 @@ TEST_CASE("State: a running task whose slices nobody told gets the lowest free d
   cluster.Add(ANode("n").Gpus(4));
   cluster.Foreign("a", "n", OneGpu(), {WholeSlice(1)});
   cluster.Foreign("b", "n", APod().Gpus(2));
-  const NodeView view = cluster.books().occupancy.View(
-      cluster.books().hardware, cluster.books().hardware.Find("n"));
+  const NodeView view =
+      cluster.books().occupancy.View(cluster.books().hardware, cluster.books().hardware.Find("n"));
   CHECK(view.devices[0].users == 1);
   CHECK(view.devices[2].users == 1);
   CHECK(view.devices[3].users == 0);

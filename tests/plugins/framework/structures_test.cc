@@ -23,7 +23,8 @@ TEST_CASE("MaxTree: best and its first leaf are those of a plain search, whateve
       INFO("seed " << seed);
       REQUIRE(tree.best() == *best);
       REQUIRE(tree.first_best() == static_cast<std::size_t>(best - leaves.begin()));
-      const std::size_t leaf = static_cast<std::size_t>(dice.Below(static_cast<int>(leaves.size())));
+      const std::size_t leaf =
+          static_cast<std::size_t>(dice.Below(static_cast<int>(leaves.size())));
       leaves[leaf] = dice.Percent(10) ? MaxTree::kLowest : dice.From(-5, 5);
       tree.Set(leaf, leaves[leaf]);
       REQUIRE(tree.at(leaf) == leaves[leaf]);
@@ -70,7 +71,8 @@ struct Desk {
     tell(NodeUpserted{ANode("m").Cores(16).Label("rack", "r"), 1});
     tell(QueueUpserted{AQueue("top"), 1});
     tell(QueueUpserted{AQueue("q").Under("top"), 1});
-    tell(JobUpserted{AJob("j").In("q")
+    tell(JobUpserted{AJob("j")
+                         .In("q")
                          .Role("whole", 1, APod().Gpus(2).Cores(4))
                          .Role("part", 1, APod().Share(300, 1000).Cores(1))
                          .Role("port", 1, APod().Cores(1).AtMost(2, "g", "rack").AtMost(1, "h")),
@@ -88,13 +90,14 @@ TEST_CASE("Ledger: a charge moves node, devices, every queue above, and counts o
   Ledger ledger(Ledger::Basis::kNow);
   ledger.Begin(snapshot);
   const QueueId q = desk.queue("q"), top = desk.queue("top");
-  ledger.Charge(desk.whole, q, {TaskId(), desk.node("n"), {WholeSlice(1, 16000), WholeSlice(3, 16000)}});
+  ledger.Charge(desk.whole, q,
+                {TaskId(), desk.node("n"), {WholeSlice(1, 16000), WholeSlice(3, 16000)}});
   ledger.Charge(desk.part, q, {TaskId(), desk.node("n"), {PartSlice(0, 300, 1000)}});
   const NodeView view = ledger.View(desk.node("n"));
-  CHECK(view.row.free[kCpu] == 11000);         // 16 - 4 - 1
+  CHECK(view.row.free[kCpu] == 11000);  // 16 - 4 - 1
   CHECK(view.row.free[kPods] == 108);
-  CHECK(view.row.free[kGpu] == 1700);          // 4 - 2 - 0.3
-  CHECK(view.row.free[kGpuMemory] == 31000);   // 64000 - 2 x 16000 - 1000
+  CHECK(view.row.free[kGpu] == 1700);         // 4 - 2 - 0.3
+  CHECK(view.row.free[kGpuMemory] == 31000);  // 64000 - 2 x 16000 - 1000
   CHECK(view.row.gpu_tasks[2] == 1);
   CHECK(view.row.gpu_tasks[0] == 1);
   CHECK(view.devices[1] == DeviceRow{0, 0, 1});
@@ -120,7 +123,8 @@ TEST_CASE("Ledger: rollback restores every column") {
     ledger.Charge(desk.port, desk.queue("q"), {TaskId(), desk.node("m"), {}});
     {
       Attempt kept(ledger);
-      ledger.Charge(desk.part, desk.queue("q"), {TaskId(), desk.node("n"), {PartSlice(2, 300, 1000)}});
+      ledger.Charge(desk.part, desk.queue("q"),
+                    {TaskId(), desk.node("n"), {PartSlice(2, 300, 1000)}});
       CHECK(kept.Keep().size() == 1);
     }
     CHECK(ledger.mark() == 2);

@@ -23,7 +23,10 @@ class Bench {
   void Add(const JobSpec& job) { Tell(JobUpserted{job, 1}); }
 
   TaskId task(const std::string& job, int index, std::size_t role = 0) const {
-    return state_.books().jobs[state_.FindJob(job).index()].roles[role].tasks[static_cast<std::size_t>(index)];
+    return state_.books()
+        .jobs[state_.FindJob(job).index()]
+        .roles[role]
+        .tasks[static_cast<std::size_t>(index)];
   }
   Placement On(const char* node, TaskId task, Slices slices = {}) const {
     return {task, state_.books().hardware.Find(node), std::move(slices)};
@@ -54,27 +57,30 @@ bool Says(const std::string& fault, const std::string& part) {
 TEST_CASE("Verifier: a sound decision passes") {
   Bench bench;
   bench.Add(AJob("j").In("q").Role("w", 2, APod().Gpus(1).Cores(4)));
-  CHECK(bench.CheckOne(bench.Start("j", {bench.On("n", bench.task("j", 0), {WholeSlice(0, 16000)}),
-                                         bench.On("n", bench.task("j", 1), {WholeSlice(1, 16000)})})) ==
-        "");
+  CHECK(bench.CheckOne(
+            bench.Start("j", {bench.On("n", bench.task("j", 0), {WholeSlice(0, 16000)}),
+                              bench.On("n", bench.task("j", 1), {WholeSlice(1, 16000)})})) == "");
 }
 
 TEST_CASE("Verifier: CPU over-committed") {
   Bench bench;
   bench.Add(AJob("j").Role("w", 2, APod().Cores(5)));
-  Says(bench.CheckOne(bench.Start("j", {bench.On("n", bench.task("j", 0)), bench.On("n", bench.task("j", 1))})),
+  Says(bench.CheckOne(bench.Start(
+           "j", {bench.On("n", bench.task("j", 0)), bench.On("n", bench.task("j", 1))})),
        "cpu 5000 of 3000");
 }
 
 TEST_CASE("Verifier: a device over-committed, in compute and in memory") {
   Bench bench;
   bench.Add(AJob("j").Role("w", 2, APod().Share(600, 1000)));
-  Says(bench.CheckOne(bench.Start("j", {bench.On("n", bench.task("j", 0), {PartSlice(0, 600, 1000)}),
-                                        bench.On("n", bench.task("j", 1), {PartSlice(0, 600, 1000)})})),
+  Says(bench.CheckOne(
+           bench.Start("j", {bench.On("n", bench.task("j", 0), {PartSlice(0, 600, 1000)}),
+                             bench.On("n", bench.task("j", 1), {PartSlice(0, 600, 1000)})})),
        "compute 600 of 400");
   bench.Add(AJob("m").Role("w", 2, APod().Share(0, 9000)));
-  Says(bench.CheckOne(bench.Start("m", {bench.On("n", bench.task("m", 0), {PartSlice(0, 0, 9000)}),
-                                        bench.On("n", bench.task("m", 1), {PartSlice(0, 0, 9000)})})),
+  Says(bench.CheckOne(
+           bench.Start("m", {bench.On("n", bench.task("m", 0), {PartSlice(0, 0, 9000)}),
+                             bench.On("n", bench.task("m", 1), {PartSlice(0, 0, 9000)})})),
        "memory 9000 of 7000");
 }
 
@@ -82,8 +88,10 @@ TEST_CASE("Verifier: a whole device that is in use, before or within the plan") 
   Bench bench;
   bench.Add(AJob("part").Role("w", 1, APod().Share(0, 10)));
   bench.Add(AJob("whole").Role("w", 1, APod().Gpus(1)));
-  const Decision part = bench.Start("part", {bench.On("n", bench.task("part", 0), {PartSlice(2, 0, 10)})});
-  const Decision whole = bench.Start("whole", {bench.On("n", bench.task("whole", 0), {WholeSlice(2, 16000)})});
+  const Decision part =
+      bench.Start("part", {bench.On("n", bench.task("part", 0), {PartSlice(2, 0, 10)})});
+  const Decision whole =
+      bench.Start("whole", {bench.On("n", bench.task("whole", 0), {WholeSlice(2, 16000)})});
   CHECK(bench.CheckOne(whole) == "");
   Says(bench.Check({part, whole})[1], "whole device 2, which is in use");
 }
@@ -103,8 +111,9 @@ TEST_CASE("Verifier: slices that are not what the containers asked for") {
   Says(fault({PartSlice(0, 500, 1000), PartSlice(1, 500, 1000, 7)}), "nobody asks for");
   Says(fault({PartSlice(9, 500, 1000)}), "no device 9");
   bench.Add(AJob("two").Role("w", 1, APod().Share(100, 10, 2)));
-  Says(bench.CheckOne(bench.Start("two", {bench.On("n", bench.task("two", 0),
-                                                   {PartSlice(1, 100, 10), PartSlice(1, 100, 10)})})),
+  Says(bench.CheckOne(bench.Start(
+           "two",
+           {bench.On("n", bench.task("two", 0), {PartSlice(1, 100, 10), PartSlice(1, 100, 10)})})),
        "same device twice");
 }
 
@@ -113,7 +122,8 @@ TEST_CASE("Verifier: a device of a model that was not asked for, or that is not 
   bench.Tell(NodeUpserted{ANode("mixed").Gpus(1, "A").Gpus(1, "B").Gpus(1, "B").Unhealthy(2), 1});
   bench.Add(AJob("j").Role("w", 1, APod().Gpus(1).Models({"B"})));
   const auto fault = [&](std::uint16_t device) {
-    return bench.CheckOne(bench.Start("j", {bench.On("mixed", bench.task("j", 0), {WholeSlice(device)})}));
+    return bench.CheckOne(
+        bench.Start("j", {bench.On("mixed", bench.task("j", 0), {WholeSlice(device)})}));
   };
   Says(fault(0), "model A");
   CHECK(fault(1) == "");
@@ -131,10 +141,12 @@ TEST_CASE("Verifier: a node that is not eligible, or not there") {
 TEST_CASE("Verifier: a gang or a role below its minimum") {
   Bench bench;
   bench.Add(AJob("j").Role("w", 3, APod().Cores(1)).MinMember(3));
-  Says(bench.CheckOne(bench.Start("j", {bench.On("n", bench.task("j", 0)), bench.On("n", bench.task("j", 1))})),
+  Says(bench.CheckOne(bench.Start(
+           "j", {bench.On("n", bench.task("j", 0)), bench.On("n", bench.task("j", 1))})),
        "gang would run 2 of 3");
   bench.Add(AJob("r").Role("a", 2, APod(), 1).Role("b", 2, APod(), 1).MinMember(2));
-  Says(bench.CheckOne(bench.Start("r", {bench.On("n", bench.task("r", 0)), bench.On("n", bench.task("r", 1))})),
+  Says(bench.CheckOne(bench.Start(
+           "r", {bench.On("n", bench.task("r", 0)), bench.On("n", bench.task("r", 1))})),
        "role b would run 0 of 1");
 }
 
@@ -143,7 +155,8 @@ TEST_CASE("Verifier: a queue over its limit, through all queues above") {
   bench.Add(AJob("j").In("q").Role("w", 4, APod().Gpus(1)));
   std::vector<Placement> placements;
   for (int i = 0; i < 4; ++i) {
-    placements.push_back(bench.On("n", bench.task("j", i), {WholeSlice(static_cast<std::uint16_t>(i), 16000)}));
+    placements.push_back(
+        bench.On("n", bench.task("j", i), {WholeSlice(static_cast<std::uint16_t>(i), 16000)}));
   }
   Says(bench.CheckOne(bench.Start("j", placements)), "queue top would hold gpu 4000 of 3000");
 }
@@ -151,7 +164,8 @@ TEST_CASE("Verifier: a queue over its limit, through all queues above") {
 TEST_CASE("Verifier: more of a group in a domain than its limit") {
   Bench bench;
   bench.Add(AJob("j").Role("w", 2, APod().AtMost(1, "g", "rack")));
-  Says(bench.CheckOne(bench.Start("j", {bench.On("n", bench.task("j", 0)), bench.On("n", bench.task("j", 1))})),
+  Says(bench.CheckOne(bench.Start(
+           "j", {bench.On("n", bench.task("j", 0)), bench.On("n", bench.task("j", 1))})),
        "1 of 1 tasks of group g");
 }
 
@@ -192,7 +206,8 @@ TEST_CASE("Verifier: a decision that fails leaves nothing behind for the next on
   bench.Add(AJob("good").Role("w", 2, APod().Cores(4)));
   const Placement a = bench.On("n", bench.task("bad", 0)), b = bench.On("n", bench.task("bad", 1)),
                   c = bench.On("n", bench.task("bad", 2));
-  const Decision good = bench.Start("good", {bench.On("n", bench.task("good", 0)), bench.On("n", bench.task("good", 1))});
+  const Decision good = bench.Start(
+      "good", {bench.On("n", bench.task("good", 0)), bench.On("n", bench.task("good", 1))});
   // Over-committed, twice the same, unknown: each is taken back whole, and no more than that, so
   // the node has room for exactly the good one.
   for (const Decision& bad : {bench.Start("bad", {a, b, c}), bench.Start("bad", {a, a}),
@@ -230,8 +245,9 @@ class Careless final : public Placer {
 
 Assembly WithCarelessPlacer() {
   Assembly assembly = DefaultAssembly();
-  assembly.policies = [sound = assembly.policies](const EngineConfig& config, const Snapshot& snapshot,
-                                                    std::shared_ptr<const Score> score) {
+  assembly.policies = [sound = assembly.policies](const EngineConfig& config,
+                                                  const Snapshot& snapshot,
+                                                  std::shared_ptr<const Score> score) {
     Policies policies = sound(config, snapshot, std::move(score));
     policies.placer = std::make_unique<Careless>();
     return policies;

@@ -1,7 +1,7 @@
 // Gangs through the whole engine: minimums, elastic members, order, search, and what is said.
-#include <catch2/catch.hpp>
-
 #include <set>
+
+#include <catch2/catch.hpp>
 
 #include "tests/support/small_cluster.h"
 
@@ -71,7 +71,8 @@ TEST_CASE("Gang: one that needs 17 GPUs of 16 is told so in numbers") {
 TEST_CASE("Gang: a role without a minimum of its own is asked for what the others cannot give") {
   SmallCluster cluster;
   cluster.Add(ANode("n").Cores(8).Gpus(2));
-  cluster.Add(AJob("j").Role("cpu", 4, APod().Cores(4)).Role("gpu", 4, APod().Gpus(1)).MinMember(6)).Tick();
+  cluster.Add(AJob("j").Role("cpu", 4, APod().Cores(4)).Role("gpu", 4, APod().Gpus(1)).MinMember(6))
+      .Tick();
   CHECK(cluster.Of("j").verdict == Verdict::kInfeasible);
   // Two of each fit, and six are needed: four of whichever role is named.
   CHECK(cluster.Of("j").reason.tasks_needed == 4);
@@ -81,7 +82,9 @@ TEST_CASE("Gang: a role without a minimum of its own is asked for what the other
 TEST_CASE("Gang: the role that is named is one that lacks room, not one that has too few tasks") {
   SmallCluster cluster;
   cluster.Add(ANode("n").Cores(64).Gpus(1));
-  cluster.Add(AJob("j").Role("easy", 4, APod().Cores(1)).Role("hard", 2, APod().Gpus(2)).MinMember(5)).Tick();
+  cluster
+      .Add(AJob("j").Role("easy", 4, APod().Cores(1)).Role("hard", 2, APod().Gpus(2)).MinMember(5))
+      .Tick();
   CHECK(cluster.Of("j").verdict == Verdict::kInfeasible);
   CHECK(cluster.Of("j").reason.role == "hard");
   CHECK(cluster.Of("j").reason.tasks_needed == 1);
@@ -116,7 +119,9 @@ TEST_CASE("Gang: greedy fails and the search finds it") {
   // Best-fit for "plain" is the smaller node b; but only b takes "picky".
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(4)).Add(ANode("b").Gpus(2).Label("ok", "1"));
-  cluster.Add(AJob("j").Role("plain", 1, APod().Gpus(2).Cores(2)).Role("picky", 1, APod().Gpus(2).Select("ok", "1")));
+  cluster.Add(AJob("j")
+                  .Role("plain", 1, APod().Gpus(2).Cores(2))
+                  .Role("picky", 1, APod().Gpus(2).Select("ok", "1")));
   cluster.Tick();
   CHECK(cluster.Started("j"));
 }
@@ -126,7 +131,9 @@ TEST_CASE("Gang: search budget spent is said as such, and never as impossible") 
   config.search_budget = 0;
   SmallCluster cluster(config);
   cluster.Add(ANode("a").Gpus(4)).Add(ANode("b").Gpus(2).Label("ok", "1"));
-  cluster.Add(AJob("j").Role("plain", 1, APod().Gpus(2).Cores(2)).Role("picky", 1, APod().Gpus(2).Select("ok", "1")));
+  cluster.Add(AJob("j")
+                  .Role("plain", 1, APod().Gpus(2).Cores(2))
+                  .Role("picky", 1, APod().Gpus(2).Select("ok", "1")));
   cluster.Tick();
   CHECK(cluster.Of("j").verdict == Verdict::kWait);
   CHECK(cluster.Of("j").reason.obstacle == Obstacle::kSearch);
@@ -138,7 +145,9 @@ TEST_CASE("Gang: one search budget more or less never changes a start into anoth
     config.search_budget = budget;
     SmallCluster cluster(config);
     cluster.Add(ANode("a").Gpus(4)).Add(ANode("b").Gpus(2).Label("ok", "1"));
-    cluster.Add(AJob("j").Role("plain", 1, APod().Gpus(2).Cores(2)).Role("picky", 1, APod().Gpus(2).Select("ok", "1")));
+    cluster.Add(AJob("j")
+                    .Role("plain", 1, APod().Gpus(2).Cores(2))
+                    .Role("picky", 1, APod().Gpus(2).Select("ok", "1")));
     cluster.Tick();
     REQUIRE(cluster.Started("j"));
     for (const NamedPlacement& placed : cluster.Of("j").placements) {

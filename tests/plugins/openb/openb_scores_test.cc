@@ -17,16 +17,19 @@ Frozen TraceNode(const std::vector<int>& free) {
     const int used = 1000 - free[d];
     if (used == 0) continue;
     const auto device = static_cast<std::uint16_t>(d);
-    cluster.Foreign("n", used == 1000 ? PodTemplate(APod().Gpus(1)) : PodTemplate(APod().Share(used, 0)),
+    cluster.Foreign("n",
+                    used == 1000 ? PodTemplate(APod().Gpus(1)) : PodTemplate(APod().Share(used, 0)),
                     {used == 1000 ? WholeSlice(device, 0) : PartSlice(device, used, 0)});
   }
   return cluster;
 }
 
-TEST_CASE("DotProd: whole points of 100 x (1 - mean of free x asked, in parts of the largest node)") {
+TEST_CASE(
+    "DotProd: whole points of 100 x (1 - mean of free x asked, in parts of the largest node)") {
   Frozen cluster = TraceNode({1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000});
   // CPU 1 x 32/128 = 0.25, GPU 1 x 4/8 = 0.5: 100 x (1 - 0.375) = 62.5, cut to 62.
-  CHECK(DotProduct().Rate(cluster.View("n"), MakeTaskClass(APod().Cores(32).Gpus(4))) == 62 * kPoint);
+  CHECK(DotProduct().Rate(cluster.View("n"), MakeTaskClass(APod().Cores(32).Gpus(4))) ==
+        62 * kPoint);
 }
 
 TEST_CASE("BestFit: whole points of 100 x (1 - mean of what is left)") {

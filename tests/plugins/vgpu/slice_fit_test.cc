@@ -1,9 +1,9 @@
 // SliceFit and SliceSearch: which devices serve a pod.
 #include "plugins/vgpu/slice_fit.h"
 
-#include <catch2/catch.hpp>
-
 #include <set>
+
+#include <catch2/catch.hpp>
 
 #include "plugins/vgpu/slice_search.h"
 #include "tests/support/frozen.h"
@@ -72,7 +72,8 @@ TEST_CASE("SliceFit: devices are chosen by score, the lowest of equal ones") {
 
 TEST_CASE("SliceFit: a device in use is no whole one, and still has a share to give") {
   Bench bench;
-  bench.cluster.Add(ANode("n").Gpus(2, "A", 16000)).Foreign("n", APod().Share(100, 0), {PartSlice(1, 100, 0)});
+  bench.cluster.Add(ANode("n").Gpus(2, "A", 16000))
+      .Foreign("n", APod().Share(100, 0), {PartSlice(1, 100, 0)});
   CHECK(bench.Choose(APod().Gpus(1)) == Slices{WholeSlice(0, 16000)});
   CHECK(bench.Choose(APod().Share(900, 0)) == Slices{PartSlice(1, 900, 0)});
   CHECK(bench.Check(APod().Gpus(2)).misfit == Misfit::kGpu);
@@ -81,7 +82,8 @@ TEST_CASE("SliceFit: a device in use is no whole one, and still has a share to g
 
 TEST_CASE("SliceFit: a memory slice needs a device that is not held whole") {
   Bench bench;
-  bench.cluster.Add(ANode("n").Gpus(2, "A", 16000)).Foreign("n", APod().Gpus(1), {WholeSlice(1, 16000)});
+  bench.cluster.Add(ANode("n").Gpus(2, "A", 16000))
+      .Foreign("n", APod().Gpus(1), {WholeSlice(1, 16000)});
   CHECK(bench.Choose(APod().Share(0, 16000)) == Slices{PartSlice(0, 0, 16000)});
 }
 
@@ -92,7 +94,8 @@ TEST_CASE("SliceFit: an init container takes what the pod holds anyway") {
   CHECK(bench.Check(pod).misfit == Misfit::kFits);
   CHECK(bench.Choose(pod).size() == 2);
   // Beside a sidecar that started before it the init container needs a device of its own.
-  const PodTemplate beside = APod().As(ContainerKind::kSidecar).Share(100, 0).And(ContainerKind::kInit).Gpus(1);
+  const PodTemplate beside =
+      APod().As(ContainerKind::kSidecar).Share(100, 0).And(ContainerKind::kInit).Gpus(1);
   CHECK(bench.Check(beside).misfit != Misfit::kFits);
 }
 
@@ -175,7 +178,8 @@ TEST_CASE("SliceFit: Check, Choose, Options and Copies agree with the oracle on 
     REQUIRE(states.size() == ways);
     // So many fit one after the other: never more than Copies says.
     std::int32_t placed = 0;
-    for (; placed < 50 && room.AnyPlacement({{{pod, placed + 1, placed + 1}}, placed + 1}); ++placed) {
+    for (; placed < 50 && room.AnyPlacement({{{pod, placed + 1, placed + 1}}, placed + 1});
+         ++placed) {
       if (placed > 4) break;
     }
     REQUIRE(bench.fit.Copies(view, cls, 100) >= placed);
