@@ -10,7 +10,7 @@
 
 namespace tephra {
 
-// The largest amount of anything in one field; sums of a million such stay within 64 bits.
+// The largest amount of anything in one field; sums of 9,223 such stay within 64 bits.
 constexpr std::int64_t kMostAmount = 1'000'000'000'000'000;
 
 // The quantity times `per`, rounded up as Kubernetes does: per 1000 gives milli-cores, per 1
