@@ -221,6 +221,10 @@ absl::StatusOr<Event> DecodeEvent(const v1::Event& in) {
     }
     case v1::Event::kConfigChanged:
       return DecodeConfig(in.config_changed(), root.At("config_changed"));
+    case v1::Event::kMaskUpserted:
+    case v1::Event::kMaskRemoved:
+    case v1::Event::kPlanStale:
+    case v1::Event::kBindFailed:
     case v1::Event::FACT_NOT_SET:
       break;
   }
