@@ -7,7 +7,8 @@ packages=(
   g++ clang libclang-rt-14-dev          # compilers; the fuzz targets need clang's runtime
   cmake ninja-build ccache pkg-config   # build
   git python3 xz-utils                  # scripts, tests, compressed traces
-  protobuf-compiler libprotobuf-dev
+  python3-yaml umoci                    # tests of the manifests; images
+  protobuf-compiler libprotobuf-dev protobuf-compiler-grpc libgrpc++-dev prometheus-cpp-dev
   libabsl-dev libbenchmark-dev libboost-graph-dev libcli11-dev libcsv-dev libeigen3-dev
   libspdlog-dev libyaml-cpp-dev nlohmann-json3-dev catch2
 )

@@ -100,7 +100,31 @@ absl::Status ValidateScores(const std::string& field, const std::vector<Weighted
   return absl::OkStatus();
 }
 
+// Least disruptive first.
+std::vector<std::unique_ptr<Action>> Actions() {
+  std::vector<std::unique_ptr<Action>> actions;
+  actions.push_back(std::make_unique<Allocate>());
+  return actions;
+}
+
+absl::Status ValidateActions(const std::vector<std::string>& names) {
+  const auto actions = Actions();
+  std::string known;
+  for (const auto& action : actions) {
+    known += (known.empty() ? "" : ", ") + std::string(action->name());
+  }
+  for (const std::string& name : names) {
+    const bool found = std::any_of(actions.begin(), actions.end(),
+                                   [&](const auto& action) { return action->name() == name; });
+    if (found) continue;
+    return absl::InvalidArgumentError("disabled_actions: \"" + name +
+                                      "\" is not an action, expected one of " + known);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ValidateConfig(const EngineConfig& config) {
+  TEPHRA_RETURN_IF_ERROR(ValidateActions(config.disabled_actions));
   TEPHRA_RETURN_IF_ERROR(ValidateScores("node_scores", config.node_scores));
   TEPHRA_RETURN_IF_ERROR(ValidateScores("device_scores", config.device_scores));
   for (const auto* scores : {&config.node_scores, &config.device_scores}) {
@@ -128,6 +152,11 @@ absl::Status ValidateConfig(const EngineConfig& config) {
   if (config.assume_timeout_ms < 1) {
     return absl::InvalidArgumentError(
         "assume_timeout_ms: " + std::to_string(config.assume_timeout_ms) + ", expected at least 1");
+  }
+  if (config.full_verify_every < 0) {
+    return absl::InvalidArgumentError(
+        "full_verify_every: " + std::to_string(config.full_verify_every) +
+        ", expected at least 0 (0: never)");
   }
   return absl::OkStatus();
 }
@@ -159,7 +188,7 @@ Assembly DefaultAssembly() {
     return std::make_shared<WeightedScore>(config);
   };
   assembly.policies = MakePolicies;
-  assembly.actions.push_back(std::make_unique<Allocate>());
+  assembly.actions = Actions();
   return assembly;
 }
 

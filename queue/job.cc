@@ -1,5 +1,7 @@
 #include "queue/job.h"
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 namespace tephra {
@@ -14,9 +16,9 @@ absl::Status Invalid(const std::string& where, const std::string& field, std::in
 absl::Status ValidateAmounts(const std::string& where, const Resources& amounts) {
   for (Kind kind = 0; kind < kMaxKinds; ++kind) {
     const bool derived = kind == kPods || kind == kGpu || kind == kGpuMemory;
-    if (amounts[kind] < 0 || (derived && amounts[kind] != 0)) {
+    if (amounts[kind] < 0 || amounts[kind] > (derived ? 0 : kMaxAmount)) {
       return Invalid(where, "requests[kind " + std::to_string(kind) + "]", amounts[kind],
-                     derived ? "0, it is derived" : "at least 0");
+                     derived ? "0, it is derived" : "0 to " + std::to_string(kMaxAmount));
     }
   }
   return absl::OkStatus();
@@ -30,8 +32,9 @@ absl::Status ValidateDevices(const std::string& where, const DeviceRequest& devi
   if (devices.compute < 0 || devices.compute > kWholeGpu) {
     return Invalid(where, "devices.compute", devices.compute, "0 to 1000 per mille");
   }
-  if (devices.memory_mib < 0) {
-    return Invalid(where, "devices.memory_mib", devices.memory_mib, "at least 0");
+  if (devices.memory_mib < 0 || devices.memory_mib > kMaxDeviceMib) {
+    return Invalid(where, "devices.memory_mib", devices.memory_mib,
+                   "0 to " + std::to_string(kMaxDeviceMib));
   }
   if (devices.compute == 0 && devices.memory_mib == 0) {
     return Invalid(where, "devices.compute", 0, "above 0 where no memory is asked for either");
@@ -39,20 +42,49 @@ absl::Status ValidateDevices(const std::string& where, const DeviceRequest& devi
   return absl::OkStatus();
 }
 
+Resources AmountsOf(const ContainerSpec& container) {
+  Resources amounts = container.requests;
+  amounts[kGpu] = std::int64_t{container.devices.count} * container.devices.compute;
+  amounts[kGpuMemory] = std::int64_t{container.devices.count} * container.devices.memory_mib;
+  return amounts;
+}
+
+absl::Status ValidateSum(const std::string& where, const Resources& sum) {
+  for (Kind kind = 0; kind < kMaxKinds; ++kind) {
+    if (sum[kind] <= kMaxAmount) continue;
+    return Invalid(where, "sum of containers[kind " + std::to_string(kind) + "]", sum[kind],
+                   "at most " + std::to_string(kMaxAmount));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ValidatePod(const std::string& where, const PodTemplate& pod) {
+  if (pod.containers.size() > kMaxContainers) {
+    return Invalid(where, "containers", static_cast<std::int64_t>(pod.containers.size()),
+                   "at most " + std::to_string(kMaxContainers));
+  }
   TEPHRA_RETURN_IF_ERROR(ValidateAmounts(where + " overhead", pod.overhead));
+  Resources sum = pod.overhead;
   for (const ContainerSpec& container : pod.containers) {
     const std::string here = where + " container \"" + container.name + "\"";
     TEPHRA_RETURN_IF_ERROR(ValidateAmounts(here, container.requests));
     TEPHRA_RETURN_IF_ERROR(ValidateDevices(here, container.devices));
+    TEPHRA_RETURN_IF_ERROR(ValidateSum(where, sum.Add(AmountsOf(container))));
   }
   for (const DomainLimit& limit : pod.limits) {
     if (limit.max < 1)
       return Invalid(where, "limit \"" + limit.group + "\" max", limit.max, "at least 1");
     if (limit.topology_key.empty() || limit.group.empty()) {
       return absl::InvalidArgumentError(where + ": a limit needs a group and a topology key");
+    }
+    const auto same = [&](const DomainLimit& other) {
+      return other.group == limit.group && other.topology_key == limit.topology_key;
+    };
+    if (std::count_if(pod.limits.begin(), pod.limits.end(), same) > 1) {
+      return absl::InvalidArgumentError(where + ": limit \"" + limit.group + "\" per " +
+                                        limit.topology_key + ": given twice, expected once");
     }
   }
   return absl::OkStatus();
@@ -67,6 +99,7 @@ absl::Status ValidateJob(const JobSpec& job) {
                                     "roles directly");
   }
   std::int64_t replicas = 0;
+  std::array<__int128, kMaxKinds> asked{};
   std::set<std::string> names;
   for (const RoleSpec& role : job.gang.roles) {
     const std::string here = where + " role \"" + role.name + "\"";
@@ -79,6 +112,18 @@ absl::Status ValidateJob(const JobSpec& job) {
     }
     replicas += role.replicas;
     TEPHRA_RETURN_IF_ERROR(ValidatePod(here, role.pod));
+    Resources each = role.pod.overhead;
+    for (const ContainerSpec& container : role.pod.containers) each.Add(AmountsOf(container));
+    for (Kind kind = 0; kind < kMaxKinds; ++kind) {
+      asked[kind] += static_cast<__int128>(each[kind]) * role.replicas;
+      if (asked[kind] <= kMaxSum) continue;
+      return Invalid(here, "requests[kind " + std::to_string(kind) + "]", each[kind],
+                     "at most " + std::to_string(kMaxSum) + " over all tasks of the job");
+    }
+  }
+  if (replicas > kMaxTasks) {
+    return Invalid(where, "replicas of all roles", replicas,
+                   "at most " + std::to_string(kMaxTasks));
   }
   if (job.gang.min_member < 0 || job.gang.min_member > replicas) {
     return Invalid(where, "min_member", job.gang.min_member,

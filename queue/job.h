@@ -45,6 +45,9 @@ struct ContainerSpec {
 // the label `topology_key` ("kubernetes.io/hostname": the node itself). Self-anti-affinity is
 // max 1 of the job's own group; a host port is max 1 of a group named after the port. Nodes
 // without the label are not limited.
+//
+// Where tasks of one group bring different bounds, the smallest among those in the domain holds
+// for all of them: in Kubernetes the anti-affinity of a pod that runs keeps others away too.
 struct DomainLimit {
   std::string group;
   std::string topology_key;
@@ -89,12 +92,20 @@ struct JobSpec {
   std::int32_t priority = 0;
   TimeMs created = 0;
   GangSpec gang;
+  // False: nobody has created its pods yet (Volcano does so once the group is admitted), and each
+  // task may be placed. True: a task asks to run only while a pod of it is known.
+  bool pods_exist = false;
 
   bool operator==(const JobSpec&) const = default;
 };
 
-// INVALID_ARGUMENT with the field and the numbers: an amount below zero, a minimum above what the
-// roles have, a fraction above a whole, two roles of one name. UNIMPLEMENTED for sub-groups.
+// Tasks of a job, over all its roles.
+constexpr std::int32_t kMaxTasks = 1'000'000;
+
+// INVALID_ARGUMENT with the field and the numbers: an amount below zero or too large to sum, a
+// minimum above what the roles have, a fraction above a whole, a limit given twice, more tasks or
+// containers than there is room for. ALREADY_EXISTS for two roles of one name, UNIMPLEMENTED for
+// sub-groups.
 absl::Status ValidateJob(const JobSpec& job);
 absl::Status ValidatePod(const std::string& where, const PodTemplate& pod);
 

@@ -12,9 +12,10 @@ absl::Status QueueTree::Upsert(const QueueSpec& spec) {
                                       ", expected at least 1");
   }
   for (Kind kind = 0; kind < kMaxKinds; ++kind) {
-    if (spec.limit[kind] < 0) {
-      return absl::InvalidArgumentError(where + ": limit[kind " + std::to_string(kind) + "]: " +
-                                        std::to_string(spec.limit[kind]) + ", expected at least 0");
+    if (spec.limit[kind] < 0 || spec.limit[kind] > kMaxSum) {
+      return absl::InvalidArgumentError(where + ": limit[kind " + std::to_string(kind) +
+                                        "]: " + std::to_string(spec.limit[kind]) +
+                                        ", expected 0 to " + std::to_string(kMaxSum));
     }
   }
   // The chain of parents as it would become; it must end.

@@ -31,8 +31,9 @@ struct QueueSpec {
 class QueueTree {
  public:
   // Replaces the queue of that name or adds it. INVALID_ARGUMENT, with the names, for an empty
-  // name, a weight below 1, a negative limit or a cycle of parents; the tree is then unchanged. A
-  // parent that is not known yet is awaited: until it comes the queue counts as a top one.
+  // name, a weight below 1, a limit below zero or too large, or a cycle of parents; the tree is
+  // then unchanged. A parent that is not known yet is awaited: until it comes the queue counts as
+  // a top one.
   absl::Status Upsert(const QueueSpec& spec);
   // Jobs that name it wait from then on; its usage stays in the books until they end.
   void Remove(const std::string& name);

@@ -71,6 +71,7 @@ std::uint64_t TemplateHash(const PodTemplate& pod) {
   }
   for (const auto& [key, value] : pod.constraints.selector) hasher.Add(key), hasher.Add(value);
   for (const std::string& model : pod.constraints.device_models) hasher.Add(model);
+  hasher.Add(pod.constraints.mask);
   for (const DomainLimit& limit : pod.limits) hasher.Add(limit.group);
   return hasher.hash();
 }
@@ -123,7 +124,8 @@ void DeviceCharges(const TaskClass& cls, const Slices& slices, std::vector<Devic
   // Each init container, on each device it uses, beside the sidecars that started before it.
   for (const Slice& slice : slices) {
     if (kind_of(slice) != ContainerKind::kInit) continue;
-    std::int32_t compute = 0, memory_mib = 0;
+    std::int32_t compute = 0;
+    std::int64_t memory_mib = 0;
     for (const Slice& other : slices) {
       if (other.device != slice.device) continue;
       const bool earlier_sidecar =
@@ -137,6 +139,24 @@ void DeviceCharges(const TaskClass& cls, const Slices& slices, std::vector<Devic
     charge.compute = std::max(charge.compute, compute);
     charge.memory_mib = std::max(charge.memory_mib, memory_mib);
   }
+}
+
+void BoundedCount::Add(std::int32_t bound, std::int32_t sign) {
+  auto it = std::lower_bound(by_bound_.begin(), by_bound_.end(), bound,
+                             [](const auto& entry, std::int32_t b) { return entry.first < b; });
+  if (it == by_bound_.end() || it->first != bound) it = by_bound_.insert(it, {bound, 0});
+  it->second += sign;
+  if (it->second == 0) by_bound_.erase(it);
+}
+
+std::int32_t BoundedCount::total() const {
+  std::int32_t sum = 0;
+  for (const auto& [bound, count] : by_bound_) sum += count;
+  return sum;
+}
+
+std::int32_t BoundedCount::Left(std::int32_t bound) const {
+  return (by_bound_.empty() ? bound : std::min(bound, by_bound_[0].first)) - total();
 }
 
 ClassId ClassTable::Acquire(const PodTemplate& pod) {

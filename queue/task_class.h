@@ -45,12 +45,27 @@ TaskClass MakeTaskClass(const PodTemplate& pod);
 struct DeviceCharge {
   std::uint16_t device = 0;
   std::int32_t compute = 0;
-  std::int32_t memory_mib = 0;
+  std::int64_t memory_mib = 0;
 };
 
 // The charges of a task's slices, by device. Init containers and lasting ones do not run at the
 // same time, so a device is charged the largest of its phases.
 void DeviceCharges(const TaskClass& cls, const Slices& slices, std::vector<DeviceCharge>& out);
+
+// How many tasks of a group a domain holds, by the bound that each brought.
+class BoundedCount {
+ public:
+  // `sign` is +1 or -1.
+  void Add(std::int32_t bound, std::int32_t sign);
+  std::int32_t total() const;
+  // How many more tasks with that bound there may be; below zero where there are too many.
+  std::int32_t Left(std::int32_t bound) const;
+  bool empty() const { return by_bound_.empty(); }
+  bool operator==(const BoundedCount&) const = default;
+
+ private:
+  std::vector<std::pair<std::int32_t, std::int32_t>> by_bound_;  // rising; no zero is kept
+};
 
 // Equal pods get one id, counted by reference. A class that no task uses any more is kept for a
 // while, since its like often comes again; then its id is given to a new one.

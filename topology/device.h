@@ -1,6 +1,7 @@
 // Device: one physical GPU on a node, and Slice: the part of one Device given to one container.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ struct DeviceHardware {
 // over-committed it; a charge and its undo stay exact.
 struct DeviceRow {
   std::int32_t free_compute = 0;  // per mille of the device
-  std::int32_t free_memory_mib = 0;
+  std::int64_t free_memory_mib = 0;
   std::int32_t users = 0;  // tasks that hold a slice of it
 
   bool operator==(const DeviceRow&) const = default;
@@ -33,6 +34,10 @@ enum class SliceMode : std::uint8_t {
   kWhole,     // the device for this task alone
   kFraction,  // a share of compute and memory beside other tasks
 };
+
+// A Slice counts both in 16 bits.
+constexpr std::size_t kMaxDevices = 0xffff;     // of a node
+constexpr std::size_t kMaxContainers = 0xffff;  // of a pod
 
 struct Slice {
   std::uint16_t container = 0;  // index into the pod's containers

@@ -85,17 +85,22 @@ absl::Status ValidateNode(const NodeSpec& node) {
   for (Kind kind = 0; kind < kMaxKinds; ++kind) {
     const std::int64_t amount = node.allocatable[kind];
     const bool derived = kind == kGpu || kind == kGpuMemory;
-    if (amount < 0 || (derived && amount != 0)) {
+    if (amount < 0 || amount > (derived ? 0 : kMaxAmount)) {
       return absl::InvalidArgumentError(
           where + ": allocatable[kind " + std::to_string(kind) + "]: " + std::to_string(amount) +
-          (derived ? ", expected 0, it is derived from devices" : ", expected at least 0"));
+          (derived ? ", expected 0, it is derived from devices"
+                   : ", expected 0 to " + std::to_string(kMaxAmount)));
     }
   }
+  if (node.devices.size() > kMaxDevices) {
+    return absl::InvalidArgumentError(where + ": devices: " + std::to_string(node.devices.size()) +
+                                      ", expected at most " + std::to_string(kMaxDevices));
+  }
   for (const DeviceHardware& device : node.devices) {
-    if (device.memory_mib < 0) {
+    if (device.memory_mib < 0 || device.memory_mib > kMaxDeviceMib) {
       return absl::InvalidArgumentError(
-          where + ": device memory_mib: " + std::to_string(device.memory_mib) +
-          ", expected at least 0");
+          where + ": device memory_mib: " + std::to_string(device.memory_mib) + ", expected 0 to " +
+          std::to_string(kMaxDeviceMib));
     }
   }
   return absl::OkStatus();

@@ -44,8 +44,8 @@ struct NodeSpec {
   bool operator==(const NodeSpec&) const = default;
 };
 
-// INVALID_ARGUMENT with the field and the value: an empty name, an amount below zero, a derived
-// kind that is given.
+// INVALID_ARGUMENT with the field and the value: an empty name, an amount below zero or too large
+// to sum, a derived kind that is given, more devices than a slice can number.
 absl::Status ValidateNode(const NodeSpec& node);
 
 struct Toleration {
@@ -81,6 +81,9 @@ struct NodeConstraints {
   std::vector<NodeSelectorTerm> affinity;  // one must hold; none given: no demand
   std::vector<Toleration> tolerations;
   std::vector<std::string> device_models;  // any of these; none given: any
+  // Name of a mask (plugins/framework/mask.h): nodes ruled out for reasons that only whoever
+  // carries plans out can judge. Empty: none. CheckNode does not know it.
+  std::string mask;
 
   bool operator==(const NodeConstraints&) const = default;
 };

@@ -34,6 +34,16 @@ using KindSet = std::uint32_t;
 
 constexpr std::int64_t kWholeGpu = 1000;
 
+// How large an amount may be, so that no sum of them passes the 2^63 of its integer.
+//
+// One amount of a node or of a whole pod: 2^50, a PiB where it counts bytes. A sum over the
+// cluster then holds 2^13 nodes of that size, or 8 million of the TiB that the largest have.
+constexpr std::int64_t kMaxAmount = std::int64_t{1} << 50;
+// What a job asks for in all, or a queue may hold: 2^60, a million pods of a TiB each.
+constexpr std::int64_t kMaxSum = std::int64_t{1} << 60;
+// The memory of one device or slice: 2^30 MiB, a PiB. Sums of it are 64 bits wide.
+constexpr std::int32_t kMaxDeviceMib = std::int32_t{1} << 30;
+
 struct Resources {
   std::array<std::int64_t, kMaxKinds> amount{};
 

@@ -51,6 +51,7 @@ enum class TaskPhase : std::uint8_t {
   kReleasing,  // on its way out, its room still taken
   kSucceeded,
   kFailed,  // ended, and nothing asks for it until it is pending again
+  kAbsent,  // its job's pods exist and none of them is this task: asks for nothing
 };
 
 // A pod as the cluster sees it. A job's task is named by job, role and index; a pod that no job
@@ -60,7 +61,7 @@ struct TaskFact {
   std::string job;
   std::string role;
   std::int32_t index = 0;
-  TaskPhase phase = TaskPhase::kPending;  // kAssumed is the engine's own word and refused here
+  TaskPhase phase = TaskPhase::kPending;  // kAssumed and kAbsent are the engine's own words
   std::string node;                       // set from kRunning on
   // Empty for a running task of a class that needs devices: the lowest free ones are assumed.
   Slices slices;
@@ -75,21 +76,61 @@ struct TaskRemoved {
   std::string uid;
 };
 
-// A plan for the gang was not carried out because `node` would not take tasks of `role`: they
-// stay off that node until node or role changes, and what was assumed for the gang is taken back.
+// A decision was not carried out because `node` would not take tasks of `role`: they stay off that
+// node until node or role changes.
+//
+// What is taken back is what the decision's plan assumed for the job and no fact has confirmed,
+// for later parts of a plan rest on the earlier ones. Where the decision was about elastic members
+// the minimum placed before them stays: its binding may be under way. What earlier plans assumed
+// stays in any case.
 struct PlacementRefused {
   std::string job;
   std::string role;
   std::string node;
   std::string why;
+  // The decision was about elastic members. Needed only where the plan put both parts of the job
+  // on the node; else the node tells.
+  bool elastic = false;
+};
+
+// A decision was not carried out because it no longer suits what is there (a pod that is bound or
+// gone): what the job's latest plan assumed for it is taken back, as above, and it asks again.
+struct PlanStale {
+  std::string job;
+  std::string why;
+  bool elastic = false;
+};
+
+// One placement was handed over and its binding failed. The task asks again if it is still assumed
+// there; one that a fact says runs is left alone, for facts outrank outcomes. Its class stays off
+// the node until one of them changes; `node` empty: the failure says nothing about the node.
+//
+// A gang that this leaves below its minimum is completed, or unwound where it cannot be.
+struct BindFailed {
+  std::string job;
+  std::string role;
+  std::int32_t index = 0;
+  std::string node;
+  std::string why;
+};
+
+// Nodes, known or not yet, that pods whose constraints name the mask may not use.
+struct MaskUpserted {
+  std::string name;
+  std::vector<std::string> excluded_nodes;
+  std::uint64_t version = 0;
+};
+// Pods that name it wait from then on.
+struct MaskRemoved {
+  std::string name;
 };
 
 struct ConfigChanged {
   EngineConfig config;
 };
 
-using Event =
-    std::variant<KindsDeclared, NodeUpserted, NodeRemoved, QueueUpserted, QueueRemoved, JobUpserted,
-                 JobRemoved, TaskUpserted, TaskRemoved, PlacementRefused, ConfigChanged>;
+using Event = std::variant<KindsDeclared, NodeUpserted, NodeRemoved, QueueUpserted, QueueRemoved,
+                           JobUpserted, JobRemoved, TaskUpserted, TaskRemoved, PlacementRefused,
+                           ConfigChanged, MaskUpserted, MaskRemoved, PlanStale, BindFailed>;
 
 }  // namespace tephra

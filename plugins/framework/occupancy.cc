@@ -77,12 +77,12 @@ void Occupancy::ChargeDevices(const Facts& facts, const TaskClass& cls, NodeId n
     if (charge.device >= count) continue;
     DeviceRow& row = rows[charge.device];
     compute -= std::max(row.free_compute, 0);
-    memory_mib -= std::max(row.free_memory_mib, 0);
+    memory_mib -= std::max<std::int64_t>(row.free_memory_mib, 0);
     row.free_compute -= sign * charge.compute;
     row.free_memory_mib -= sign * charge.memory_mib;
     row.users += sign;
     compute += std::max(row.free_compute, 0);
-    memory_mib += std::max(row.free_memory_mib, 0);
+    memory_mib += std::max<std::int64_t>(row.free_memory_mib, 0);
   }
   for (Resources* free : {&nodes_[node.index()].free, &free_total_}) {
     (*free)[kGpu] += compute;
@@ -125,9 +125,9 @@ void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, 
     const std::uint32_t domain = facts.hardware.domain(facts.classes.topology_key(limit), node);
     if (domain == Hardware::kNoDomain) continue;
     Counts& counts = limits_[limit.index()];
-    const auto it = counts.try_emplace(domain, 0).first;
-    it->second += sign;
-    if (it->second == 0) counts.erase(it);
+    const auto it = counts.try_emplace(domain).first;
+    it->second.Add(cls.pod.limits[i].max, sign);
+    if (it->second.empty()) counts.erase(it);
     limit_log_.Add(limit);
     limit_log_.Trim(kLogSlack);
   }
@@ -148,10 +148,11 @@ void Occupancy::RollUpQueues(const QueueTree& queues) {
   queue_log_.Reset();
 }
 
-std::int32_t Occupancy::limit_count(LimitId limit, std::uint32_t domain) const {
-  if (limit.index() >= limits_.size()) return 0;
+const BoundedCount& Occupancy::limit_count(LimitId limit, std::uint32_t domain) const {
+  static const BoundedCount kNobody;
+  if (limit.index() >= limits_.size()) return kNobody;
   const auto it = limits_[limit.index()].find(domain);
-  return it == limits_[limit.index()].end() ? 0 : it->second;
+  return it == limits_[limit.index()].end() ? kNobody : it->second;
 }
 
 std::int32_t Occupancy::LimitRoom(const Facts& facts, const TaskClass& cls, NodeId node) const {
@@ -160,7 +161,7 @@ std::int32_t Occupancy::LimitRoom(const Facts& facts, const TaskClass& cls, Node
     const std::uint32_t domain =
         facts.hardware.domain(facts.classes.topology_key(cls.limits[i]), node);
     if (domain == Hardware::kNoDomain) continue;
-    room = std::min(room, cls.pod.limits[i].max - limit_count(cls.limits[i], domain));
+    room = std::min(room, limit_count(cls.limits[i], domain).Left(cls.pod.limits[i].max));
   }
   return room;
 }

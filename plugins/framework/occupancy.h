@@ -80,7 +80,8 @@ class Occupancy {
   // Held by the queue and everything under it.
   const Resources& queue_total(QueueId id) const { return queue_total_[id.index()]; }
   const Resources& queue_own(QueueId id) const { return queue_own_[id.index()]; }
-  std::int32_t limit_count(LimitId limit, std::uint32_t domain) const;
+  // Tasks of the limit's group in the domain.
+  const BoundedCount& limit_count(LimitId limit, std::uint32_t domain) const;
   // How many more tasks of the class its limits leave on the node; a large number where none does.
   std::int32_t LimitRoom(const Facts& facts, const TaskClass& cls, NodeId node) const;
 
@@ -97,7 +98,7 @@ class Occupancy {
                      int sign, Resources& amount);
   void CopyNode(const Hardware& hardware, const Occupancy& truth, NodeId node);
 
-  using Counts = std::unordered_map<std::uint32_t, std::int32_t>;  // by domain; no zero is kept
+  using Counts = std::unordered_map<std::uint32_t, BoundedCount>;  // by domain; none is empty
 
   std::vector<NodeRow> nodes_;
   std::vector<DeviceRow> devices_;

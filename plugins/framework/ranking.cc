@@ -80,6 +80,11 @@ Misfit Ranking::Eligibility(const Ledger& ledger, const TaskClass& cls, ClassId 
       ledger.basis() == Ledger::Basis::kNow && refused.contains(RefusalKey(id, node))) {
     return Misfit::kRefused;
   }
+  // Nor does a mask.
+  if (eligible_[rank] == Misfit::kFits && masked_ && ledger.basis() == Ledger::Basis::kNow &&
+      (mask_ == nullptr || mask_->Excludes(node))) {
+    return Misfit::kExcluded;
+  }
   return eligible_[rank];
 }
 
@@ -137,22 +142,31 @@ void Ranking::Follow(const Ledger& ledger, ClassId id, const Policies& policies)
   const TaskClass& cls = snapshot.cls(id);
   const auto& log = ledger.occupancy().node_log();
   const std::uint64_t order = snapshot.hardware().order_version() + 1;
+  masked_ = !cls.pod.constraints.mask.empty();
+  mask_ = masked_ ? snapshot.books().masks.Find(cls.pod.constraints.mask) : nullptr;
+  const std::uint64_t mask_serial = mask_ == nullptr ? 0 : mask_->serial();
   const bool afresh = generation_ != snapshot.classes().generation(id) || order_seen_ != order ||
-                      !log.Covers(rows_seen_) ||
+                      !log.Covers(rows_seen_) || mask_serial_ != mask_serial ||
+                      (mask_ != nullptr && !mask_->log().Covers(mask_seen_)) ||
                       log.end() - rows_seen_ > snapshot.hardware().ranked().size();
   if (generation_ != snapshot.classes().generation(id)) room_order_seen_ = 0;
   if ((!cls.limits.empty() && LimitsMoved(ledger, cls, limits_seen_)) || afresh) {
     Rebuild(ledger, cls, id, policies);
   } else {
-    for (std::uint64_t i = rows_seen_; i < log.end(); ++i) {
-      const NodeId node = log.at(i);
-      if (!snapshot.hardware().present(node)) continue;
+    const auto rate = [&](NodeId node) {
+      if (!snapshot.hardware().present(node)) return;
       tree_.Set(snapshot.hardware().rank(node), Evaluate(ledger, cls, id, policies, node));
+    };
+    for (std::uint64_t i = rows_seen_; i < log.end(); ++i) rate(log.at(i));
+    if (mask_ != nullptr) {
+      for (std::uint64_t i = mask_seen_; i < mask_->log().end(); ++i) rate(mask_->log().at(i));
     }
   }
   generation_ = snapshot.classes().generation(id);
   order_seen_ = order;
   rows_seen_ = log.end();
+  mask_serial_ = mask_serial;
+  mask_seen_ = mask_ == nullptr ? 0 : mask_->log().end();
 }
 
 void Ranking::FollowRoom(const Ledger& ledger, ClassId id, const Policies& policies) {
@@ -168,21 +182,29 @@ void Ranking::FollowRoom(const Ledger& ledger, ClassId id, const Policies& polic
   };
   const bool limits_moved = !cls.limits.empty() && LimitsMoved(ledger, cls, room_limits_seen_);
   if (room_order_seen_ != order_seen_ || !log.Covers(room_rows_seen_) || limits_moved ||
+      room_mask_serial_ != mask_serial_ ||
+      (mask_ != nullptr && !mask_->log().Covers(room_mask_seen_)) ||
       log.end() - room_rows_seen_ > ranked.size()) {
     copies_.resize(ranked.size());
     copies_sum_ = 0;
     for (std::size_t r = 0; r < ranked.size(); ++r) copies_sum_ += copies_[r] = copies(ranked[r]);
   } else {
-    for (std::uint64_t i = room_rows_seen_; i < log.end(); ++i) {
-      const NodeId node = log.at(i);
-      if (!snapshot.hardware().present(node)) continue;
+    const auto count = [&](NodeId node) {
+      if (!snapshot.hardware().present(node)) return;
       std::int32_t& kept = copies_[snapshot.hardware().rank(node)];
       copies_sum_ -= kept;
       copies_sum_ += kept = copies(node);
+    };
+    for (std::uint64_t i = room_rows_seen_; i < log.end(); ++i) count(log.at(i));
+    if (mask_ != nullptr) {
+      for (std::uint64_t i = room_mask_seen_; i < mask_->log().end(); ++i)
+        count(mask_->log().at(i));
     }
   }
   room_order_seen_ = order_seen_;
   room_rows_seen_ = log.end();
+  room_mask_serial_ = mask_serial_;
+  room_mask_seen_ = mask_seen_;
   room_ = OnlyHostLimits(snapshot.classes(), cls) ? copies_sum_ : CappedRoom(ledger, cls);
 }
 
@@ -204,7 +226,7 @@ std::int64_t Ranking::CappedRoom(const Ledger& ledger, const TaskClass& cls) con
         continue;
       }
       const std::int64_t left =
-          cls.pod.limits[i].max - ledger.occupancy().limit_count(cls.limits[i], domain);
+          ledger.occupancy().limit_count(cls.limits[i], domain).Left(cls.pod.limits[i].max);
       std::int64_t& so_far = by_domain[domain];
       const std::int64_t more = std::min<std::int64_t>(copies_[r], left - so_far);
       so_far += std::max<std::int64_t>(more, 0);

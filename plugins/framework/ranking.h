@@ -52,6 +52,11 @@ class Ranking {
   std::int64_t room_ = 0;  // sum of copies_, capped by wider domains' limits
   std::int64_t copies_sum_ = 0;
 
+  const Mask* mask_ = nullptr;  // while following; null: none, or not known
+  bool masked_ = false;         // the class names one
+  std::uint64_t mask_serial_ = 0, mask_seen_ = 0;
+  std::uint64_t room_mask_serial_ = 0, room_mask_seen_ = 0;
+
   std::uint32_t generation_ = 0;  // of the class
   std::uint64_t order_seen_ = 0, rows_seen_ = 0, limits_seen_ = 0;
   std::uint64_t room_order_seen_ = 0, room_rows_seen_ = 0, room_limits_seen_ = 0;

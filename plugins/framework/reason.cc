@@ -62,6 +62,8 @@ const char* MisfitText(Misfit misfit) {
       return "short of GPU";
     case Misfit::kFragmented:
       return "with enough GPU only in pieces";
+    case Misfit::kExcluded:
+      return "excluded by the scheduler's own checks";
   }
   return "?";
 }
@@ -80,6 +82,10 @@ std::string ReasonText(const ResourceKinds& kinds, const Reason& reason) {
              AmountText(kinds, reason.binding, reason.used) + ", and this needs " +
              AmountText(kinds, reason.binding, reason.asked);
     case Obstacle::kMembers:
+      if (reason.pods_there < reason.pods_needed) {
+        return std::to_string(reason.pods_there) + " of " + std::to_string(reason.pods_needed) +
+               " pods" + (reason.role.empty() ? "" : " of role " + reason.role) + " exist";
+      }
       return "needs " + std::to_string(reason.tasks_needed) + " more tasks" +
              (reason.role.empty() ? "" : " of role " + reason.role) + ", and " +
              std::to_string(reason.tasks_fit) + " ask to run";

@@ -22,8 +22,9 @@ enum class Misfit : std::uint8_t {
   kResource,    // CPU, memory, pods or an extended resource
   kGpu,         // too little free GPU on the node in all
   kFragmented,  // enough in all, but not on the devices it takes
+  kExcluded,    // the mask of its class rules the node out, or is not known yet
 };
-constexpr int kMisfits = 11;
+constexpr int kMisfits = 12;
 const char* MisfitText(Misfit misfit);
 
 // What holds a gang back, the strongest first.
@@ -50,6 +51,9 @@ struct Reason {
   std::int64_t per_task = 0;      // demand of one task, in units of `binding`
   std::int64_t free_total = 0;    // of `binding` on nodes that the role may use
   std::int64_t capacity_total = 0;
+  // kMembers where the job's pods exist: pods of that role (empty: of the gang) that are there, of
+  // how many its minimum takes. Both zero where pods are not what is missing.
+  std::int64_t pods_there = 0, pods_needed = 0;
   std::string best_node;       // where the least is missing; empty if no node is eligible
   std::int64_t best_free = 0;  // of `binding` there
   std::array<std::int32_t, kMisfits> nodes{};  // nodes by what they lack, for one task

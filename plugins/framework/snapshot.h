@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plugins/framework/event.h"
+#include "plugins/framework/mask.h"
 #include "plugins/framework/occupancy.h"
 #include "plugins/framework/plan.h"
 #include "topology/base/ids.h"
@@ -24,7 +25,11 @@ struct TaskRow {
   NodeId node;  // valid while it holds room or is bound to a node not known yet
   Slices slices;
   std::uint64_t version = 0;
+  // Of what a plan assumed of it: when, by the how manieth plan, as which part of its gang.
   TimeMs assumed_at = 0;
+  std::uint64_t assumed_by = 0;
+  Part assumed_part = Part::kMinimum;
+  bool evicting = false;  // releasing because a plan said so, and no fact has confirmed it yet
   std::uint32_t place_on_node = 0;  // index in State's list of the node's tasks
 };
 
@@ -59,6 +64,9 @@ struct JobRow {
   std::int32_t priority = 0;
   TimeMs created = 0;
   std::int32_t min_member = 0;
+  bool pods_exist = false;
+  // A binding failed and left it below its minimum; until it is whole again, or all gone.
+  bool broken = false;
   std::vector<RoleRow> roles;
   std::uint64_t version = 0;
   Standing standing;
@@ -99,6 +107,7 @@ struct Books {
   std::vector<TaskRow> tasks;
   std::vector<JobId> waiting;                 // jobs with a pending task, in no order
   std::unordered_set<std::uint64_t> refused;  // class and node, see RefusalKey
+  Masks masks;
   EngineConfig config;
   std::uint64_t config_version = 0;
   std::uint64_t version = 0;  // grows with every fact

@@ -36,10 +36,12 @@ KindSet KindsOf(const PodTemplate& pod) {
 
 absl::Status ValidateSlices(const std::string& where, const Slices& slices) {
   for (const Slice& slice : slices) {
-    if (slice.compute < 0 || slice.compute > kWholeGpu || slice.memory_mib < 0) {
+    if (slice.compute < 0 || slice.compute > kWholeGpu || slice.memory_mib < 0 ||
+        slice.memory_mib > kMaxDeviceMib) {
       return absl::InvalidArgumentError(
           where + ": slice: compute " + std::to_string(slice.compute) + ", memory_mib " +
-          std::to_string(slice.memory_mib) + ", expected 0 to 1000 and at least 0");
+          std::to_string(slice.memory_mib) + ", expected 0 to 1000 and 0 to " +
+          std::to_string(kMaxDeviceMib));
     }
   }
   return absl::OkStatus();
@@ -110,8 +112,9 @@ void State::ChangeNode(NodeId node, Change change) {
   books_.occupancy.ClearDevices(books_.hardware, node);
   change();
   books_.occupancy.ResetNode(books_.facts(), node);
-  for (TaskId id : tasks_on_[node.index()]) {
-    if (books_.hardware.present(node)) ChargeTask(books_.tasks[id.index()], +1);
+  if (books_.hardware.present(node)) {
+    for (TaskId id : tasks_on_[node.index()]) ChargeTask(books_.tasks[id.index()], +1);
+    GuessMissingSlices(node);
   }
   std::erase_if(books_.refused,
                 [&](std::uint64_t key) { return static_cast<std::uint32_t>(key) == node.value; });
@@ -207,6 +210,8 @@ absl::Status State::On(const JobUpserted& fact) {
   job.created = spec.created;
   job.min_member = spec.gang.min_member;
   job.version = fact.version;
+  const bool pods_came = spec.pods_exist && !job.pods_exist;
+  job.pods_exist = spec.pods_exist;
   job.quarantined = false;
 
   // Roles keep their index by name; one that is no longer named shrinks to nothing.
@@ -231,6 +236,8 @@ absl::Status State::On(const JobUpserted& fact) {
     job.roles[r].cls = cls;  // takes over the reference of Acquire
     if (old.valid()) books_.classes.Release(old);
   }
+  FollowPods(id, pods_came);
+  job.broken = job.broken && !job.satisfied();
   MarkDue(id);
   RefreshWaiting(id);
   return absl::OkStatus();
@@ -256,8 +263,10 @@ absl::Status State::On(const TaskUpserted& fact) {
   const TaskFact& said = fact.task;
   if (said.uid.empty()) return absl::InvalidArgumentError("task: uid: empty");
   const std::string where = "task \"" + said.uid + "\"";
-  if (said.phase == TaskPhase::kAssumed) {
-    return absl::InvalidArgumentError(where + ": phase: assumed is not a fact");
+  if (said.phase == TaskPhase::kAssumed || said.phase == TaskPhase::kAbsent) {
+    return absl::InvalidArgumentError(
+        where + ": phase: " + (said.phase == TaskPhase::kAssumed ? "assumed" : "absent") +
+        " is not a fact");
   }
   if (HoldsRoom(said.phase) && said.node.empty()) {
     return absl::InvalidArgumentError(where + ": node: empty, expected the node it is bound to");
@@ -275,10 +284,10 @@ absl::Status State::On(const TaskUpserted& fact) {
   const bool same_pod = task.uid == said.uid;
   if (same_pod && fact.version <= task.version) return absl::OkStatus();
   if (!same_pod) {
-    // Known in another place: it left there.
+    // Known in another place: it left there. Another pod known in this one: it is gone.
     const auto known = tasks_by_uid_.find(said.uid);
     if (known != tasks_by_uid_.end()) RemovePod(known->second);
-    if (!task.uid.empty()) tasks_by_uid_.erase(task.uid);
+    if (!task.uid.empty()) RemovePod(id);
     task.uid = said.uid;
     tasks_by_uid_[said.uid] = id;
   }
@@ -290,10 +299,12 @@ absl::Status State::On(const TaskUpserted& fact) {
     books_.classes.Release(task.cls);
     task.cls = cls;
   }
-  // A pending pod whose binding is under way is still assumed.
+  // A pending pod whose binding is under way is still assumed, and one that is being evicted runs
+  // until it goes.
   if (said.phase == TaskPhase::kPending && task.phase == TaskPhase::kAssumed) {
     return absl::OkStatus();
   }
+  if (said.phase == TaskPhase::kRunning && task.evicting) return absl::OkStatus();
   NodeId node;
   Slices slices;
   if (HoldsRoom(said.phase)) {
@@ -325,33 +336,33 @@ void State::RemovePod(TaskId id) {
   if (!task.job.valid()) {
     DropTask(id);
   } else if (task.phase != TaskPhase::kSucceeded) {
-    SetPhase(id, TaskPhase::kPending, NodeId(), {});
+    SetPhase(id, Unplaced(task), NodeId(), {});
   }
 }
 
-absl::Status State::On(const PlacementRefused& fact) {
-  const JobId id = FindJob(fact.job);
-  if (!id.valid()) return absl::OkStatus();  // the job went meanwhile
-  const JobRow& job = books_.jobs[id.index()];
-  const auto role = std::find_if(job.roles.begin(), job.roles.end(),
-                                 [&](const RoleRow& row) { return row.name == fact.role; });
-  if (role == job.roles.end()) {
-    return absl::NotFoundError("refusal: job \"" + job.name + "\" has no role \"" + fact.role +
-                               "\"");
-  }
-  const NodeId node = books_.hardware.Find(fact.node);
-  if (node.valid()) {
-    books_.refused.insert(RefusalKey(role->cls, node));
-    books_.occupancy.Touch(node);
-  }
-  for (const RoleRow& row : job.roles) {
-    for (TaskId task : row.tasks) {
-      if (books_.tasks[task.index()].phase == TaskPhase::kAssumed) {
-        SetPhase(task, TaskPhase::kPending, NodeId(), {});
-      }
+absl::Status State::On(const MaskUpserted& fact) {
+  if (fact.name.empty()) return absl::InvalidArgumentError("mask: name: empty");
+  for (const std::string& name : fact.excluded_nodes) {
+    if (name.empty()) {
+      return absl::InvalidArgumentError("mask \"" + fact.name +
+                                        "\": excluded_nodes: an empty name");
     }
   }
-  MarkDue(id);
+  if (!Newer(mask_versions_, fact.name, fact.version)) return absl::OkStatus();
+  std::vector<bool> excluded;
+  for (const std::string& name : fact.excluded_nodes) {
+    const NodeId node = books_.hardware.Reserve(name);
+    if (excluded.size() <= node.index()) excluded.resize(node.index() + 1);
+    excluded[node.index()] = true;
+  }
+  books_.occupancy.Grow(books_.facts());
+  if (books_.masks.Upsert(fact.name, std::move(excluded))) ++books_.growth;
+  return absl::OkStatus();
+}
+
+absl::Status State::On(const MaskRemoved& fact) {
+  mask_versions_.erase(fact.name);
+  books_.masks.Remove(fact.name);
   return absl::OkStatus();
 }
 
@@ -360,48 +371,6 @@ absl::Status State::On(const ConfigChanged& fact) {
   ++books_.config_version;
   ++books_.growth;
   return absl::OkStatus();
-}
-
-// --- what a plan brings about --------------------------------------------------------------
-
-void State::Assume(const Plan& plan) {
-  for (const Decision& decision : plan.decisions) {
-    for (const Placement& placement : decision.placements) {
-      SetPhase(placement.task, TaskPhase::kAssumed, placement.node, placement.slices);
-      books_.tasks[placement.task.index()].assumed_at = plan.now;
-      assumptions_.emplace_back(plan.now, placement.task);
-    }
-    if (decision.part == Part::kElastic && decision.verdict == Verdict::kWait) continue;
-    Standing& standing = books_.jobs[decision.job.index()].standing;
-    if (!standing.asked || standing.verdict != decision.verdict ||
-        standing.reason.obstacle != decision.reason.obstacle ||
-        standing.reason.binding != decision.reason.binding) {
-      standing.since = plan.now;
-    }
-    standing.asked = true;
-    standing.verdict = decision.verdict;
-    standing.reason = decision.reason;
-  }
-  for (JobId id : plan.dropped) books_.jobs[id.index()].quarantined = true;
-  if (!plan.dropped.empty()) ++books_.growth;  // what they would have taken is free for others
-  if (!plan.decisions.empty()) ++books_.version;
-}
-
-void State::Expire(TimeMs now) {
-  TEPHRA_CHECK_OP(living_snapshots_, ==, 0);
-  while (!assumptions_.empty()) {
-    const auto [at, id] = assumptions_.front();
-    const TaskRow& task = books_.tasks[id.index()];
-    const bool open = task.phase == TaskPhase::kAssumed && task.assumed_at == at;
-    if (open && now - at < books_.config.assume_timeout_ms) break;
-    assumptions_.pop_front();
-    if (!open) continue;
-    // A pod whose job went meanwhile asks for nothing more.
-    const JobId job = task.job;
-    SetPhase(id, job.valid() ? TaskPhase::kPending : TaskPhase::kFailed, NodeId(), {});
-    if (job.valid()) MarkDue(job);
-    ++books_.version;
-  }
 }
 
 }  // namespace tephra

@@ -51,9 +51,19 @@ class State {
   absl::Status On(const TaskUpserted&);
   absl::Status On(const TaskRemoved&);
   absl::Status On(const PlacementRefused&);
+  absl::Status On(const PlanStale&);
+  absl::Status On(const BindFailed&);
+  absl::Status On(const MaskUpserted&);
+  absl::Status On(const MaskRemoved&);
   absl::Status On(const ConfigChanged&);
 
   absl::StatusOr<TaskId> FindTask(const TaskFact& fact);
+  absl::StatusOr<const RoleRow*> FindRole(const char* of, JobId job, const std::string& role) const;
+  bool AssumedOn(const TaskRow& task, const std::string& node) const;
+  TaskPhase Unplaced(const TaskRow& task) const;
+  void Refuse(ClassId cls, const std::string& node);
+  void TakeBack(JobId job, std::uint64_t plan, bool elastic_only);
+  void FollowPods(JobId job, bool pods_came);
   TaskId NewTask();
   void DropTask(TaskId id);
   void RemovePod(TaskId id);
@@ -65,6 +75,7 @@ class State {
   void Unseat(TaskId id);
   void ChargeTask(const TaskRow& task, int sign);
   Slices GuessSlices(ClassId cls, NodeId node) const;
+  void GuessMissingSlices(NodeId node);
   template <class Change>
   void ChangeNode(NodeId node, Change change);
   void ReshapeRole(JobId job, std::uint32_t role, std::int32_t replicas, ClassId cls);
@@ -75,12 +86,13 @@ class State {
   Books books_;
   std::unordered_map<std::string, JobId> jobs_by_uid_;
   std::unordered_map<std::string, TaskId> tasks_by_uid_;
-  std::unordered_map<std::string, std::uint64_t> node_versions_, queue_versions_;
+  std::unordered_map<std::string, std::uint64_t> node_versions_, queue_versions_, mask_versions_;
   std::vector<JobId> unused_jobs_;
   std::vector<TaskId> unused_tasks_;
   std::vector<std::vector<TaskId>> tasks_on_;  // by NodeId
   std::deque<std::pair<TimeMs, TaskId>> assumptions_;
   std::vector<JobId> due_;
+  std::uint64_t plans_ = 0;  // assumed so far
   std::uint64_t asked_growth_ = 0;
   std::int32_t living_snapshots_ = 0;
 };

@@ -50,6 +50,26 @@ absl::StatusOr<TaskId> State::FindTask(const TaskFact& fact) {
                              "\"");
 }
 
+// What becomes of a task that loses its place.
+TaskPhase State::Unplaced(const TaskRow& task) const {
+  if (!task.job.valid()) return TaskPhase::kFailed;  // its job went: nobody asks for it
+  const bool absent = task.uid.empty() && books_.jobs[task.job.index()].pods_exist;
+  return absent ? TaskPhase::kAbsent : TaskPhase::kPending;
+}
+
+// After the job's pods came to be, or are no longer expected: who asks to run now. What was
+// assumed before they came was room held for them, and is decided anew by what they are.
+void State::FollowPods(JobId id, bool pods_came) {
+  for (const RoleRow& role : books_.jobs[id.index()].roles) {
+    for (TaskId task : role.tasks) {
+      const TaskRow& row = books_.tasks[task.index()];
+      const bool unplaced = row.phase == TaskPhase::kPending || row.phase == TaskPhase::kAbsent ||
+                            (pods_came && row.phase == TaskPhase::kAssumed);
+      if (unplaced && row.phase != Unplaced(row)) SetPhase(task, Unplaced(row), NodeId(), {});
+    }
+  }
+}
+
 TaskId State::NewTask() {
   if (unused_tasks_.empty()) {
     books_.tasks.emplace_back();
@@ -112,7 +132,9 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
   const bool seat_changes = HoldsRoom(phase) != HoldsRoom(task.phase) ||
                             (HoldsRoom(phase) && (node != task.node || slices != task.slices));
   const bool was_pending = task.phase == TaskPhase::kPending;
+  const bool asks_anew = phase == TaskPhase::kPending || phase == TaskPhase::kAbsent;
   Count(task, -1);
+  task.evicting = false;
   if (seat_changes) {
     if (HoldsRoom(task.phase)) ++books_.growth;
     Unseat(id);
@@ -124,13 +146,17 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
     task.phase = phase;
   }
   Count(task, +1);
-  if (task.job.valid() && was_pending != (phase == TaskPhase::kPending)) {
-    if (!was_pending) {
-      ChangeClass(task, books_.jobs[task.job.index()].roles[task.role].cls);
-      MarkDue(task.job);
-    }
+  if (!task.job.valid()) return;
+  JobRow& job = books_.jobs[task.job.index()];
+  if (asks_anew && !was_pending) ChangeClass(task, job.roles[task.role].cls);
+  if (was_pending != (phase == TaskPhase::kPending)) {
+    if (!was_pending) MarkDue(task.job);
     RefreshWaiting(task.job);
   }
+  if (!job.broken) return;
+  job.broken = !job.satisfied();
+  // Another of its bindings has come out: time to complete or unwind it.
+  if (job.broken && phase != TaskPhase::kAssumed) MarkDue(task.job);
 }
 
 // A task that asks anew asks for what its role says now. REQUIRES: it holds no room.
@@ -180,6 +206,27 @@ Slices State::GuessSlices(ClassId cls, NodeId node) const {
   return guess;
 }
 
+// The node's devices may have become known after the pods that run there. By uid, so that the
+// order in which they came does not matter.
+void State::GuessMissingSlices(NodeId node) {
+  std::vector<TaskId> bare;
+  for (TaskId id : tasks_on_[node.index()]) {
+    const TaskRow& task = books_.tasks[id.index()];
+    if (task.slices.empty() && books_.classes[task.cls].needs_devices()) bare.push_back(id);
+  }
+  std::sort(bare.begin(), bare.end(), [&](TaskId a, TaskId b) {
+    return books_.tasks[a.index()].uid < books_.tasks[b.index()].uid;
+  });
+  for (TaskId id : bare) {
+    TaskRow& task = books_.tasks[id.index()];
+    Slices guess = GuessSlices(task.cls, node);
+    if (guess.empty()) continue;
+    ChargeTask(task, -1);
+    task.slices = std::move(guess);
+    ChargeTask(task, +1);
+  }
+}
+
 // --- jobs ----------------------------------------------------------------------------------
 
 // Makes the role `replicas` tasks long. Pending tasks take the class; those that hold room keep
@@ -189,7 +236,8 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
   const auto wanted = static_cast<std::size_t>(replicas);
   for (std::size_t i = 0; i < std::min(wanted, tasks.size()); ++i) {
     TaskRow& task = books_.tasks[tasks[i].index()];
-    if (task.phase == TaskPhase::kPending) ChangeClass(task, cls);
+    const bool asks = task.phase == TaskPhase::kPending || task.phase == TaskPhase::kAbsent;
+    if (asks) ChangeClass(task, cls);
   }
   while (tasks.size() > wanted) {
     const TaskId gone = tasks.back();
@@ -212,6 +260,7 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
     task.job = id;
     task.role = r;
     task.index = static_cast<std::int32_t>(tasks.size());
+    task.phase = Unplaced(task);
     task.cls = cls;
     books_.classes.Retain(cls);
     tasks.push_back(fresh);
@@ -259,6 +308,12 @@ std::string State::CheckBooks() const {
     for (const RoleRow& role : job.roles) {
       std::int32_t pending = 0, counted = 0;
       for (TaskId id : role.tasks) {
+        const TaskRow& task = books_.tasks[id.index()];
+        const bool asks = task.phase == TaskPhase::kPending || task.phase == TaskPhase::kAbsent;
+        if (asks && task.phase != Unplaced(task)) {
+          return "job \"" + job.name + "\" role \"" + role.name + "\": task " +
+                 std::to_string(task.index) + " asks to run without a pod, or fails to with one";
+        }
         pending += books_.tasks[id.index()].phase == TaskPhase::kPending;
         counted += CountsToMinimum(books_.tasks[id.index()].phase);
       }

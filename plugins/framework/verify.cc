@@ -21,7 +21,7 @@ void Verifier::Begin(const Snapshot& snapshot) {
   ++plan_;
   rows_.resize(std::max(rows_.size(), snapshot.hardware().slots()));
   placed_in_.resize(std::max(placed_in_.size(), snapshot.books().tasks.size()));
-  limit_extra_.clear();
+  limit_counts_.clear();
   counted_.clear();
   queue_extra_.clear();
 }
@@ -41,7 +41,10 @@ std::string Verifier::Check(const Decision& decision) {
   const bool starts =
       decision.verdict == Verdict::kStart || decision.verdict == Verdict::kStartAfterEviction;
   if (!starts && !decision.placements.empty()) return "places tasks although it does not start";
-  if (!decision.evictions.empty()) return "evicts, and no action that may evict exists yet";
+  if (!decision.evictions.empty()) {
+    if (starts) return "evicts for a start, and no action that may do so exists yet";
+    return CheckUnwinding(decision);
+  }
   if (!starts) return "";
   std::string fault;
   std::size_t taken = 0;
@@ -77,6 +80,9 @@ std::string Verifier::CheckPlacement(const Decision& decision, const Placement& 
   if (CheckNode(spec, cls.pod.constraints, cls.needs_devices()) != Ineligible::kNo) {
     return "node " + spec.name + " is not eligible for the task";
   }
+  if (snapshot_->books().masks.Exclude(cls.pod.constraints.mask, placement.node)) {
+    return "node " + spec.name + " is excluded by mask " + cls.pod.constraints.mask;
+  }
   Row& row = RowOf(placement.node);
   for (KindSet kinds = cls.demand_kinds; kinds != 0; kinds &= kinds - 1) {
     const Kind k = static_cast<Kind>(std::countr_zero(kinds));
@@ -91,11 +97,10 @@ std::string Verifier::CheckPlacement(const Decision& decision, const Placement& 
     const std::uint32_t domain =
         hardware.domain(snapshot_->classes().topology_key(cls.limits[i]), placement.node);
     if (domain == Hardware::kNoDomain) continue;
-    const auto extra = limit_extra_.find(PairKey(cls.limits[i].value, domain));
-    const std::int32_t count = snapshot_->occupancy().limit_count(cls.limits[i], domain) +
-                               (extra == limit_extra_.end() ? 0 : extra->second);
-    if (count >= cls.pod.limits[i].max) {
-      return "node " + spec.name + " has " + Numbers(count, cls.pod.limits[i].max) +
+    const BoundedCount& count = CountOf(cls.limits[i], domain);
+    const std::int32_t left = count.Left(cls.pod.limits[i].max);
+    if (left <= 0) {
+      return "node " + spec.name + " has " + Numbers(count.total(), count.total() + left) +
              " tasks of group " + cls.pod.limits[i].group;
     }
   }
@@ -173,11 +178,49 @@ void Verifier::Take(const TaskClass& cls, const Placement& placement, int sign) 
        up = snapshot_->queues().parent(up)) {
     queue_extra_[up].Add(amount, sign);
   }
-  for (LimitId limit : cls.limits) {
-    const std::uint32_t domain =
-        snapshot_->hardware().domain(snapshot_->classes().topology_key(limit), placement.node);
-    if (domain != Hardware::kNoDomain) limit_extra_[PairKey(limit.value, domain)] += sign;
+  for (std::size_t i = 0; i < cls.limits.size(); ++i) {
+    const std::string& key = snapshot_->classes().topology_key(cls.limits[i]);
+    const std::uint32_t domain = snapshot_->hardware().domain(key, placement.node);
+    if (domain == Hardware::kNoDomain) continue;
+    CountOf(cls.limits[i], domain).Add(cls.pod.limits[i].max, sign);
   }
+}
+
+BoundedCount& Verifier::CountOf(LimitId limit, std::uint32_t domain) {
+  const auto [it, fresh] = limit_counts_.try_emplace(PairKey(limit.value, domain));
+  if (fresh) it->second = snapshot_->occupancy().limit_count(limit, domain);
+  return it->second;
+}
+
+// A gang that a failed binding left below its minimum gives back all that runs of it.
+std::string Verifier::CheckUnwinding(const Decision& decision) {
+  const JobRow& job = snapshot_->job(decision.job);
+  if (!job.broken || job.satisfied()) return "evicts tasks of a gang that no failed binding broke";
+  std::size_t running = 0;
+  for (const RoleRow& role : job.roles) {
+    running += static_cast<std::size_t>(std::count_if(
+        role.tasks.begin(), role.tasks.end(),
+        [&](TaskId task) { return snapshot_->task(task).phase == TaskPhase::kRunning; }));
+    for (TaskId task : role.tasks) {
+      if (snapshot_->task(task).phase != TaskPhase::kAssumed) continue;
+      return "evicts tasks of a gang while a binding of it is under way";
+    }
+  }
+  for (TaskId id : decision.evictions) {
+    if (id.index() >= snapshot_->books().tasks.size()) return "evicts an unknown task";
+    const TaskRow& task = snapshot_->task(id);
+    if (task.job != decision.job) return "evicts a task of another job";
+    if (task.phase != TaskPhase::kRunning) return "evicts a task that does not run";
+    if (placed_in_[id.index()] == plan_) return "evicts a task twice";
+    placed_in_[id.index()] = plan_;
+  }
+  if (decision.evictions.size() != running) {
+    return "evicts " +
+           Numbers(static_cast<std::int64_t>(decision.evictions.size()),
+                   static_cast<std::int64_t>(running)) +
+           " running tasks";
+  }
+  return "";
 }
 
 std::string Verifier::CheckMinimum(const Decision& decision) {

@@ -1,6 +1,7 @@
 // Verifier: checks each decision against the Snapshot's truth, without the Ledger's help, before
 // anyone acts on it. It demands that a decision makes no violated bound worse, for lowered quotas,
-// lost GPUs and foreign pods legitimately start over-committed.
+// lost GPUs and foreign pods legitimately start over-committed. Evictions it takes in one form
+// only: a gang that a failed binding broke gives back its own tasks.
 //
 // It looks only at the rows that the plan touches, and stands between cycles only to keep its
 // memory.
@@ -33,16 +34,18 @@ class Verifier {
   std::string CheckPlacement(const Decision& decision, const Placement& placement);
   std::string CheckSlices(const TaskClass& cls, const Placement& placement, Row& row);
   std::string CheckMinimum(const Decision& decision);
+  std::string CheckUnwinding(const Decision& decision);
   std::string CheckQueue(const Decision& decision);
   void Take(const TaskClass& cls, const Placement& placement, int sign);
   Row& RowOf(NodeId node);
+  BoundedCount& CountOf(LimitId limit, std::uint32_t domain);
 
   const Snapshot* snapshot_ = nullptr;
   std::uint64_t plan_ = 0;
   std::vector<Row> rows_;                 // by NodeId
-  std::vector<std::uint64_t> placed_in_;  // by TaskId: the plan that placed it
-  std::unordered_map<std::uint64_t, std::int32_t> limit_extra_;  // by limit and domain
-  std::unordered_map<std::uint64_t, std::int32_t> counted_;      // by job and role
+  std::vector<std::uint64_t> placed_in_;  // by TaskId: the plan that placed or evicted it
+  std::unordered_map<std::uint64_t, BoundedCount> limit_counts_;  // by limit and domain
+  std::unordered_map<std::uint64_t, std::int32_t> counted_;       // by job and role
   std::unordered_map<QueueId, Resources> queue_extra_;
   std::vector<DeviceCharge> scratch_;
 };

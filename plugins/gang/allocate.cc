@@ -1,6 +1,7 @@
 #include "plugins/gang/allocate.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "plugins/gang/shortage.h"
@@ -57,22 +58,39 @@ Resources LeastDemand(const Snapshot& snapshot, const GangAsk& ask) {
   return demand;
 }
 
+// Tasks of the role that a pod stands for, or stood for until it succeeded.
+std::int64_t PodsOf(const Snapshot& snapshot, const RoleRow& role) {
+  return std::count_if(role.tasks.begin(), role.tasks.end(), [&](TaskId task) {
+    return snapshot.task(task).phase != TaskPhase::kAbsent;
+  });
+}
+
 // Fewer tasks ask to run than the minimum takes.
 std::optional<Reason> MissingMembers(const Snapshot& snapshot, const GangAsk& ask) {
+  const JobRow& job = snapshot.job(ask.job);
   Reason reason;
   reason.obstacle = Obstacle::kMembers;
   std::int64_t asking = 0;
   for (const RoleAsk& role : ask.roles) {
     asking += static_cast<std::int64_t>(role.tasks.size());
     if (static_cast<std::size_t>(role.least) <= role.tasks.size()) continue;
-    reason.role = snapshot.job(ask.job).roles[role.role].name;
+    const RoleRow& row = job.roles[role.role];
+    reason.role = row.name;
     reason.tasks_needed = role.least;
     reason.tasks_fit = static_cast<std::int64_t>(role.tasks.size());
+    if (job.pods_exist) {
+      reason.pods_there = PodsOf(snapshot, row);
+      reason.pods_needed = row.min;
+    }
     return reason;
   }
   if (asking >= ask.least) return std::nullopt;
   reason.tasks_needed = ask.least;
   reason.tasks_fit = asking;
+  if (job.pods_exist) {
+    for (const RoleRow& role : job.roles) reason.pods_there += PodsOf(snapshot, role);
+    reason.pods_needed = job.min_member;
+  }
   return reason;
 }
 
@@ -97,18 +115,18 @@ class Pass {
       return;
     }
     if (auto reason = Denied(ask, LeastDemand(cycle_.snapshot, ask))) {
-      Say(id, Part::kMinimum, Verdict::kWait, std::move(*reason), {});
+      SayNo(id, Verdict::kWait, std::move(*reason));
       return;
     }
     Attempt attempt(cycle_.now.ledger());
     const Resources before = QueueHolds(ask);
     const Placer::Answer answer = Ask(cycle_.now, cycle_.proofs.now, ask);
     if (answer.outcome != Placer::Outcome::kPlaced) {
-      SayNo(ask, answer);
+      SayShort(ask, answer);
       return;
     }
     if (auto reason = DeniedSince(before, ask)) {
-      Say(id, Part::kMinimum, Verdict::kWait, std::move(*reason), {});
+      SayNo(id, Verdict::kWait, std::move(*reason));
       return;
     }
     const bool more = ask.least < cycle_.snapshot.job(id).pending();
@@ -176,7 +194,7 @@ class Pass {
   }
 
   // Never, if not even the empty cluster would do; else not now.
-  void SayNo(const GangAsk& ask, const Placer::Answer& now) {
+  void SayShort(const GangAsk& ask, const Placer::Answer& now) {
     const auto known = cycle_.proofs.empty.find(Proofs::ShapeOf(ask));
     Placer::Answer ever;
     if (known != cycle_.proofs.empty.end()) {
@@ -187,10 +205,9 @@ class Pass {
       cycle_.proofs.empty.emplace(Proofs::ShapeOf(ask), ever);
     }
     if (ever.outcome == Placer::Outcome::kImpossible) {
-      Say(ask.job, Part::kMinimum, Verdict::kInfeasible, ShortageReason(cycle_.empty, ask, ever),
-          {});
+      SayNo(ask.job, Verdict::kInfeasible, ShortageReason(cycle_.empty, ask, ever));
     } else {
-      Say(ask.job, Part::kMinimum, Verdict::kWait, ShortageReason(cycle_.now, ask, now), {});
+      SayNo(ask.job, Verdict::kWait, ShortageReason(cycle_.now, ask, now));
     }
   }
 
@@ -213,6 +230,25 @@ class Pass {
       }
     }
     return asks;
+  }
+
+  // There is no place for what the gang lacks. One that a failed binding left in part gives its
+  // room back, so that it does not hold what it cannot use: its pods come again, as one gang. While
+  // other bindings of it are under way it waits for what becomes of them.
+  void SayNo(JobId id, Verdict verdict, Reason reason) {
+    Say(id, Part::kMinimum, verdict, std::move(reason), {});
+    const JobRow& job = cycle_.snapshot.job(id);
+    if (!job.broken || !TasksIn(job, TaskPhase::kAssumed).empty()) return;
+    cycle_.plan.decisions.back().evictions = TasksIn(job, TaskPhase::kRunning);
+  }
+
+  std::vector<TaskId> TasksIn(const JobRow& job, TaskPhase phase) const {
+    std::vector<TaskId> tasks;
+    for (const RoleRow& role : job.roles) {
+      std::copy_if(role.tasks.begin(), role.tasks.end(), std::back_inserter(tasks),
+                   [&](TaskId task) { return cycle_.snapshot.task(task).phase == phase; });
+    }
+    return tasks;
   }
 
   void Say(JobId job, Part part, Verdict verdict, Reason reason,

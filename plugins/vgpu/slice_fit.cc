@@ -17,7 +17,7 @@ std::int32_t Deficit(const Resources& free, const TaskClass& cls, bool& lacks_gp
     const Kind k = static_cast<Kind>(std::countr_zero(kinds));
     const std::int64_t missing = cls.demand[k] - free[k];
     if (missing <= 0) continue;
-    deficit += std::max<std::int64_t>(1, missing * 1000 / cls.demand[k]);
+    deficit += std::max<std::int64_t>(1, std::min(missing, kMaxAmount) * 1000 / cls.demand[k]);
     (k == kGpu || k == kGpuMemory ? lacks_gpu : lacks) = true;
   }
   return static_cast<std::int32_t>(std::min<std::int64_t>(deficit, 1 << 28));
@@ -37,10 +37,11 @@ std::int32_t CountTakers(const NodeView& view, const TaskClass& cls, const Devic
 
 // How many times one device can give the ask's share.
 std::int32_t Shares(const DeviceRow& row, const DeviceRequest& request) {
-  std::int32_t shares = std::numeric_limits<std::int32_t>::max();
-  if (request.compute > 0) shares = std::min(shares, row.free_compute / request.compute);
+  std::int64_t shares = std::numeric_limits<std::int32_t>::max();
+  if (request.compute > 0)
+    shares = std::min<std::int64_t>(shares, row.free_compute / request.compute);
   if (request.memory_mib > 0) shares = std::min(shares, row.free_memory_mib / request.memory_mib);
-  return std::max(shares, 0);
+  return static_cast<std::int32_t>(std::max<std::int64_t>(shares, 0));
 }
 
 // How many tasks, each with one such ask of `count` different devices, the node's devices serve:

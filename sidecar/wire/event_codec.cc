@@ -8,7 +8,7 @@
 namespace tephra {
 namespace {
 
-static_assert(v1::TASK_PHASE_FAILED == ToWire<v1::TaskPhase>(TaskPhase::kFailed));
+static_assert(v1::TASK_PHASE_ABSENT == ToWire<v1::TaskPhase>(TaskPhase::kAbsent));
 static_assert(v1::TIES_RANDOM == ToWire<v1::Ties>(Ties::kRandom));
 
 // --- parts ---------------------------------------------------------------------------------
@@ -29,7 +29,7 @@ absl::Status Decode(const v1::Task& in, const FieldPath& at, TaskFact& out) {
   out.job = in.job();
   out.role = in.role();
   out.index = in.index();
-  TEPHRA_RETURN_IF_ERROR(FromWire(in.phase(), TaskPhase::kFailed, at.At("phase"), out.phase));
+  TEPHRA_RETURN_IF_ERROR(FromWire(in.phase(), TaskPhase::kAbsent, at.At("phase"), out.phase));
   out.node = in.node();
   TEPHRA_RETURN_IF_ERROR(Decode(in.slices(), at, "slices", out.slices));
   return in.has_pod() ? Decode(in.pod(), at.At("pod"), out.pod.emplace()) : absl::OkStatus();
@@ -141,6 +141,34 @@ struct Encoder {
     text.Copy(fact.role, wire->mutable_role());
     text.Copy(fact.node, wire->mutable_node());
     text.Copy(fact.why, wire->mutable_why());
+    wire->set_elastic(fact.elastic);
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const PlanStale& fact) {
+    v1::PlanStale* wire = out->mutable_plan_stale();
+    text.Copy(fact.job, wire->mutable_job());
+    text.Copy(fact.why, wire->mutable_why());
+    wire->set_elastic(fact.elastic);
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const BindFailed& fact) {
+    v1::BindFailed* wire = out->mutable_bind_failed();
+    text.Copy(fact.job, wire->mutable_job());
+    text.Copy(fact.role, wire->mutable_role());
+    wire->set_index(fact.index);
+    text.Copy(fact.node, wire->mutable_node());
+    text.Copy(fact.why, wire->mutable_why());
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const MaskUpserted& fact) {
+    v1::MaskUpserted* wire = out->mutable_mask_upserted();
+    text.Copy(fact.name, wire->mutable_name());
+    text.CopyAll(fact.excluded_nodes, wire->mutable_excluded_nodes());
+    wire->set_version(fact.version);
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const MaskRemoved& fact) {
+    text.Copy(fact.name, out->mutable_mask_removed()->mutable_name());
     return absl::OkStatus();
   }
   absl::Status operator()(const ConfigChanged& fact) {
@@ -217,14 +245,26 @@ absl::StatusOr<Event> DecodeEvent(const v1::Event& in) {
       return Event(TaskRemoved{in.task_removed().uid()});
     case v1::Event::kPlacementRefused: {
       const v1::PlacementRefused& fact = in.placement_refused();
-      return Event(PlacementRefused{fact.job(), fact.role(), fact.node(), fact.why()});
+      return Event(
+          PlacementRefused{fact.job(), fact.role(), fact.node(), fact.why(), fact.elastic()});
     }
     case v1::Event::kConfigChanged:
       return DecodeConfig(in.config_changed(), root.At("config_changed"));
-    case v1::Event::kMaskUpserted:
+    case v1::Event::kMaskUpserted: {
+      const v1::MaskUpserted& fact = in.mask_upserted();
+      const auto& nodes = fact.excluded_nodes();
+      return Event(MaskUpserted{fact.name(), {nodes.begin(), nodes.end()}, fact.version()});
+    }
     case v1::Event::kMaskRemoved:
-    case v1::Event::kPlanStale:
-    case v1::Event::kBindFailed:
+      return Event(MaskRemoved{in.mask_removed().name()});
+    case v1::Event::kPlanStale: {
+      const v1::PlanStale& fact = in.plan_stale();
+      return Event(PlanStale{fact.job(), fact.why(), fact.elastic()});
+    }
+    case v1::Event::kBindFailed: {
+      const v1::BindFailed& fact = in.bind_failed();
+      return Event(BindFailed{fact.job(), fact.role(), fact.index(), fact.node(), fact.why()});
+    }
     case v1::Event::FACT_NOT_SET:
       break;
   }

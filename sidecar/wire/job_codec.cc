@@ -110,6 +110,7 @@ absl::Status Encode(const JobSpec& in, const FieldPath& at, TextCopier& text, v1
   text.Copy(in.queue, out->mutable_queue());
   out->set_priority(in.priority);
   out->set_created_ms(in.created);
+  out->set_pods_exist(in.pods_exist);
   return Encode(in.gang, at.At("gang"), 1, text, out->mutable_gang());
 }
 
@@ -119,6 +120,7 @@ absl::Status Decode(const v1::Job& in, const FieldPath& at, JobSpec& out) {
   out.queue = in.queue();
   out.priority = in.priority();
   out.created = in.created_ms();
+  out.pods_exist = in.pods_exist();
   if (!in.has_gang()) return MissingField(at.At("gang"));
   return Decode(in.gang(), at.At("gang"), 1, out.gang);
 }

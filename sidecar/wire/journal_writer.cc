@@ -32,7 +32,11 @@ struct JournalWriter::Scratch {
 
 absl::StatusOr<std::unique_ptr<JournalWriter>> JournalWriter::Create(const std::string& path) {
   errno = 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  std::ofstream file;
+  // The writer has a buffer of its own; what a second one still held after a failure would be
+  // written when the file is closed, behind a gap.
+  file.rdbuf()->pubsetbuf(nullptr, 0);
+  file.open(path, std::ios::binary | std::ios::trunc);
   if (!file) return CannotWrite(path, errno);
   return std::unique_ptr<JournalWriter>(new JournalWriter(std::move(file), path));
 }
@@ -121,7 +125,9 @@ void JournalWriter::Append() {
         std::to_string(kMaxContentBytes));
     return;
   }
+  const std::size_t before = buffer_.size();
   AppendFrame(content, crc_, buffer_);
+  bytes_ += buffer_.size() - before;
   ++records_;
   if (buffer_.size() >= kBufferBytes) Flush();
 }

@@ -40,6 +40,9 @@ class JournalWriter {
   absl::Status Close();
   // The first failure to write; nothing is written after it.
   const absl::Status& status() const { return status_; }
+  // Size of the journal so far, what is still in memory included.
+  std::uint64_t bytes() const { return bytes_; }
+  const std::string& name() const { return name_; }
 
  private:
   struct Scratch;
@@ -54,6 +57,7 @@ class JournalWriter {
   std::string buffer_;
   std::uint32_t crc_ = 0;
   std::uint64_t records_ = 0;
+  std::uint64_t bytes_ = 0;
   absl::Status status_;
 
   JournalWriter(std::ofstream file, std::string name);

@@ -31,6 +31,9 @@ class JournaledEngine {
     return plan;
   }
 
+  // Nothing is recorded from now on.
+  void EndJournal() { journal_ = nullptr; }
+
   const State& state() const { return engine_.state(); }
   Engine& engine() { return engine_; }
 

@@ -179,6 +179,7 @@ void Encode(const NodeConstraints& in, TextCopier& text, v1::NodeConstraints* ou
     wire->set_effect(ToWire<v1::TaintEffect>(toleration.effect));
   }
   text.CopyAll(in.device_models, out->mutable_device_models());
+  text.Copy(in.mask, out->mutable_mask());
 }
 
 absl::Status Decode(const v1::NodeConstraints& in, const FieldPath& at, NodeConstraints& out) {
@@ -195,6 +196,7 @@ absl::Status Decode(const v1::NodeConstraints& in, const FieldPath& at, NodeCons
         Decode(in.tolerations(i), at.At("tolerations", i), out.tolerations.emplace_back()));
   }
   out.device_models.assign(in.device_models().begin(), in.device_models().end());
+  out.mask = in.mask();
   return absl::OkStatus();
 }
 

@@ -9,8 +9,8 @@ namespace {
 static_assert(v1::VERDICT_INFEASIBLE == ToWire<v1::Verdict>(Verdict::kInfeasible));
 static_assert(v1::PART_ELASTIC == ToWire<v1::Part>(Part::kElastic));
 static_assert(v1::OBSTACLE_QUARANTINE == ToWire<v1::Obstacle>(Obstacle::kQuarantine));
-static_assert(v1::MISFIT_FRAGMENTED == ToWire<v1::Misfit>(Misfit::kFragmented));
-static_assert(v1::MISFIT_FRAGMENTED == kMisfits);
+static_assert(v1::MISFIT_EXCLUDED == ToWire<v1::Misfit>(Misfit::kExcluded));
+static_assert(v1::MISFIT_EXCLUDED == kMisfits);
 
 void Encode(const Reason& in, v1::Reason* out) {
   out->set_obstacle(ToWire<v1::Obstacle>(in.obstacle));
@@ -33,6 +33,8 @@ void Encode(const Reason& in, v1::Reason* out) {
   out->set_limit(in.limit);
   out->set_used(in.used);
   out->set_asked(in.asked);
+  out->set_pods_there(in.pods_there);
+  out->set_pods_needed(in.pods_needed);
 }
 
 void Encode(const Placement& in, const Books& books, v1::Placement* out) {

@@ -6,9 +6,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "simulations/bad_input.h"
+#include "text/bad_input.h"
 #include "simulations/experiments/openb_parity.h"
-#include "simulations/quantity.h"
+#include "text/quantity.h"
 
 namespace tephra {
 namespace {

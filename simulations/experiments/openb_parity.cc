@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "simulations/bad_input.h"
+#include "text/bad_input.h"
 #include "simulations/experiments/openb_run.h"
 #include "simulations/output_file.h"
 #include "simulations/traces/csv.h"

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "simulations/report/format.h"
+#include "text/format.h"
 #include "simulations/report/print.h"
 
 namespace tephra {

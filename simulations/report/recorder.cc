@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "simulations/report/format.h"
+#include "text/format.h"
 
 namespace tephra {
 namespace {

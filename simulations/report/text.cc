@@ -2,8 +2,9 @@
 #include <map>
 #include <vector>
 
-#include "simulations/report/format.h"
 #include "simulations/report/print.h"
+#include "text/format.h"
+#include "text/table.h"
 #include "topology/resources.h"
 
 namespace tephra {
@@ -12,45 +13,6 @@ namespace {
 constexpr std::size_t kMostNodeLines = 40;
 constexpr std::size_t kMostJobLines = 60;
 constexpr std::size_t kMostReasons = 25;
-
-// Letters, not bytes: block characters take three bytes each.
-std::size_t Width(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
-}
-
-// Rows of cells in columns as wide as their widest cell, two spaces apart. Columns that `right`
-// marks with 'r' are flush right.
-class Table {
- public:
-  Table(std::vector<std::string> header, std::string align) : align_(std::move(align)) {
-    Add(std::move(header));
-  }
-  void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  bool empty() const { return rows_.size() == 1; }
-
-  void Print(std::ostream& out) const {
-    std::vector<std::size_t> widths(align_.size(), 0);
-    for (const auto& row : rows_) {
-      for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], Width(row[c]));
-    }
-    for (const auto& row : rows_) {
-      std::string line;
-      for (std::size_t c = 0; c < row.size(); ++c) {
-        const std::string pad(widths[c] - Width(row[c]), ' ');
-        line += "  ";
-        line += align_[c] == 'r' ? pad + row[c] : row[c] + pad;
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      out << line << "\n";
-    }
-  }
-
- private:
-  std::string align_;
-  std::vector<std::vector<std::string>> rows_;
-};
 
 // One character a device, filled as far as it is used.
 std::string Picture(const std::vector<std::int32_t>& used) {

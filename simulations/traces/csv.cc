@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "simulations/bad_input.h"
-#include "simulations/quantity.h"
-#include "simulations/text_file.h"
+#include "text/bad_input.h"
+#include "text/quantity.h"
+#include "text/text_file.h"
 
 namespace tephra {
 

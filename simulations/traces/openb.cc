@@ -5,16 +5,16 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "simulations/bad_input.h"
-#include "simulations/quantity.h"
-#include "simulations/text_file.h"
+#include "text/bad_input.h"
+#include "text/quantity.h"
+#include "text/text_file.h"
 #include "simulations/traces/csv.h"
 
 namespace tephra {
 namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
-constexpr std::int64_t kMostMiB = kMostAmount / kMiB;
+constexpr std::int64_t kMostMiB = kMostQuantity / kMiB;
 constexpr std::int64_t kPodsPerNode = 1001;
 
 // Rows of a pod list, one at a time.
@@ -36,10 +36,10 @@ class PodRows {
     pod.name = csv_.Text(0);
     if (pod.name.empty()) return csv_.Wrong(0, "a name");
     if (!names_.insert(pod.name).second) return csv_.Wrong(0, "a name that is not given twice");
-    TEPHRA_ASSIGN_OR_RETURN(pod.cpu, csv_.Whole(1, 0, kMostAmount));
+    TEPHRA_ASSIGN_OR_RETURN(pod.cpu, csv_.Whole(1, 0, kMostQuantity));
     TEPHRA_ASSIGN_OR_RETURN(const std::int64_t mib, csv_.Whole(2, 0, kMostMiB));
     TEPHRA_ASSIGN_OR_RETURN(const std::int64_t gpus, csv_.Whole(3, 0, 1024));
-    TEPHRA_ASSIGN_OR_RETURN(const std::int64_t milli, csv_.Whole(4, 0, kMostAmount));
+    TEPHRA_ASSIGN_OR_RETURN(const std::int64_t milli, csv_.Whole(4, 0, kMostQuantity));
     if (gpus > 0 && milli == 0) return csv_.Wrong(4, "more than 0, as num_gpu is");
     pod.memory = mib * kMiB;
     pod.gpus = static_cast<std::int32_t>(gpus);
@@ -180,7 +180,7 @@ absl::StatusOr<std::vector<NodeSpec>> ReadOpenbNodes(const std::string& path) {
     node.name = csv.Text(0);
     if (node.name.empty()) return csv.Wrong(0, "a name");
     if (!names.insert(node.name).second) return csv.Wrong(0, "a name that is not given twice");
-    TEPHRA_ASSIGN_OR_RETURN(node.allocatable[kCpu], csv.Whole(1, 0, kMostAmount));
+    TEPHRA_ASSIGN_OR_RETURN(node.allocatable[kCpu], csv.Whole(1, 0, kMostQuantity));
     TEPHRA_ASSIGN_OR_RETURN(const std::int64_t mib, csv.Whole(2, 0, kMostMiB));
     TEPHRA_ASSIGN_OR_RETURN(const std::int64_t gpus, csv.Whole(3, 0, 1024));
     node.allocatable[kMemory] = mib * kMiB;
@@ -191,8 +191,8 @@ absl::StatusOr<std::vector<NodeSpec>> ReadOpenbNodes(const std::string& path) {
     // Sums over the cluster stay within 64 bits.
     cpu += node.allocatable[kCpu];
     memory += node.allocatable[kMemory];
-    if (cpu > 1000 * kMostAmount) return csv.Wrong(1, "at most 10^18 milli-cores in all");
-    if (memory > 1000 * kMostAmount) return csv.Wrong(2, "at most 10^18 bytes in all");
+    if (cpu > 1000 * kMostQuantity) return csv.Wrong(1, "at most 10^18 milli-cores in all");
+    if (memory > 1000 * kMostQuantity) return csv.Wrong(2, "at most 10^18 bytes in all");
     if (nodes.size() > 1'000'000) return csv.Wrong(0, "at most 1000000 nodes");
   }
 }

@@ -7,7 +7,7 @@ namespace tephra {
 namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
-constexpr std::int64_t kMostDevices = 1024;  // on one node
+constexpr std::int64_t kMostGpus = 1024;  // on one node
 
 // A common machine with eight GPUs; pods as the kubelet allows unless told otherwise.
 Resources UsualAmounts() {
@@ -50,12 +50,12 @@ std::vector<DeviceHardware> ReadGpus(const Item& item) {
   if (item.node->kind == Yaml::Kind::kMap) {
     Fields fields(item);
     fields.Need("count");
-    fields.Whole("count", count, 0, kMostDevices);
+    fields.Whole("count", count, 0, kMostGpus);
     fields.Text("model", device.model);
     ReadDeviceMemory(fields, "memory", device.memory_mib);
     fields.Done();
   } else {
-    ReadWhole(item, count, 0, kMostDevices);
+    ReadWhole(item, count, 0, kMostGpus);
   }
   return std::vector<DeviceHardware>(static_cast<std::size_t>(count), device);
 }
@@ -109,8 +109,8 @@ void ReadNodes(Sections& sections, const Item& item, bool known_may_come_again,
   if (devices.node != nullptr) {
     if (gpus.node != nullptr) devices.Wrong("either gpus or devices, not both");
     ReadList(devices, [&](const Item& one) { node.devices.push_back(ReadDevice(one)); });
-    if (node.devices.size() > static_cast<std::size_t>(kMostDevices)) {
-      devices.Wrong("at most " + std::to_string(kMostDevices));
+    if (node.devices.size() > static_cast<std::size_t>(kMostGpus)) {
+      devices.Wrong("at most " + std::to_string(kMostGpus));
     }
   }
   fields.Map("labels", [&](const std::string& key, const Item& value) {
@@ -144,7 +144,7 @@ void ReadCluster(Sections& sections, Fields& fields, std::vector<NodeSpec>& node
   NodeSpec node;
   node.allocatable = UsualAmounts();
   ReadWhole(list, count, 0, Sections::kMostNodes);
-  fields.Whole("gpus_per_node", per_node, 0, kMostDevices);
+  fields.Whole("gpus_per_node", per_node, 0, kMostGpus);
   fields.Text("gpu_model", device.model);
   ReadDeviceMemory(fields, "gpu_memory", device.memory_mib);
   sections.ReadAmounts(fields, node.allocatable);

@@ -1,7 +1,7 @@
 // The section `events`: what happens to the cluster by itself.
 #include <algorithm>
 
-#include "simulations/quantity.h"
+#include "text/quantity.h"
 #include "simulations/workload/sections.h"
 
 namespace tephra {

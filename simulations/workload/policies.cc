@@ -1,33 +1,10 @@
 // The section `policies`: the engine's settings.
 #include "plugins/registry.h"
 #include "simulations/workload/sections.h"
+#include "text/engine_settings.h"
 
 namespace tephra {
 namespace {
-
-// `name`, or `{ name, weight }`, one or a list of them.
-void ReadScores(const Item& item, std::vector<WeightedName>& scores) {
-  if (item.node == nullptr) return;
-  scores.clear();
-  const auto read = [&](const Item& one) {
-    WeightedName entry;
-    if (one.node->kind == Yaml::Kind::kMap) {
-      Fields fields(one);
-      fields.Need("name");
-      fields.Text("name", entry.name);
-      fields.Whole("weight", entry.weight, 1);
-      fields.Done();
-    } else {
-      ReadText(one, entry.name);
-    }
-    scores.push_back(std::move(entry));
-  };
-  if (item.node->kind == Yaml::Kind::kList) {
-    ReadList(item, read);
-  } else {
-    read(item);
-  }
-}
 
 ExpectedPod ReadExpectedPod(const Item& item) {
   ExpectedPod pod;
@@ -71,19 +48,13 @@ PolicySettings ReadPolicies(const Item& item) {
   Fields fields(item);
   const Item score = fields.At("score");
   if (score.node != nullptr) {
-    int ties = 0;
     Fields parts(score);
     ReadScores(parts.At("nodes"), config.node_scores);
     ReadScores(parts.At("devices"), config.device_scores);
-    parts.OneOf("ties", {"name", "random"}, ties);
+    ReadTies(parts, config.ties);
     parts.Done();
-    config.ties = static_cast<Ties>(ties);
   }
-  fields.Whole("search_budget", config.search_budget, 0);
-  fields.Whole("seed", config.seed, 0, std::numeric_limits<std::int64_t>::max());
-  fields.Duration("assume_timeout", config.assume_timeout_ms);
-  fields.Whole("full_verify_every", config.full_verify_every, 0);
-  fields.Texts("disabled_actions", config.disabled_actions);
+  ReadCommonSettings(fields, config);
   ReadExpectedPods(fields.At("expected_pods"), settings);
   fields.Done();
   if (item.wrong->ok()) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "simulations/workload/fields.h"
+#include "text/fields.h"
 #include "simulations/workload/simulation.h"
 #include "topology/resources.h"
 

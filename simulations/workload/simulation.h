@@ -14,7 +14,7 @@
 #include "plugins/framework/event.h"
 #include "simulations/arrivals.h"
 #include "simulations/traces/openb.h"
-#include "simulations/workload/yaml_tree.h"
+#include "text/yaml_tree.h"
 #include "topology/base/status.h"
 #include "topology/base/time.h"
 

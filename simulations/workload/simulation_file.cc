@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "simulations/text_file.h"
+#include "text/text_file.h"
 #include "simulations/traces/pod_shapes.h"
 #include "simulations/workload/sections.h"
 

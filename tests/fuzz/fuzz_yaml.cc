@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "plugins/registry.h"
-#include "simulations/text_file.h"
+#include "text/text_file.h"
 #include "simulations/workload/simulation_file.h"
 #include "simulations/world.h"
 #include "tests/fuzz/law.h"

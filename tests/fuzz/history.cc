@@ -10,7 +10,7 @@ constexpr std::int64_t kGib = std::int64_t{1} << 30;
 // One in sixteen is off: nothing, below zero, or as large as a file may say.
 std::int64_t History::Amount(const std::vector<std::int64_t>& usual) {
   if (!bytes_.Once(16)) return bytes_.Pick(usual);
-  return bytes_.Pick<std::int64_t>({0, -1, 1, 1'000'000'000'000'000});
+  return bytes_.Pick<std::int64_t>({0, -1, 1, kMaxAmount, kMaxAmount + 1});
 }
 
 std::vector<Event> History::Opening() {
@@ -23,7 +23,7 @@ std::vector<Event> History::Opening() {
 }
 
 Event History::Next() {
-  switch (bytes_.Below(20)) {
+  switch (bytes_.Below(24)) {
     case 0:
     case 1:
     case 2:
@@ -52,7 +52,14 @@ Event History::Next() {
       return bytes_.Below(4) == 0 ? Event(QueueRemoved{Queue()})
                                   : Event(ConfigChanged{MakeConfig()});
     case 18:
-      return PlacementRefused{Job(), Role(), Node(), "fuzz"};
+      return PlacementRefused{Job(), Role(), Node(), "fuzz", bytes_.Below(2) == 1};
+    case 19:
+      return PlanStale{Job(), "fuzz", bytes_.Below(2) == 1};
+    case 20:
+      return BindFailed{Job(), Role(), bytes_.Below(6), bytes_.Once(8) ? "" : Node(), "fuzz"};
+    case 21:
+    case 22:
+      return MakeMask();
     default:
       return KindsDeclared{{"example.com/fpga", "example.com/nic"}};
   }
@@ -70,7 +77,13 @@ std::vector<Event> History::Answers(const Plan& plan, const Books& books) {
       fact.index = row.index;
       fact.uid = fact.job + fact.role + std::to_string(fact.index);
       fact.node = books.hardware.spec(placement.node).name;
-      switch (bytes_.Below(8)) {
+      switch (bytes_.Below(10)) {
+        case 8:
+          events.push_back(PlanStale{fact.job, "fuzz", decision.part == Part::kElastic});
+          continue;
+        case 9:
+          events.push_back(BindFailed{fact.job, fact.role, fact.index, fact.node, "fuzz"});
+          continue;
         case 0:
         case 1:
         case 2:
@@ -85,15 +98,27 @@ std::vector<Event> History::Answers(const Plan& plan, const Books& books) {
           fact.phase = TaskPhase::kSucceeded;
           break;
         case 6:
-          events.push_back(PlacementRefused{fact.job, fact.role, fact.node, "fuzz"});
+          events.push_back(PlacementRefused{fact.job, fact.role, fact.node, "fuzz",
+                                            decision.part == Part::kElastic});
           continue;
         default:
           continue;
       }
       events.push_back(TaskUpserted{fact, Version()});
     }
+    for (TaskId task : decision.evictions) {
+      if (bytes_.Below(3) != 0) events.push_back(TaskRemoved{books.tasks[task.index()].uid});
+    }
   }
   return events;
+}
+
+Event History::MakeMask() {
+  const std::string name = bytes_.Below(2) == 0 ? "m0" : "m1";
+  if (bytes_.Once(4)) return MaskRemoved{name};
+  MaskUpserted mask{name, {}, Version()};
+  for (int i = bytes_.Below(4); i > 0; --i) mask.excluded_nodes.push_back(Node());
+  return mask;
 }
 
 NodeSpec History::MakeNode(std::string name) {
@@ -109,9 +134,10 @@ NodeSpec History::MakeNode(std::string name) {
   node.allocatable[kPods] = Amount({110, 3, 8});
   node.allocatable[kFirstExtendedKind] = Amount({0, 2});
   for (int i = bytes_.Below(6); i > 0; --i) {
-    node.devices.push_back({"", bytes_.Once(4) ? "B" : "A",
-                            static_cast<std::int32_t>(bytes_.Pick<int>({16000, 16000, 40000, 0})),
-                            !bytes_.Once(16)});
+    node.devices.push_back(
+        {"", bytes_.Once(4) ? "B" : "A",
+         static_cast<std::int32_t>(bytes_.Pick<int>({16000, 16000, 40000, 0, kMaxDeviceMib})),
+         !bytes_.Once(16)});
   }
   return node;
 }
@@ -155,7 +181,10 @@ DeviceRequest History::MakeDevices() {
 NodeConstraints History::MakeConstraints() {
   using Operator = LabelRequirement::Operator;
   NodeConstraints constraints;
-  switch (bytes_.Below(8)) {
+  switch (bytes_.Below(9)) {
+    case 8:
+      constraints.mask = bytes_.Below(2) == 0 ? "m0" : "m1";
+      break;
     case 0:
       constraints.selector["rack"] = "r0";
       break;
@@ -207,12 +236,14 @@ JobSpec History::MakeJob(std::string uid) {
   for (int i = bytes_.Once(3) ? bytes_.Below(3) : 1; i > 0; --i) {
     RoleSpec& role = job.gang.roles.emplace_back();
     role.name = Role();
-    role.replicas = bytes_.Once(16) ? bytes_.Pick<int>({-1, 0, 40}) : 1 + bytes_.Below(6);
+    role.replicas =
+        bytes_.Once(16) ? bytes_.Pick<int>({-1, 0, 40, kMaxTasks + 1}) : 1 + bytes_.Below(6);
     role.min = bytes_.Once(4) ? bytes_.Below(6) : 0;
     role.pod = MakePod();
     replicas += role.replicas;
   }
   job.gang.min_member = bytes_.Below(2) == 0 ? replicas : bytes_.Below(8);
+  job.pods_exist = bytes_.Once(4);
   return job;
 }
 
@@ -237,7 +268,7 @@ TaskFact History::MakeTask() {
     task.index = bytes_.Once(16) ? -1 : bytes_.Below(8);
   }
   if (task.job.empty() != bytes_.Once(32)) task.pod = MakePod();
-  task.phase = static_cast<TaskPhase>(bytes_.Below(6));
+  task.phase = static_cast<TaskPhase>(bytes_.Below(7));
   if (!bytes_.Once(16)) task.node = Node();
   if (bytes_.Below(2) == 0) task.slices = MakeSlices();
   return task;

@@ -34,6 +34,7 @@ class History {
   std::uint64_t Version() { return bytes_.Once(16) ? bytes_.Byte() : ++version_; }
 
   NodeSpec MakeNode(std::string name);
+  Event MakeMask();
   QueueSpec MakeQueue(std::string name);
   JobSpec MakeJob(std::string uid);
   PodTemplate MakePod();

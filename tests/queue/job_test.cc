@@ -94,6 +94,38 @@ TEST_CASE("ValidateJob: a limit needs a group, a key and room for one") {
   CHECK(with({"g", "", 1}) != "");
 }
 
+TEST_CASE("ValidateJob: a limit given twice would be counted twice, and is refused") {
+  CHECK(Wrong(AJob("j").Role("w", 1, APod().AtMost(1, "g").AtMost(1, "g", "rack"))) == "");
+  CHECK(Names(Wrong(AJob("j").Role("w", 1, APod().AtMost(1, "g").AtMost(2, "g"))),
+              {"\"g\"", kHostnameKey, "given twice"}));
+}
+
+TEST_CASE("ValidateJob: no amount, and no sum of amounts, is larger than its integer can add up") {
+  const auto with = [](std::int32_t replicas, const PodTemplate& pod) {
+    return Wrong(AJob("j").Role("w", replicas, pod));
+  };
+  CHECK(with(1, APod().Memory(kMaxAmount)) == "");
+  CHECK(Names(with(1, APod().Memory(kMaxAmount + 1)), {"kind 1", "1125899906842625"}));
+  CHECK(Names(with(1, APod().Memory(kMaxAmount).And(ContainerKind::kApp).Memory(1)),
+              {"sum of containers", "kind 1", "1125899906842625"}));
+  CHECK(with(1024, APod().Memory(kMaxAmount)) == "");
+  CHECK(Names(with(1025, APod().Memory(kMaxAmount)), {"over all tasks of the job"}));
+  CHECK(with(1, APod().Share(500, kMaxDeviceMib)) == "");
+  CHECK(Names(with(1, APod().Share(500, kMaxDeviceMib + 1)), {"memory_mib", "1073741825"}));
+  CHECK(Names(with(1000000, APod().Share(500, kMaxDeviceMib, 65535)), {"kind 4"}));
+}
+
+TEST_CASE("ValidateJob: tasks and containers are as many as can be numbered") {
+  CHECK(Wrong(AJob("j").Role("w", kMaxTasks, APod())) == "");
+  CHECK(Names(Wrong(AJob("j").Role("a", kMaxTasks, APod()).Role("b", 1, APod())),
+              {"replicas of all roles", "1000001", "1000000"}));
+  PodTemplate pod;
+  pod.containers.resize(kMaxContainers);
+  CHECK(Wrong(AJob("j").Role("w", 1, pod)) == "");
+  pod.containers.emplace_back();
+  CHECK(Names(Wrong(AJob("j").Role("w", 1, pod)), {"containers", "65536", "65535"}));
+}
+
 TEST_CASE("ValidateJob: sub-groups are refused as not placed yet, not ignored") {
   JobSpec job = Sound();
   job.gang.groups.emplace_back();

@@ -6,7 +6,7 @@
 
 #include "plugins/framework/engine.h"
 #include "plugins/registry.h"
-#include "simulations/workload/fields.h"
+#include "text/fields.h"
 #include "simulations/workload/simulation_file.h"
 #include "simulations/world.h"
 

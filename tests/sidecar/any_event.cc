@@ -116,6 +116,7 @@ NodeConstraints Constraints(Dice& dice) {
                       dice.Percent(50), OneOf(dice, TaintEffect::kNoExecute)};
   });
   constraints.device_models = Words(dice);
+  constraints.mask = Word(dice);
   return constraints;
 }
 
@@ -165,7 +166,7 @@ TaskFact Task(Dice& dice) {
   task.job = Word(dice);
   task.role = Word(dice);
   task.index = Number<std::int32_t>(dice);
-  task.phase = OneOf(dice, TaskPhase::kFailed);
+  task.phase = OneOf(dice, TaskPhase::kAbsent);
   task.node = Word(dice);
   task.slices = SomeSlices(dice);
   if (dice.Percent(50)) task.pod = Pod(dice);
@@ -218,8 +219,21 @@ bool Equal(const TaskUpserted& a, const TaskUpserted& b) {
 }
 bool Equal(const TaskRemoved& a, const TaskRemoved& b) { return a.uid == b.uid; }
 bool Equal(const PlacementRefused& a, const PlacementRefused& b) {
-  return std::tie(a.job, a.role, a.node, a.why) == std::tie(b.job, b.role, b.node, b.why);
+  return std::tie(a.job, a.role, a.node, a.why, a.elastic) ==
+         std::tie(b.job, b.role, b.node, b.why, b.elastic);
 }
+bool Equal(const PlanStale& a, const PlanStale& b) {
+  return std::tie(a.job, a.why, a.elastic) == std::tie(b.job, b.why, b.elastic);
+}
+bool Equal(const BindFailed& a, const BindFailed& b) {
+  return std::tie(a.job, a.role, a.index, a.node, a.why) ==
+         std::tie(b.job, b.role, b.index, b.node, b.why);
+}
+bool Equal(const MaskUpserted& a, const MaskUpserted& b) {
+  return std::tie(a.name, a.excluded_nodes, a.version) ==
+         std::tie(b.name, b.excluded_nodes, b.version);
+}
+bool Equal(const MaskRemoved& a, const MaskRemoved& b) { return a.name == b.name; }
 bool Equal(const ConfigChanged& a, const ConfigChanged& b) {
   // Shares by their bits, so that a NaN is equal to itself; the rest by ==.
   EngineConfig x = a.config, y = b.config;
@@ -255,7 +269,8 @@ Event AnyEvent(Dice& dice, int variant) {
                   Word(dice),
                   Number<std::int32_t>(dice),
                   Number<std::int64_t>(dice),
-                  Gang(dice, 1)};
+                  Gang(dice, 1),
+                  dice.Percent(50)};
       return JobUpserted{std::move(job), Number<std::uint64_t>(dice)};
     }
     case 6:
@@ -265,9 +280,17 @@ Event AnyEvent(Dice& dice, int variant) {
     case 8:
       return TaskRemoved{Word(dice)};
     case 9:
-      return PlacementRefused{Word(dice), Word(dice), Word(dice), Word(dice)};
-    default:
+      return PlacementRefused{Word(dice), Word(dice), Word(dice), Word(dice), dice.Percent(50)};
+    case 10:
       return ConfigChanged{Config(dice)};
+    case 11:
+      return MaskUpserted{Word(dice), Words(dice), Number<std::uint64_t>(dice)};
+    case 12:
+      return MaskRemoved{Word(dice)};
+    case 13:
+      return PlanStale{Word(dice), Word(dice), dice.Percent(50)};
+    default:
+      return BindFailed{Word(dice), Word(dice), Number<std::int32_t>(dice), Word(dice), Word(dice)};
   }
 }
 

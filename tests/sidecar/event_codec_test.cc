@@ -58,10 +58,10 @@ TEST_CASE("Event codec: every event comes back the same, and equal events are eq
 }
 
 TEST_CASE("Event codec: a default event of each variant comes back the same") {
-  for (const Event& event :
-       std::vector<Event>{KindsDeclared{}, NodeUpserted{}, NodeRemoved{}, QueueUpserted{},
-                          QueueRemoved{}, JobUpserted{}, JobRemoved{}, TaskUpserted{},
-                          TaskRemoved{}, PlacementRefused{}, ConfigChanged{}}) {
+  for (const Event& event : std::vector<Event>{
+           KindsDeclared{}, NodeUpserted{}, NodeRemoved{}, QueueUpserted{}, QueueRemoved{},
+           JobUpserted{}, JobRemoved{}, TaskUpserted{}, TaskRemoved{}, PlacementRefused{},
+           ConfigChanged{}, MaskUpserted{}, MaskRemoved{}, PlanStale{}, BindFailed{}}) {
     INFO("variant " << event.index());
     v1::Event wire;
     REQUIRE(wire.ParseFromString(Bytes(event)));
@@ -104,10 +104,10 @@ TEST_CASE("Event codec: an enum value that is unspecified or unknown is named wi
   task.task.slices.emplace_back();
   CHECK(Complaint(task, [](v1::Event& e) {
           e.mutable_task_upserted()->mutable_task()->clear_phase();
-        }) == "task_upserted.task.phase: 0, expected 1 to 6");
+        }) == "task_upserted.task.phase: 0, expected 1 to 7");
   CHECK(Complaint(task, [](v1::Event& e) {
-          e.mutable_task_upserted()->mutable_task()->set_phase(static_cast<v1::TaskPhase>(7));
-        }) == "task_upserted.task.phase: 7, expected 1 to 6");
+          e.mutable_task_upserted()->mutable_task()->set_phase(static_cast<v1::TaskPhase>(8));
+        }) == "task_upserted.task.phase: 8, expected 1 to 7");
   CHECK(Complaint(task, [](v1::Event& e) {
           e.mutable_task_upserted()->mutable_task()->mutable_slices(0)->set_mode(
               static_cast<v1::SliceMode>(-1));

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/simulations/scratch_file.h"
+#include "tests/support/scratch_file.h"
 
 namespace tephra {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "simulations/workload/fields.h"
+#include "text/fields.h"
 
 namespace tephra {
 namespace {

@@ -81,6 +81,10 @@ APod& APod::Models(std::vector<std::string> models) {
   pod_.constraints.device_models = std::move(models);
   return *this;
 }
+APod& APod::Masked(const std::string& mask) {
+  pod_.constraints.mask = mask;
+  return *this;
+}
 APod& APod::AtMost(std::int32_t max, const std::string& group, const std::string& key) {
   pod_.limits.push_back({group, key, max});
   return *this;
@@ -112,6 +116,11 @@ AJob& AJob::Priority(std::int32_t priority) {
 }
 AJob& AJob::Created(TimeMs at) {
   spec_.created = at;
+  return *this;
+}
+
+AJob& AJob::PodsExist(bool exist) {
+  spec_.pods_exist = exist;
   return *this;
 }
 

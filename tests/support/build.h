@@ -52,6 +52,7 @@ class APod {
   APod& Affinity(NodeSelectorTerm term);
   APod& Tolerate(Toleration toleration);
   APod& Models(std::vector<std::string> models);
+  APod& Masked(const std::string& mask);
   APod& AtMost(std::int32_t max, const std::string& group, const std::string& key = kHostnameKey);
   operator const PodTemplate&() const { return pod_; }
 
@@ -70,6 +71,7 @@ class AJob {
   AJob& In(const std::string& queue);
   AJob& Priority(std::int32_t priority);
   AJob& Created(TimeMs at);
+  AJob& PodsExist(bool exist = true);
   operator const JobSpec&() const { return spec_; }
 
  private:

@@ -31,24 +31,54 @@ Resources Amounts(const MirrorTask& task) {
   return amounts;
 }
 
-void BackToPending(MirrorTask& task) {
-  task.phase = TaskPhase::kPending;
+// Without a place; it asks for one unless it takes a pod to ask.
+void Unplace(const MirrorJob& job, MirrorTask& task) {
+  const bool absent = job.spec.pods_exist && task.uid.empty();
+  task.phase = absent ? TaskPhase::kAbsent : TaskPhase::kPending;
   task.node.clear();
   task.slices.clear();
+  task.evicting = false;
+}
+
+template <class Each>
+void ForEachTask(MirrorJob& job, Each each) {
+  for (auto& [name, role] : job.roles) {
+    for (MirrorTask& task : role.tasks) each(task);
+  }
+}
+
+int CountPhase(MirrorJob& job, TaskPhase phase) {
+  int count = 0;
+  ForEachTask(job, [&](const MirrorTask& task) { count += task.phase == phase; });
+  return count;
+}
+
+// What the job's last plan assumed, or only its elastic part.
+void TakeBack(MirrorJob& job, int plan, bool elastic_only) {
+  ForEachTask(job, [&](MirrorTask& task) {
+    const bool part = !elastic_only || task.assumed_part == Part::kElastic;
+    if (task.phase == TaskPhase::kAssumed && task.assumed_by == plan && part) Unplace(job, task);
+  });
 }
 
 }  // namespace
 
-void Mirror::Resize(MirrorRole& role, std::size_t replicas) {
+void Mirror::Resize(const MirrorJob& job, MirrorRole& role, std::size_t replicas,
+                    std::map<std::string, MirrorTask>& left_over) {
   while (role.tasks.size() > replicas) {
     MirrorTask& last = role.tasks.back();
-    if (!last.uid.empty() && HoldsRoom(last.phase)) pods_[last.uid] = last;
+    if (!last.uid.empty() && HoldsRoom(last.phase)) left_over[last.uid] = last;
     role.tasks.pop_back();
   }
-  role.tasks.resize(replicas);
+  while (role.tasks.size() < replicas) Unplace(job, role.tasks.emplace_back());
 }
 
-void Mirror::Apply(const Event& event) {
+// A gang that is whole was mended.
+void Mirror::Mend() {
+  for (auto& [uid, job] : jobs_) job.broken = job.broken && !Satisfied(job);
+}
+
+void Mirror::Fold(const Event& event) {
   if (const auto* e = std::get_if<NodeUpserted>(&event)) {
     nodes_[e->node.name] = e->node;
   } else if (const auto* e = std::get_if<NodeRemoved>(&event)) {
@@ -59,22 +89,29 @@ void Mirror::Apply(const Event& event) {
     queues_.erase(e->name);
   } else if (const auto* e = std::get_if<JobUpserted>(&event)) {
     MirrorJob& job = jobs_[e->job.uid];
+    const bool pods_came = e->job.pods_exist && !job.spec.pods_exist;
     job.spec = e->job;
+    ForEachTask(job, [&](MirrorTask& task) {
+      if (task.phase == TaskPhase::kPending || task.phase == TaskPhase::kAbsent ||
+          (pods_came && task.phase == TaskPhase::kAssumed)) {
+        Unplace(job, task);
+      }
+    });
     for (auto& [name, role] : job.roles) {
       const bool named = std::any_of(e->job.gang.roles.begin(), e->job.gang.roles.end(),
                                      [&](const RoleSpec& spec) { return spec.name == name; });
-      if (!named) Resize(role, 0), role.min = 0;
+      if (!named) Resize(job, role, 0, pods_), role.min = 0;
     }
     for (const RoleSpec& spec : e->job.gang.roles) {
       MirrorRole& role = job.roles[spec.name];
       role.min = spec.min;
       role.pod = spec.pod;
-      Resize(role, static_cast<std::size_t>(spec.replicas));
+      Resize(job, role, static_cast<std::size_t>(spec.replicas), pods_);
     }
   } else if (const auto* e = std::get_if<JobRemoved>(&event)) {
     const auto job = jobs_.find(e->uid);
     if (job == jobs_.end()) return;
-    for (auto& [name, role] : job->second.roles) Resize(role, 0);
+    for (auto& [name, role] : job->second.roles) Resize(job->second, role, 0, pods_);
     jobs_.erase(job);
   } else if (const auto* e = std::get_if<TaskUpserted>(&event)) {
     const TaskFact& said = e->task;
@@ -91,7 +128,9 @@ void Mirror::Apply(const Event& event) {
       }
       if (!HoldsRoom(task->phase)) task->pod = role.pod;
     }
+    if (said.phase == TaskPhase::kRunning && task->evicting) return;
     task->uid = said.uid;
+    task->evicting = false;
     task->phase = said.phase;
     task->node = HoldsRoom(said.phase) ? said.node : "";
     task->slices = HoldsRoom(said.phase) ? said.slices : Slices{};
@@ -102,38 +141,79 @@ void Mirror::Apply(const Event& event) {
         for (MirrorTask& task : role.tasks) {
           if (task.uid != e->uid) continue;
           task.uid.clear();
-          if (task.phase != TaskPhase::kSucceeded) BackToPending(task);
+          if (task.phase != TaskPhase::kSucceeded) Unplace(job, task);
         }
       }
     }
   } else if (const auto* e = std::get_if<PlacementRefused>(&event)) {
     const auto job = jobs_.find(e->job);
     if (job == jobs_.end()) return;
-    for (auto& [name, role] : job->second.roles) {
-      for (MirrorTask& task : role.tasks) {
-        if (task.phase == TaskPhase::kAssumed) BackToPending(task);
+    int plan = 0;
+    for (const MirrorTask& task : job->second.roles.at(e->role).tasks) {
+      if (task.phase == TaskPhase::kAssumed && task.node == e->node) {
+        plan = std::max(plan, task.assumed_by);
       }
     }
+    bool elastic = true;
+    for (const MirrorTask& task : job->second.roles.at(e->role).tasks) {
+      const bool minimum = task.assumed_part == Part::kMinimum && task.assumed_by == plan &&
+                           task.phase == TaskPhase::kAssumed && task.node == e->node;
+      if (minimum) elastic = e->elastic;
+    }
+    TakeBack(job->second, plan, elastic);
+  } else if (const auto* e = std::get_if<PlanStale>(&event)) {
+    const auto job = jobs_.find(e->job);
+    if (job == jobs_.end()) return;
+    int plan = 0;
+    ForEachTask(job->second, [&](const MirrorTask& task) {
+      if (task.phase == TaskPhase::kAssumed) plan = std::max(plan, task.assumed_by);
+    });
+    TakeBack(job->second, plan, e->elastic);
+  } else if (const auto* e = std::get_if<BindFailed>(&event)) {
+    const auto job = jobs_.find(e->job);
+    if (job == jobs_.end()) return;
+    MirrorTask& task = job->second.roles.at(e->role).tasks.at(static_cast<std::size_t>(e->index));
+    if (task.phase != TaskPhase::kAssumed || (!e->node.empty() && task.node != e->node)) return;
+    Unplace(job->second, task);
+    job->second.broken = true;
+  } else if (const auto* e = std::get_if<MaskUpserted>(&event)) {
+    masks_[e->name] = {e->excluded_nodes.begin(), e->excluded_nodes.end()};
+  } else if (const auto* e = std::get_if<MaskRemoved>(&event)) {
+    masks_.erase(e->name);
   }
+}
+
+void Mirror::Apply(const Event& event) {
+  Fold(event);
+  Mend();
 }
 
 void Mirror::Expire(TimeMs now, DurationMs timeout) {
+  const auto over = [&](const MirrorTask& task) {
+    return (task.phase == TaskPhase::kAssumed || task.evicting) && now - task.assumed_at >= timeout;
+  };
   for (auto& [uid, job] : jobs_) {
-    for (auto& [name, role] : job.roles) {
-      for (MirrorTask& task : role.tasks) {
-        if (task.phase == TaskPhase::kAssumed && now - task.assumed_at >= timeout) {
-          BackToPending(task);
-        }
+    ForEachTask(job, [&](MirrorTask& task) {
+      if (!over(task)) return;
+      if (task.evicting) {
+        task.phase = TaskPhase::kRunning;
+        task.evicting = false;
+        job.broken = true;
+      } else {
+        Unplace(job, task);
       }
-    }
+    });
   }
   for (auto& [uid, task] : pods_) {
-    if (task.phase == TaskPhase::kAssumed && now - task.assumed_at >= timeout) BackToPending(task);
+    if (!over(task)) continue;
+    task.phase = task.evicting ? TaskPhase::kRunning : TaskPhase::kFailed;
+    task.evicting = false;
   }
+  Mend();
 }
 
-Room Mirror::Now() const {
-  Room room(nodes_);
+Room Mirror::Taken(const Room::Masks* masks) const {
+  Room room(nodes_, masks);
   for (const auto& [uid, job] : jobs_) {
     for (const auto& [name, role] : job.roles) {
       for (const MirrorTask& task : role.tasks) {
@@ -202,6 +282,32 @@ std::string Mirror::CheckNo(const NamedDecision& decision, const MirrorJob& job,
   return "";
 }
 
+// A gang that a failed binding left in part, and that has no place for the rest, gives back what
+// runs of it, once no other binding of it is under way. Nobody else is evicted.
+std::string Mirror::FollowEvictions(const NamedDecision& decision, TimeMs now, MirrorJob& job) {
+  const Obstacle why = decision.reason.obstacle;
+  const bool unwinds = job.broken && decision.part == Part::kMinimum &&
+                       decision.verdict != Verdict::kStart && why != Obstacle::kMembers &&
+                       CountPhase(job, TaskPhase::kAssumed) == 0;
+  std::set<std::string> expected;
+  ForEachTask(job, [&](const MirrorTask& task) {
+    if (unwinds && task.phase == TaskPhase::kRunning) expected.insert(task.uid);
+  });
+  if (expected != std::set<std::string>(decision.evictions.begin(), decision.evictions.end())) {
+    return "evicts " + std::to_string(decision.evictions.size()) + " tasks where " +
+           std::to_string(expected.size()) + " are to be given back";
+  }
+  if (expected.empty()) return "";
+  job.broken = false;
+  ForEachTask(job, [&](MirrorTask& task) {
+    if (task.phase != TaskPhase::kRunning) return;
+    task.phase = TaskPhase::kReleasing;
+    task.evicting = true;
+    task.assumed_at = now;
+  });
+  return "";
+}
+
 std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge judge, Room& room) {
   const auto found = jobs_.find(decision.job);
   if (found == jobs_.end()) return "is not a job";
@@ -210,6 +316,7 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
   const bool enough = Missing(job, wish);
   ++asked_;
   if (decision.reason.obstacle == Obstacle::kSearch) ++searches_ended_;
+  if (std::string fault = FollowEvictions(decision, now, job); !fault.empty()) return fault;
   if (decision.verdict != Verdict::kStart) {
     if (!decision.placements.empty()) return "places tasks without a start";
     if (decision.part == Part::kElastic || judge == Judge::kSoundness) return "";
@@ -232,7 +339,8 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
     const std::string fault = room.Refuses(role.pod, placed.node, placed.slices);
     if (!fault.empty()) return "places " + placed.role + " where it cannot be: " + fault;
     room.Take(role.pod, placed.node, placed.slices);
-    task = {TaskPhase::kAssumed, task.uid, placed.node, placed.slices, role.pod, now, 0};
+    task = {TaskPhase::kAssumed, task.uid, placed.node, placed.slices, role.pod, now, plans_,
+            decision.part,       false};
     taken.Add(Amounts(task));
   }
   if (!Satisfied(job)) return "runs below its minimum";
@@ -296,12 +404,14 @@ std::string Mirror::CheckLeftWaiting(const Room& room) const {
 
 std::string Mirror::Follow(const NamedPlan& plan, TimeMs now, Judge judge) {
   Room room = Now();
+  ++plans_;
   if (!plan.dropped.empty()) return "job " + plan.dropped[0] + ": its decision was dropped";
   const int ended_before = searches_ended_;
   for (const NamedDecision& decision : plan.decisions) {
     const std::string fault = FollowOne(decision, now, judge, room);
     if (!fault.empty()) return "job " + decision.job + " " + fault;
   }
+  Mend();
   // A gang given up on may have a placement, and is not asked again until something changes.
   if (judge == Judge::kExactness && searches_ended_ == ended_before) return CheckLeftWaiting(room);
   return "";

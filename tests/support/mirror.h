@@ -21,7 +21,9 @@ struct MirrorTask {
   Slices slices;
   PodTemplate pod;  // that it was started with
   TimeMs assumed_at = 0;
-  std::uint64_t version = 0;
+  int assumed_by = 0;  // the plan
+  Part assumed_part = Part::kMinimum;
+  bool evicting = false;
 };
 
 struct MirrorRole {
@@ -33,7 +35,7 @@ struct MirrorRole {
 struct MirrorJob {
   JobSpec spec;
   std::map<std::string, MirrorRole> roles;
-  std::vector<std::string> role_order;
+  bool broken = false;  // by a binding that failed, and not whole since
 };
 
 class Mirror {
@@ -55,30 +57,34 @@ class Mirror {
   // What the gang asks for to reach its minimum; false where too few of its tasks are pending.
   bool Missing(const MirrorJob& job, GangWish& wish) const;
   bool Satisfied(const MirrorJob& job) const;
-  Room Now() const;
+  Room Now() const { return Taken(&masks_); }
   Room Empty() const { return Room(nodes_); }
 
   const std::map<std::string, MirrorJob>& jobs() const { return jobs_; }
   const std::map<std::string, NodeSpec>& nodes() const { return nodes_; }
   const std::map<std::string, QueueSpec>& queues() const { return queues_; }
+  const Room::Masks& masks() const { return masks_; }
 
  private:
-  struct Pod {  // without a job: foreign, or left over when its job went
-    MirrorTask task;
-    bool assumed = false;
-  };
+  void Fold(const Event& event);
+  Room Taken(const Room::Masks* masks) const;
+  void Mend();
+  std::string FollowEvictions(const NamedDecision& decision, TimeMs now, MirrorJob& job);
   std::string FollowOne(const NamedDecision& decision, TimeMs now, Judge judge, Room& room);
   std::string CheckNo(const NamedDecision& decision, const MirrorJob& job, const GangWish& wish,
                       const Room& room) const;
   std::string CheckQueues(const std::string& job, const Resources& taken) const;
   std::string CheckLeftWaiting(const Room& room) const;
   bool Open(const std::string& queue) const;
-  void Resize(MirrorRole& role, std::size_t replicas);
+  static void Resize(const MirrorJob& job, MirrorRole& role, std::size_t replicas,
+                     std::map<std::string, MirrorTask>& left_over);
 
   std::map<std::string, NodeSpec> nodes_;
   std::map<std::string, QueueSpec> queues_;
   std::map<std::string, MirrorJob> jobs_;
-  std::map<std::string, MirrorTask> pods_;  // by uid
+  std::map<std::string, MirrorTask> pods_;  // by uid; foreign, or left over when a job went
+  Room::Masks masks_;
+  int plans_ = 0;
   int searches_ended_ = 0, asked_ = 0;
 };
 

@@ -25,6 +25,7 @@ struct NamedDecision {
   Verdict verdict = Verdict::kWait;
   Reason reason;
   std::vector<NamedPlacement> placements;
+  std::vector<std::string> evictions;  // pods
 
   bool operator==(const NamedDecision&) const = default;
 };

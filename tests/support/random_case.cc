@@ -72,10 +72,10 @@ PodTemplate RandomPod(Dice& dice, const CaseSize& size) {
     pod.constraints.tolerations.push_back({"team", "x", Toleration::Operator::kEqual, true, {}});
   }
   if (dice.Percent(10)) pod.constraints.device_models = {dice.Percent(60) ? "A" : "B"};
-  // Tasks of one group all carry the same bound, as host ports and self-anti-affinity do.
+  if (dice.Percent(12)) pod.constraints.mask = "m" + std::to_string(dice.Below(3));
   if (dice.Percent(12)) pod.limits.push_back({"port-80", kHostnameKey, 1});
-  if (dice.Percent(8)) pod.limits.push_back({"pair", kHostnameKey, 2});
-  if (dice.Percent(10)) pod.limits.push_back({"wide", "rack", 2});
+  if (dice.Percent(8)) pod.limits.push_back({"pair", kHostnameKey, dice.From(1, 3)});
+  if (dice.Percent(10)) pod.limits.push_back({"wide", "rack", dice.From(1, 3)});
   return pod;
 }
 
@@ -98,6 +98,7 @@ JobSpec RandomJob(Dice& dice, const std::string& name, const CaseSize& size) {
     minimums += role.min;
   }
   job.gang.min_member = dice.Percent(50) ? replicas : dice.From(std::min(1, replicas), replicas);
+  job.pods_exist = dice.Percent(10);
   return job;
 }
 
@@ -153,11 +154,22 @@ TaskFact RandomForeign(Dice& dice, const std::string& uid, const NodeSpec& node,
   return fact;
 }
 
+MaskUpserted RandomMask(Dice& dice, const std::string& name, const CaseSize& size) {
+  MaskUpserted mask{name, {}, 1};
+  for (int n = 1; n <= size.nodes; ++n) {
+    if (dice.Percent(30)) mask.excluded_nodes.push_back("n" + std::to_string(n));
+  }
+  return mask;
+}
+
 std::vector<Event> RandomCase(Dice& dice, const CaseSize& size) {
   std::vector<Event> events;
   events.push_back(KindsDeclared{{"example.com/nic"}});
   events.push_back(QueueUpserted{RandomQueue(dice, "q0", "", size), 1});
   events.push_back(QueueUpserted{RandomQueue(dice, "q1", dice.Percent(50) ? "q0" : "", size), 1});
+  for (const char* name : {"m0", "m1"}) {
+    if (dice.Percent(80)) events.push_back(RandomMask(dice, name, size));
+  }
   std::vector<NodeSpec> nodes;
   for (int n = dice.From(1, size.nodes); n > 0; --n) {
     nodes.push_back(RandomNode(dice, "n" + std::to_string(n), size));

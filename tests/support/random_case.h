@@ -25,6 +25,8 @@ PodTemplate RandomPod(Dice& dice, const CaseSize& size);
 JobSpec RandomJob(Dice& dice, const std::string& name, const CaseSize& size);
 QueueSpec RandomQueue(Dice& dice, const std::string& name, const std::string& parent,
                       const CaseSize& size);
+// Over nodes n1, n2 and so on, there or not.
+MaskUpserted RandomMask(Dice& dice, const std::string& name, const CaseSize& size);
 // A pod of nobody's, on the node, on slices that it may have over-committed.
 TaskFact RandomForeign(Dice& dice, const std::string& uid, const NodeSpec& node,
                        const CaseSize& size);

@@ -106,7 +106,7 @@ Event RandomHistory::JobEvent(const Mirror& mirror) {
   RoleSpec& role =
       spec.gang
           .roles[static_cast<std::size_t>(dice_.Below(static_cast<int>(spec.gang.roles.size())))];
-  switch (dice_.Below(5)) {
+  switch (dice_.Below(7)) {
     case 0:
       role.replicas = dice_.From(1, 4);
       role.min = std::min(role.min, role.replicas);
@@ -119,6 +119,10 @@ Event RandomHistory::JobEvent(const Mirror& mirror) {
       break;
     case 3:
       spec.priority = dice_.Below(4);
+      break;
+    case 4:
+    case 5:
+      spec.pods_exist = !spec.pods_exist;
       break;
     default:
       spec.gang.roles.push_back({"x" + std::to_string(++names_), 1, 0, RandomPod(dice_, size_)});
@@ -136,11 +140,11 @@ Event RandomHistory::TaskEvent(const Mirror& mirror) {
   const auto known = Seats(mirror, [](const MirrorTask& t) { return !t.uid.empty(); });
   const auto pending =
       Seats(mirror, [](const MirrorTask& t) { return t.phase == TaskPhase::kPending; });
+  const auto absent =
+      Seats(mirror, [](const MirrorTask& t) { return t.phase == TaskPhase::kAbsent; });
+  if (!absent.empty() && dice_.Percent(40)) return Bound(dice_.Pick(absent), TaskPhase::kPending);
   if (!pending.empty() && dice_.Percent(15)) return Bound(dice_.Pick(pending), TaskPhase::kPending);
-  if (kinds_.refusals && !assumed.empty() && dice_.Percent(8)) {
-    const Seat& seat = dice_.Pick(assumed);
-    return PlacementRefused{seat.job, seat.role, seat.task->node, "by the dice"};
-  }
+  if (!assumed.empty() && dice_.Percent(16)) return OutcomeEvent(dice_.Pick(assumed));
   if (!assumed.empty() && dice_.Percent(65)) return Bound(dice_.Pick(assumed), TaskPhase::kRunning);
   if (known.empty()) return JobEvent(mirror);
   const Seat& seat = dice_.Pick(known);
@@ -154,6 +158,39 @@ Event RandomHistory::TaskEvent(const Mirror& mirror) {
     default:
       return Bound(seat, TaskPhase::kPending);
   }
+}
+
+// Of a decision that was not carried out, or a placement that was and failed. Where a refusal would
+// keep the oracle from judging, the failure says nothing about the node.
+Event RandomHistory::OutcomeEvent(const Seat& seat) {
+  const std::string node = kinds_.refusals ? seat.task->node : "";
+  switch (dice_.Below(kinds_.refusals ? 4 : 3)) {
+    case 0:
+      return PlanStale{seat.job, "by the dice", dice_.Percent(30)};
+    case 1:
+    case 2:
+      return BindFailed{seat.job, seat.role, seat.index, node, "by the dice"};
+    default:
+      return PlacementRefused{seat.job, seat.role, node, "by the dice", dice_.Percent(30)};
+  }
+}
+
+// One node more or less, mostly; the mask may come or go as a whole.
+Event RandomHistory::MaskEvent(const Mirror& mirror) {
+  const std::string name = "m" + std::to_string(dice_.Below(3));
+  const auto known = mirror.masks().find(name);
+  if (known != mirror.masks().end() && dice_.Percent(10)) return MaskRemoved{name};
+  if (known == mirror.masks().end() || mirror.nodes().empty() || dice_.Percent(20)) {
+    MaskUpserted mask = RandomMask(dice_, name, size_);
+    mask.version = ++version_;
+    return mask;
+  }
+  std::set<std::string> excluded = known->second;
+  std::vector<std::string> names;
+  for (const auto& [node, spec] : mirror.nodes()) names.push_back(node);
+  const std::string node = dice_.Pick(names);
+  if (excluded.erase(node) == 0) excluded.insert(node);
+  return MaskUpserted{name, {excluded.begin(), excluded.end()}, ++version_};
 }
 
 Event RandomHistory::ForeignEvent(const Mirror& mirror) {
@@ -184,6 +221,7 @@ Event RandomHistory::Next(const Mirror& mirror) {
         ++version_};
   }
   if (what < 60) return ForeignEvent(mirror);
+  if (what < 65) return MaskEvent(mirror);
   return TaskEvent(mirror);
 }
 

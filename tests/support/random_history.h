@@ -39,6 +39,8 @@ class RandomHistory {
   Event JobEvent(const Mirror& mirror);
   Event TaskEvent(const Mirror& mirror);
   Event ForeignEvent(const Mirror& mirror);
+  Event MaskEvent(const Mirror& mirror);
+  Event OutcomeEvent(const Seat& seat);
   Event Bound(const Seat& seat, TaskPhase phase);
 
   Dice dice_;

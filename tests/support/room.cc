@@ -79,7 +79,7 @@ std::pair<std::int64_t, std::int64_t> Room::DeviceAmounts(const PodTemplate& pod
   return sum;
 }
 
-Room::Room(const std::map<std::string, NodeSpec>& nodes) {
+Room::Room(const std::map<std::string, NodeSpec>& nodes, const Masks* masks) : masks_(masks) {
   for (const auto& [name, spec] : nodes) {
     Node& node = nodes_.emplace_back(Node{&spec, spec.allocatable, {}});
     for (const DeviceHardware& device : spec.devices) {
@@ -101,7 +101,9 @@ void Room::TakeHost(const PodTemplate& pod, Node& node, int sign) {
   node.free[kPods] -= sign;
   for (const DomainLimit& limit : pod.limits) {
     const std::string value = DomainValue(*node.spec, limit.topology_key);
-    if (!value.empty()) held_[{limit.group, limit.topology_key, value}] += sign;
+    if (value.empty()) continue;
+    std::map<int, int>& held = held_[{limit.group, limit.topology_key, value}];
+    if ((held[limit.max] += sign) == 0) held.erase(limit.max);
   }
 }
 
@@ -163,6 +165,12 @@ std::string Room::HostRefuses(const PodTemplate& pod, const Node& node) const {
   if (CheckNode(*node.spec, pod.constraints, NeedsDevices(pod)) != Ineligible::kNo) {
     return "the node is not eligible";
   }
+  if (masks_ != nullptr && !pod.constraints.mask.empty()) {
+    const auto mask = masks_->find(pod.constraints.mask);
+    if (mask == masks_->end() || mask->second.contains(node.spec->name)) {
+      return "mask " + pod.constraints.mask + " excludes it";
+    }
+  }
   for (Kind kind : kHostKinds) {
     const std::int64_t peak = PeakOf(pod, kind);
     if (peak > 0 && node.free[kind] < peak) {
@@ -175,8 +183,11 @@ std::string Room::HostRefuses(const PodTemplate& pod, const Node& node) const {
     const std::string value = DomainValue(*node.spec, limit.topology_key);
     if (value.empty()) continue;
     const auto held = held_.find({limit.group, limit.topology_key, value});
-    if (held != held_.end() && held->second >= limit.max) {
-      return "group " + limit.group + " has " + std::to_string(held->second) + " in " + value;
+    if (held == held_.end()) continue;
+    int count = 0, most = limit.max;
+    for (const auto& [bound, tasks] : held->second) count += tasks, most = std::min(most, bound);
+    if (count >= most) {
+      return "group " + limit.group + " has " + std::to_string(count) + " in " + value;
     }
   }
   return "";
@@ -318,10 +329,10 @@ class Room::Search {
       for (const Device& device : devices)
         add(device.compute), add(device.memory), add(device.users);
     }
-    for (const auto& [domain, count] : room_.held_) {
-      if (count == 0) continue;
+    for (const auto& [domain, held] : room_.held_) {
+      if (held.empty()) continue;
       key += std::get<0>(domain) + "|" + std::get<1>(domain) + "|" + std::get<2>(domain);
-      add(count);
+      for (const auto& [bound, count] : held) add(bound), add(count);
     }
     return key;
   }

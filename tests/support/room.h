@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -34,7 +35,9 @@ std::int64_t PeakOf(const PodTemplate& pod, Kind kind);
 
 class Room {
  public:
-  explicit Room(const std::map<std::string, NodeSpec>& nodes);
+  using Masks = std::map<std::string, std::set<std::string>>;  // excluded nodes by mask
+  // Without masks none counts; with them one that is not there excludes every node.
+  explicit Room(const std::map<std::string, NodeSpec>& nodes, const Masks* masks = nullptr);
 
   // Takes (+1) or gives back (-1) what the pod holds there. A node that is not there: nothing.
   void Take(const PodTemplate& pod, const std::string& node, const Slices& slices, int sign = +1);
@@ -76,7 +79,8 @@ class Room {
   void TakeHost(const PodTemplate& pod, Node& node, int sign);
 
   std::vector<Node> nodes_;  // by name
-  std::map<Domain, int> held_;
+  const Masks* masks_;
+  std::map<Domain, std::map<int, int>> held_;  // tasks by the bound that each brought
 };
 
 }  // namespace tephra

@@ -70,6 +70,18 @@ TEST_CASE("ReasonText: together, search and quarantine each say what they are") 
   CHECK(Text(reason) == "needs 2 more tasks of role w, and 1 ask to run");
 }
 
+TEST_CASE("ReasonText: where pods are what is missing, it counts pods") {
+  Reason reason;
+  reason.obstacle = Obstacle::kMembers;
+  reason.tasks_needed = 16, reason.tasks_fit = 12;
+  reason.pods_there = 12, reason.pods_needed = 16;
+  CHECK(Text(reason) == "12 of 16 pods exist");
+  reason.role = "worker";
+  CHECK(Text(reason) == "12 of 16 pods of role worker exist");
+  reason.role.clear(), reason.pods_there = 16;  // all there, and some of them failed
+  CHECK(Text(reason) == "needs 16 more tasks, and 12 ask to run");
+}
+
 TEST_CASE("ReasonText: each misfit has words of its own") {
   std::vector<std::string> words;
   for (int m = 0; m < kMisfits; ++m) words.push_back(MisfitText(static_cast<Misfit>(m)));

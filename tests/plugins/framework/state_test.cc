@@ -264,6 +264,14 @@ TEST_CASE("State: a fact that cannot be is refused whole, by name") {
   refused(NodeUpserted{node, 1}, "derived");
   node = ANode("n").Gpus(1, "A", -5);
   refused(NodeUpserted{node, 1}, "-5");
+  node = ANode("n").Gpus(1, "A", kMaxDeviceMib + 1);
+  refused(NodeUpserted{node, 1}, "1073741825");
+  node = ANode("n").Memory(kMaxAmount + 1);
+  refused(NodeUpserted{node, 1}, "allocatable[kind 1]: 1125899906842625");
+  node = ANode("n");
+  node.devices.resize(kMaxDevices + 1);
+  refused(NodeUpserted{node, 1}, "devices: 65536, expected at most 65535");
+  refused(QueueUpserted{AQueue("q").Limit(kMemory, kMaxSum + 1), 1}, "limit[kind 1]");
   TaskFact fact;
   refused(TaskUpserted{fact, 1}, "uid");
   fact.uid = "p";
@@ -278,6 +286,8 @@ TEST_CASE("State: a fact that cannot be is refused whole, by name") {
   refused(TaskUpserted{fact, 1}, "index");
   fact.index = 0, fact.phase = TaskPhase::kAssumed;
   refused(TaskUpserted{fact, 1}, "assumed");
+  fact.phase = TaskPhase::kAbsent;
+  refused(TaskUpserted{fact, 1}, "absent");
   fact.phase = TaskPhase::kRunning;
   refused(TaskUpserted{fact, 1}, "node");
   fact.node = "n", fact.slices = {PartSlice(0, -1, 5)};
@@ -286,6 +296,8 @@ TEST_CASE("State: a fact that cannot be is refused whole, by name") {
   refused(TaskUpserted{fact, 1}, "compute 1001");
   fact.slices = {PartSlice(0, 500, -5)};
   refused(TaskUpserted{fact, 1}, "memory_mib -5");
+  fact.slices = {PartSlice(0, 500, kMaxDeviceMib + 1)};
+  refused(TaskUpserted{fact, 1}, "memory_mib 1073741825");
   refused(PlacementRefused{"j", "x", "n", ""}, "x");
   refused(JobUpserted{AJob("k").Role("w", 1, OneGpu(), 2), 1}, "min");
   CHECK_FALSE(state.FindJob("k").valid());
@@ -331,6 +343,34 @@ TEST_CASE("State: a running task whose slices nobody told gets the lowest free d
   CHECK(view.devices[0].users == 1);
   CHECK(view.devices[2].users == 1);
   CHECK(view.devices[3].users == 0);
+}
+
+TEST_CASE("State: pods told before their node, or its devices, get the lowest free ones then") {
+  SmallCluster cluster;
+  cluster.Foreign("b", "n", APod().Gpus(2));
+  cluster.Foreign("a", "n", OneGpu())
+      .Foreign("c", "n", APod().Share(500, 0), {PartSlice(1, 500, 0)});
+  cluster.Add(ANode("n"));
+  CHECK(Row(cluster, "n").free[kGpu] == 0);
+  cluster.Add(ANode("n").Gpus(4));
+  const NodeView view =
+      cluster.books().occupancy.View(cluster.books().hardware, cluster.books().hardware.Find("n"));
+  for (int d = 0; d < 4; ++d) CHECK(view.devices[static_cast<std::size_t>(d)].users == 1);
+  CHECK(view.devices[1].free_compute == 500);  // told, so not given to a or b
+  cluster.Gone("b");
+  CHECK(Row(cluster, "n").free[kGpu] == 2500);
+}
+
+TEST_CASE("State: slices of foreign pods as large as they may be overflow no sum") {
+  SmallCluster cluster;
+  cluster.Add(ANode("n").Gpus(1, "A", kMaxDeviceMib));
+  for (int i = 0; i < 9; ++i) {
+    cluster.Foreign("p" + std::to_string(i), "n", APod().Share(100, kMaxDeviceMib),
+                    {PartSlice(0, 100, kMaxDeviceMib), PartSlice(0, 100, kMaxDeviceMib)});
+  }
+  const NodeView view =
+      cluster.books().occupancy.View(cluster.books().hardware, cluster.books().hardware.Find("n"));
+  CHECK(view.devices[0].free_memory_mib == -17 * std::int64_t{kMaxDeviceMib});
 }
 
 TEST_CASE("State: foreign pods over-commit and release exactly") {

@@ -153,6 +153,7 @@ TEST_CASE("SliceFit: Check, Choose, Options and Copies agree with the oracle on 
     REQUIRE(bench.cluster.told_ok());
     PodTemplate pod = RandomPod(dice, size);
     pod.constraints.selector.clear();
+    pod.constraints.mask.clear();
     pod.limits.clear();
     const TaskClass cls = MakeTaskClass(pod);
     const NodeView view = bench.cluster.View("n");

@@ -1,4 +1,4 @@
-#include "simulations/quantity.h"
+#include "text/quantity.h"
 
 #include <charconv>
 #include <utility>
@@ -91,7 +91,7 @@ std::optional<std::int64_t> ParseQuantity(std::string_view text, std::int64_t pe
   const Wide whole = number->digits * times * per;
   const Wide divisor = PowerOfTen(number->decimals) * parts;
   const Wide amount = (whole + divisor - 1) / divisor;
-  if (amount > kMostAmount) return std::nullopt;
+  if (amount > kMostQuantity) return std::nullopt;
   return static_cast<std::int64_t>(amount);
 }
 

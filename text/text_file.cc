@@ -1,10 +1,10 @@
-#include "simulations/text_file.h"
+#include "text/text_file.h"
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "simulations/bad_input.h"
+#include "text/bad_input.h"
 
 namespace tephra {
 namespace {

@@ -1,9 +1,9 @@
-#include "simulations/workload/fields.h"
+#include "text/fields.h"
 
 #include <algorithm>
 
-#include "simulations/bad_input.h"
-#include "simulations/quantity.h"
+#include "text/bad_input.h"
+#include "text/quantity.h"
 
 namespace tephra {
 namespace {
@@ -104,7 +104,7 @@ bool ReadQuantity(const Item& item, std::int64_t& out, std::int64_t per) {
                                                           : std::optional<std::int64_t>();
   if (!value) {
     item.Wrong("a quantity of at least 0 such as 2, 500m or 64Gi, at most " +
-               std::to_string(kMostAmount / per));
+               std::to_string(kMostQuantity / per));
     return false;
   }
   out = *value;

@@ -1,4 +1,4 @@
-#include "simulations/workload/yaml_tree.h"
+#include "text/yaml_tree.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "simulations/bad_input.h"
+#include "text/bad_input.h"
 
 #include <algorithm>
 #include <numeric>

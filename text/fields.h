@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "simulations/workload/yaml_tree.h"
+#include "text/yaml_tree.h"
 #include "topology/base/status.h"
 #include "topology/base/time.h"
 

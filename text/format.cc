@@ -1,4 +1,4 @@
-#include "simulations/report/format.h"
+#include "text/format.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "simulations/quantity.h"
+#include "text/quantity.h"
 
 #include <catch2/catch.hpp>
 
@@ -13,7 +13,7 @@ TEST_CASE("ParseQuantity: Kubernetes' suffixes, rounded up to the unit asked for
   CHECK(ParseQuantity("64Gi", 1) == 64LL << 30);
   CHECK(ParseQuantity("1k", 1) == 1000);
   CHECK(ParseQuantity("2e3", 1) == 2000);
-  CHECK(ParseQuantity("1E", 1000) == std::nullopt);  // more than kMostAmount
+  CHECK(ParseQuantity("1E", 1000) == std::nullopt);  // more than kMostQuantity
   CHECK(ParseQuantity("100u", 1000) == 1);
   CHECK(ParseQuantity("0", 1) == 0);
   CHECK(ParseQuantity("+3", 1) == 3);

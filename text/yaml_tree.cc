@@ -1,4 +1,4 @@
-#include "simulations/workload/yaml_tree.h"
+#include "text/yaml_tree.h"
 
 #include <algorithm>
 #include <sstream>
@@ -8,8 +8,8 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
-#include "simulations/bad_input.h"
-#include "simulations/text_file.h"
+#include "text/bad_input.h"
+#include "text/text_file.h"
 
 namespace tephra {
 namespace {

@@ -1,8 +1,8 @@
-#include "simulations/text_file.h"
+#include "text/text_file.h"
 
 #include <catch2/catch.hpp>
 
-#include "tests/simulations/scratch_file.h"
+#include "tests/support/scratch_file.h"
 
 namespace tephra {
 namespace {

@@ -11,11 +11,11 @@
 namespace tephra {
 
 // The largest amount of anything in one field; sums of 9,223 such stay within 64 bits.
-constexpr std::int64_t kMostAmount = 1'000'000'000'000'000;
+constexpr std::int64_t kMostQuantity = 1'000'000'000'000'000;
 
 // The quantity times `per`, rounded up as Kubernetes does: per 1000 gives milli-cores, per 1
 // bytes. Suffixes n u m k M G T P E, Ki Mi Gi Ti Pi Ei, or a decimal exponent. Nothing where the
-// text is no quantity, is negative or gives more than kMostAmount.
+// text is no quantity, is negative or gives more than kMostQuantity.
 std::optional<std::int64_t> ParseQuantity(std::string_view text, std::int64_t per);
 
 // Whole or decimal numbers with ms, s, m, h or d, one after another; "0" alone needs no unit.

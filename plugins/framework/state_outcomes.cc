@@ -1,0 +1,164 @@
+// What a plan brings about: it counts as done until facts confirm it, outcomes deny it, or the
+// time for either is over.
+#include <algorithm>
+
+#include "plugins/framework/state.h"
+#include "topology/base/check.h"
+
+namespace tephra {
+
+void State::Assume(const Plan& plan) {
+  ++plans_;
+  const auto mark = [&](TaskId id, Part part) {
+    TaskRow& task = books_.tasks[id.index()];
+    task.assumed_at = plan.now;
+    task.assumed_by = plans_;
+    task.assumed_part = part;
+    assumptions_.emplace_back(plan.now, id);
+  };
+  for (const Decision& decision : plan.decisions) {
+    for (const Placement& placement : decision.placements) {
+      SetPhase(placement.task, TaskPhase::kAssumed, placement.node, placement.slices);
+      mark(placement.task, decision.part);
+    }
+    if (!decision.evictions.empty()) books_.jobs[decision.job.index()].broken = false;
+    for (TaskId id : decision.evictions) {
+      const TaskRow& task = books_.tasks[id.index()];
+      SetPhase(id, TaskPhase::kReleasing, task.node, task.slices);
+      books_.tasks[id.index()].evicting = true;
+      mark(id, decision.part);
+    }
+    if (decision.part == Part::kElastic && decision.verdict == Verdict::kWait) continue;
+    Standing& standing = books_.jobs[decision.job.index()].standing;
+    if (!standing.asked || standing.verdict != decision.verdict ||
+        standing.reason.obstacle != decision.reason.obstacle ||
+        standing.reason.binding != decision.reason.binding) {
+      standing.since = plan.now;
+    }
+    standing.asked = true;
+    standing.verdict = decision.verdict;
+    standing.reason = decision.reason;
+  }
+  for (JobId id : plan.dropped) books_.jobs[id.index()].quarantined = true;
+  if (!plan.dropped.empty()) ++books_.growth;  // what they would have taken is free for others
+  if (!plan.decisions.empty()) ++books_.version;
+}
+
+void State::Expire(TimeMs now) {
+  TEPHRA_CHECK_OP(living_snapshots_, ==, 0);
+  while (!assumptions_.empty()) {
+    const auto [at, id] = assumptions_.front();
+    const TaskRow& task = books_.tasks[id.index()];
+    const bool open = (task.phase == TaskPhase::kAssumed || task.evicting) && task.assumed_at == at;
+    if (open && now - at < books_.config.assume_timeout_ms) break;
+    assumptions_.pop_front();
+    if (!open) continue;
+    const JobId job = task.job;
+    if (task.evicting) {
+      // It was not carried out: the gang is as broken as before.
+      SetPhase(id, TaskPhase::kRunning, task.node, task.slices);
+      if (job.valid()) books_.jobs[job.index()].broken = !books_.jobs[job.index()].satisfied();
+    } else {
+      SetPhase(id, Unplaced(task), NodeId(), {});
+    }
+    if (job.valid()) MarkDue(job);
+    ++books_.version;
+  }
+}
+
+// --- outcomes ------------------------------------------------------------------------------
+
+// `of` says what names the role.
+absl::StatusOr<const RoleRow*> State::FindRole(const char* of, JobId id,
+                                               const std::string& name) const {
+  const JobRow& job = books_.jobs[id.index()];
+  for (const RoleRow& role : job.roles) {
+    if (role.name == name) return &role;
+  }
+  return absl::NotFoundError(std::string(of) + ": job \"" + job.name + "\" has no role \"" + name +
+                             "\"");
+}
+
+// By a plan that no fact has confirmed; an empty name stands for any node.
+bool State::AssumedOn(const TaskRow& task, const std::string& node) const {
+  return task.phase == TaskPhase::kAssumed &&
+         (node.empty() || books_.hardware.spec(task.node).name == node);
+}
+
+// Keeps the class off the node until one of them changes.
+void State::Refuse(ClassId cls, const std::string& name) {
+  const NodeId node = books_.hardware.Find(name);
+  if (!node.valid()) return;
+  books_.refused.insert(RefusalKey(cls, node));
+  books_.occupancy.Touch(node);
+}
+
+// Takes back what that plan assumed for the job.
+void State::TakeBack(JobId id, std::uint64_t plan, bool elastic_only) {
+  for (const RoleRow& role : books_.jobs[id.index()].roles) {
+    for (TaskId task : role.tasks) {
+      const TaskRow& row = books_.tasks[task.index()];
+      if (row.phase != TaskPhase::kAssumed || row.assumed_by != plan) continue;
+      if (elastic_only && row.assumed_part != Part::kElastic) continue;
+      SetPhase(task, Unplaced(row), NodeId(), {});
+    }
+  }
+}
+
+absl::Status State::On(const PlacementRefused& fact) {
+  const JobId id = FindJob(fact.job);
+  if (!id.valid()) return absl::OkStatus();  // the job went meanwhile
+  TEPHRA_ASSIGN_OR_RETURN(const RoleRow* role, FindRole("refusal", id, fact.role));
+  Refuse(role->cls, fact.node);
+  // Refused was what the latest plan that put the role there decided last, or all of it.
+  std::uint64_t plan = 0;
+  bool elastic = false;
+  for (TaskId task : role->tasks) {
+    const TaskRow& row = books_.tasks[task.index()];
+    if (!AssumedOn(row, fact.node) || row.assumed_by < plan) continue;
+    const bool here_elastic = fact.elastic || row.assumed_part == Part::kElastic;
+    elastic = here_elastic && (elastic || row.assumed_by > plan);
+    plan = row.assumed_by;
+  }
+  if (plan > 0) TakeBack(id, plan, elastic);
+  MarkDue(id);
+  return absl::OkStatus();
+}
+
+absl::Status State::On(const PlanStale& fact) {
+  const JobId id = FindJob(fact.job);
+  if (!id.valid()) return absl::OkStatus();
+  std::uint64_t plan = 0;
+  for (const RoleRow& role : books_.jobs[id.index()].roles) {
+    for (TaskId task : role.tasks) {
+      const TaskRow& row = books_.tasks[task.index()];
+      if (row.phase == TaskPhase::kAssumed) plan = std::max(plan, row.assumed_by);
+    }
+  }
+  if (plan > 0) TakeBack(id, plan, fact.elastic);
+  MarkDue(id);
+  return absl::OkStatus();
+}
+
+absl::Status State::On(const BindFailed& fact) {
+  const JobId id = FindJob(fact.job);
+  if (!id.valid()) return absl::OkStatus();
+  TEPHRA_ASSIGN_OR_RETURN(const RoleRow* role, FindRole("failed binding", id, fact.role));
+  if (fact.index < 0 || static_cast<std::size_t>(fact.index) >= role->tasks.size()) {
+    return absl::NotFoundError("failed binding: index: " + std::to_string(fact.index) +
+                               ", role \"" + fact.role + "\" has " +
+                               std::to_string(role->tasks.size()) + " tasks");
+  }
+  const TaskId task = role->tasks[static_cast<std::size_t>(fact.index)];
+  const TaskRow& row = books_.tasks[task.index()];
+  const bool assumed = AssumedOn(row, fact.node);
+  Refuse(assumed ? row.cls : role->cls, fact.node);
+  MarkDue(id);
+  if (!assumed) return absl::OkStatus();
+  SetPhase(task, Unplaced(row), NodeId(), {});
+  JobRow& job = books_.jobs[id.index()];
+  job.broken = !job.satisfied();
+  return absl::OkStatus();
+}
+
+}  // namespace tephra

@@ -1,0 +1,134 @@
+#include "sidecar/client/explain_command.h"
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "sidecar/client/engine_client.h"
+#include "sidecar/client/output.h"
+#include "sidecar/client/words.h"
+#include "text/table.h"
+
+namespace tephra {
+namespace {
+
+// Beyond these, only with --output wide.
+constexpr int kMostTasks = 40;
+
+void PrintRoles(const v1::JobView& job, std::ostream& out) {
+  Table table({"role", "tasks", "at least", "pending", "placed"}, "lrrrr", 0);
+  for (const v1::RoleView& role : job.roles()) {
+    table.Add({role.name(), std::to_string(role.replicas()), std::to_string(role.min()),
+               std::to_string(role.pending()), std::to_string(role.placed())});
+  }
+  out << "\n";
+  table.Print(out);
+}
+
+void PrintTasks(const v1::ExplainReply& reply, bool wide, std::ostream& out) {
+  Table table(wide ? std::vector<std::string>{"task", "phase", "node", "GPUs", "pod"}
+                   : std::vector<std::string>{"task", "phase", "node", "GPUs"},
+              "lllll", 0);
+  int left_out = 0;
+  for (const v1::TaskView& task : reply.tasks()) {
+    if (task.node().empty() && !wide) continue;
+    if (!wide && table.rows() == kMostTasks) {
+      ++left_out;
+      continue;
+    }
+    table.Add({task.role() + "/" + std::to_string(task.index()), PhaseWords(task.phase()),
+               task.node(), SliceWords(task.slices())});
+    if (wide) table.Append(task.uid());
+  }
+  if (table.empty()) return;
+  out << "\n";
+  table.Print(out);
+  if (left_out > 0) out << "... and " << left_out << " more (--output wide)\n";
+}
+
+void PrintQueue(const v1::ExplainReply& reply, std::ostream& out) {
+  const v1::QueueView& queue = reply.queue();
+  out << "\nqueue " << queue.name() << " is " << LifecycleWords(queue.lifecycle()) << ": "
+      << queue.jobs_running() << " jobs run, " << queue.jobs_waiting() << " wait\n";
+  Table table({"resource", "used", "limit"}, "lrr");
+  for (int kind = 0; kind < reply.kinds_size(); ++kind) {
+    const bool limited = std::find(queue.limited_kinds().begin(), queue.limited_kinds().end(),
+                                   static_cast<std::uint32_t>(kind)) != queue.limited_kinds().end();
+    const std::int64_t used = AmountOf(queue.used(), static_cast<Kind>(kind));
+    if (used == 0 && !limited) continue;
+    const auto words = [&](std::int64_t amount) {
+      return AmountWords(reply.kinds(), static_cast<Kind>(kind), amount);
+    };
+    table.Add({reply.kinds(kind), words(used),
+               limited ? words(AmountOf(queue.limit(), static_cast<Kind>(kind))) : "-"});
+  }
+  if (!table.empty()) table.Print(out);
+}
+
+std::int64_t Now() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+std::string JobNamed(const std::string& argument) {
+  constexpr char kPrefix[] = "job/";
+  const bool prefixed = argument.rfind(kPrefix, 0) == 0;
+  const std::string name = prefixed ? argument.substr(sizeof kPrefix - 1) : argument;
+  return prefixed && name.find('/') == std::string::npos ? "default/" + name : name;
+}
+
+void PrintExplanation(const v1::ExplainReply& reply, bool wide, std::int64_t now_ms,
+                      std::ostream& out) {
+  const v1::JobView& job = reply.job();
+  out << "job " << job.name() << " " << StandingWords(job);
+  if (job.has_note() && job.note().since_ms() > 0) {
+    out << ", since " << TimeWords(job.note().since_ms()) << " ("
+        << AgeWords(job.note().since_ms(), now_ms) << ")";
+  }
+  out << "\n";
+  if (job.has_note()) out << "  " << job.note().obstacle() << ": " << job.note().text() << "\n";
+  out << "  queue " << job.queue() << ", priority " << job.priority() << ", at least "
+      << job.min_member() << " tasks at once, created " << TimeWords(job.created_ms());
+  if (!job.pods_exist()) out << ", has no pods yet";
+  out << "\n";
+  if (wide) out << "  uid " << job.uid() << "\n";
+  PrintRoles(job, out);
+  PrintTasks(reply, wide, out);
+  if (reply.has_queue()) PrintQueue(reply, out);
+}
+
+void AddExplainCommand(CLI::App& app, int& code) {
+  struct Arguments {
+    EngineAddress engine;
+    Output output = Output::kText;
+    std::string job;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "explain", "Ask a running engine why a job runs where it runs, or why it does not.");
+  command->add_option("JOB", arguments->job, "job/NAMESPACE/NAME, job/NAME (namespace default) or "
+                                             "the uid of a PodGroup")
+      ->required();
+  AddEngineOptions(*command, arguments->engine);
+  AddOutputOption(*command, arguments->output);
+  command->footer(kLookExitCodes);
+  command->callback([arguments, &code] {
+    v1::ExplainReply reply;
+    const absl::Status status =
+        EngineClient(arguments->engine).Explain(JobNamed(arguments->job), &reply);
+    if (!status.ok()) {
+      code = FailLooking("tephra explain", status, std::cerr);
+    } else if (arguments->output == Output::kJson || arguments->output == Output::kYaml) {
+      PrintMessage(reply, arguments->output, std::cout);
+    } else {
+      PrintExplanation(reply, arguments->output == Output::kWide, Now(), std::cout);
+    }
+  });
+}
+
+}  // namespace tephra

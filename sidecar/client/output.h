@@ -1,0 +1,36 @@
+// How an answer is shown: as text for people, or whole for scripts.
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "topology/base/status.h"
+
+namespace CLI {
+class App;
+}
+namespace google::protobuf {
+class Message;
+}
+
+namespace tephra {
+
+enum class Output { kText, kWide, kJson, kYaml };
+
+// Adds --output text|wide|json|yaml.
+void AddOutputOption(CLI::App& command, Output& output);
+
+// The whole message, fields of value zero included, by protobuf's JSON mapping: names in
+// camelCase, 64-bit numbers as text. REQUIRES: kJson or kYaml.
+void PrintMessage(const google::protobuf::Message& message, Output output, std::ostream& out);
+
+// Says what went wrong and gives the exit code of a command that looks: 1 the engine says no, 3 no
+// engine answers.
+int FailLooking(const char* command, const absl::Status& why, std::ostream& err);
+
+// For the footers of their --help.
+inline constexpr char kLookExitCodes[] =
+    "Exit codes: 0 done, 1 no such job or the engine knows no cluster yet, 2 usage, 3 no engine "
+    "answers.";
+
+}  // namespace tephra

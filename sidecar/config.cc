@@ -1,0 +1,114 @@
+#include "sidecar/config.h"
+
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "plugins/registry.h"
+#include "text/engine_settings.h"
+#include "text/fields.h"
+
+namespace tephra {
+namespace {
+
+constexpr std::int64_t kLeastSegment = 64 << 10;
+
+EngineConfig ReadEngine(const Item& item) {
+  EngineConfig config;
+  Fields fields(item);
+  ReadScores(fields.At("node_scores"), config.node_scores);
+  ReadScores(fields.At("device_scores"), config.device_scores);
+  ReadTies(fields, config.ties);
+  ReadCommonSettings(fields, config);
+  fields.Done();
+  if (item.wrong->ok()) item.wrong->Wrong(item.node->line, DefaultAssembly().validate(config));
+  return config;
+}
+
+LogSettings ReadLog(const Item& item) {
+  LogSettings log;
+  int level = static_cast<int>(log.level), format = static_cast<int>(log.format);
+  Fields fields(item);
+  fields.OneOf("level", {std::begin(kLogLevelWords), std::end(kLogLevelWords)}, level);
+  fields.OneOf("format", {std::begin(kLogFormatWords), std::end(kLogFormatWords)}, format);
+  fields.Done();
+  log.level = static_cast<LogLevel>(level);
+  log.format = static_cast<LogFormat>(format);
+  return log;
+}
+
+JournalSettings ReadJournal(const Item& item) {
+  JournalSettings journal;
+  auto size = static_cast<std::int64_t>(journal.segment_bytes);
+  Fields fields(item);
+  fields.Need("directory");
+  fields.Text("directory", journal.directory);
+  const Item segment = fields.At("segment_size");
+  if (segment.node != nullptr && ReadQuantity(segment, size, 1) && size < kLeastSegment) {
+    segment.Wrong("a size of at least 64Ki");
+  }
+  fields.Whole("segments", journal.segments, 1, 10000);
+  fields.Done();
+  journal.segment_bytes = static_cast<std::uint64_t>(size);
+  return journal;
+}
+
+// An address that only this machine can reach.
+void ReadLoopback(const Item& item, std::string& out) {
+  if (item.node == nullptr || !ReadText(item, out)) return;
+  if (!IsLoopback(out)) item.Wrong("127.0.0.1:PORT or another loopback address");
+}
+
+std::string ReadMetrics(const Item& item) {
+  std::string listen;
+  Fields fields(item);
+  // Any address: a scraper comes from outside.
+  const Item at = fields.Need("listen");
+  if (at.node != nullptr && ReadText(at, listen) && !IsAddress(listen)) {
+    at.Wrong("HOST:PORT such as 127.0.0.1:9102 or 0.0.0.0:9102");
+  }
+  fields.Done();
+  return listen;
+}
+
+Config ReadAll(const Item& root) {
+  Config config;
+  Fields top(root);
+  const Item engine = top.At("engine"), log = top.At("log"), journal = top.At("journal"),
+             metrics = top.At("metrics");
+  if (engine.node != nullptr) config.engine = ReadEngine(engine);
+  if (log.node != nullptr) config.log = ReadLog(log);
+  if (journal.node != nullptr) config.journal = ReadJournal(journal);
+  if (metrics.node != nullptr) config.metrics_listen = ReadMetrics(metrics);
+  top.Text("socket", config.server.socket);
+  ReadLoopback(top.At("listen"), config.server.listen);
+  top.Done();
+  return config;
+}
+
+absl::StatusOr<Config> Read(const std::string& path, const absl::StatusOr<Yaml::Ptr>& document) {
+  TEPHRA_RETURN_IF_ERROR(document.status());
+  Diagnosis wrong(path);
+  Config config = ReadAll({document->get(), "", &wrong});
+  if (!wrong.ok()) return wrong.status();
+  return config;
+}
+
+}  // namespace
+
+absl::StatusOr<Config> LoadConfig(const std::string& path) { return Read(path, ReadYaml(path)); }
+
+absl::StatusOr<Config> ParseConfig(const std::string& path, const std::string& text) {
+  return Read(path, ParseYaml(path, text));
+}
+
+std::vector<std::string> NeedRestart(const Config& from, const Config& to) {
+  std::vector<std::string> keys;
+  if (from.journal != to.journal) keys.push_back("journal");
+  if (from.metrics_listen != to.metrics_listen) keys.push_back("metrics.listen");
+  if (from.server.socket != to.server.socket) keys.push_back("socket");
+  if (from.server.listen != to.server.listen) keys.push_back("listen");
+  return keys;
+}
+
+}  // namespace tephra

@@ -1,0 +1,271 @@
+#include "sidecar/metrics.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <exception>
+#include <fstream>
+#include <map>
+#include <vector>
+
+#include <prometheus/counter.h>
+#include <prometheus/exposer.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include "sidecar/views.h"
+
+namespace tephra {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using prometheus::Registry;
+
+// In the order of Event's alternatives.
+constexpr const char* kFactKinds[] = {
+    "kinds_declared", "node_upserted",     "node_removed",   "queue_upserted", "queue_removed",
+    "job_upserted",   "job_removed",       "task_upserted",  "task_removed",   "placement_refused",
+    "config_changed", "mask_upserted",     "mask_removed",   "plan_stale",     "bind_failed"};
+static_assert(std::size(kFactKinds) == std::variant_size_v<Event>);
+
+constexpr const char* kVerdicts[] = {"start", "start_after_eviction", "reserve", "wait",
+                                     "infeasible"};
+
+constexpr int kObstacles = static_cast<int>(Obstacle::kQuarantine) + 1;
+
+// From an idle cycle to one that fills a large cluster.
+const Histogram::BucketBoundaries kCycleSeconds = {0.0001, 0.0003, 0.001, 0.003, 0.01,
+                                                   0.03,   0.1,    0.3,   1,     3};
+
+Family<Counter>& CounterFamily(Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+Family<Gauge>& GaugeFamily(Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+}
+
+double Gpus(std::int64_t per_mille) {
+  return static_cast<double>(per_mille) / static_cast<double>(kWholeGpu);
+}
+
+// Of the process, read when they are asked for.
+class ProcessFigures final : public prometheus::Collectable {
+ public:
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    rusage use{};
+    getrusage(RUSAGE_SELF, &use);
+    const auto seconds = [](const timeval& t) {
+      return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+    };
+    return {Figure("process_resident_memory_bytes", "Memory in use, in bytes.",
+                   prometheus::MetricType::Gauge, ResidentBytes()),
+            Figure("process_cpu_seconds_total", "User and system CPU time, in seconds.",
+                   prometheus::MetricType::Counter, seconds(use.ru_utime) + seconds(use.ru_stime)),
+            Figure("process_start_time_seconds", "When the process began, in Unix seconds.",
+                   prometheus::MetricType::Gauge, began_)};
+  }
+
+ private:
+  static prometheus::MetricFamily Figure(const char* name, const char* help,
+                                         prometheus::MetricType type, double value) {
+    prometheus::MetricFamily family;
+    family.name = name;
+    family.help = help;
+    family.type = type;
+    prometheus::ClientMetric& metric = family.metric.emplace_back();
+    metric.gauge.value = value;
+    metric.counter.value = value;
+    return family;
+  }
+  static double ResidentBytes() {
+    std::ifstream statm("/proc/self/statm");
+    double size = 0, resident = 0;
+    statm >> size >> resident;
+    return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
+  }
+
+  double began_ = std::chrono::duration<double>(
+                      std::chrono::system_clock::now().time_since_epoch())
+                      .count();
+};
+
+}  // namespace
+
+struct Metrics::Families {
+  std::shared_ptr<Registry> registry = std::make_shared<Registry>();
+  std::shared_ptr<ProcessFigures> process = std::make_shared<ProcessFigures>();
+  std::unique_ptr<prometheus::Exposer> exposer;
+
+  Histogram& cycle = prometheus::BuildHistogram()
+                         .Name("tephra_engine_cycle_duration_seconds")
+                         .Help("How long a cycle took in the engine.")
+                         .Register(*registry)
+                         .Add({}, kCycleSeconds);
+  Counter& placements = CounterFamily(*registry, "tephra_engine_plan_placements_total",
+                                      "Tasks that plans gave a place.")
+                            .Add({});
+  Counter& evictions = CounterFamily(*registry, "tephra_engine_plan_evictions_total",
+                                     "Tasks that plans evicted.")
+                           .Add({});
+  std::array<Counter*, std::size(kVerdicts)> decisions;
+  std::array<Counter*, std::size(kFactKinds)> facts;
+  Counter& refused = CounterFamily(*registry, "tephra_engine_facts_refused_total",
+                                   "Facts that the engine did not take.")
+                         .Add({});
+  Family<Counter>& resyncs = CounterFamily(*registry, "tephra_engine_resyncs_total",
+                                           "Full syncs that the engine asked for.");
+  Counter& dropped =
+      CounterFamily(*registry, "tephra_engine_plans_dropped_total",
+                    "Decisions that failed the engine's own check and were not taken.")
+          .Add({});
+  std::array<Gauge*, kObstacles> waiting;
+  Gauge& nodes =
+      GaugeFamily(*registry, "tephra_engine_nodes", "Nodes known, cordoned ones included.").Add({});
+  Family<Gauge>& gpus =
+      GaugeFamily(*registry, "tephra_engine_gpus", "GPUs of all nodes, in devices.");
+  Gauge& gpus_capacity = gpus.Add({{"state", "capacity"}});
+  Gauge& gpus_free = gpus.Add({{"state", "free"}});
+  Family<Gauge>& queue_gpus =
+      GaugeFamily(*registry, "tephra_engine_queue_gpus",
+                  "GPUs that a queue and those below it hold, and their limit, in devices.");
+  std::map<std::string, Gauge*> queue_used, queue_limit;
+  Counter& journal_bytes = CounterFamily(*registry, "tephra_engine_journal_bytes_total",
+                                         "Bytes written to journals.")
+                               .Add({});
+  Counter& journal_failures = CounterFamily(*registry, "tephra_engine_journal_failures_total",
+                                            "Journals that could not be written any further.")
+                                  .Add({});
+  Family<Counter>& reloads = CounterFamily(*registry, "tephra_engine_config_reloads_total",
+                                           "Times that the configuration was read again.");
+  Counter& reloads_good = reloads.Add({{"result", "good"}});
+  Counter& reloads_bad = reloads.Add({{"result", "bad"}});
+  Gauge& synced =
+      GaugeFamily(*registry, "tephra_engine_synced",
+                  "1 while a scheduler is connected and its full sync has ended.")
+          .Add({});
+
+  Families() {
+    Family<Counter>& by_verdict =
+        CounterFamily(*registry, "tephra_engine_decisions_total", "Decisions of plans.");
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      decisions[i] = &by_verdict.Add({{"verdict", kVerdicts[i]}});
+    }
+    Family<Counter>& by_kind =
+        CounterFamily(*registry, "tephra_engine_facts_total", "Facts that the engine took.");
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+      facts[i] = &by_kind.Add({{"kind", kFactKinds[i]}});
+    }
+    Family<Gauge>& by_obstacle = GaugeFamily(*registry, "tephra_engine_waiting_jobs",
+                                             "Jobs with tasks that wait, by what holds them back.");
+    for (int i = 0; i < kObstacles; ++i) {
+      waiting[static_cast<std::size_t>(i)] =
+          &by_obstacle.Add({{"obstacle", ObstacleWord(static_cast<Obstacle>(i))}});
+    }
+    GaugeFamily(*registry, "tephra_engine_build_info", "1, with the version of this build.")
+        .Add({{"version", TEPHRA_VERSION}})
+        .Set(1);
+  }
+
+  // Sets the gauge of each named queue and takes away those of queues that are gone.
+  void SetQueues(const Books& books) {
+    std::map<std::string, Gauge*> used, limit;
+    const auto set = [&](std::map<std::string, Gauge*>& had, std::map<std::string, Gauge*>& has,
+                         const std::string& queue, const char* what, std::int64_t amount) {
+      const auto known = had.find(queue);
+      Gauge* gauge = known != had.end()
+                         ? std::exchange(known->second, nullptr)
+                         : &queue_gpus.Add({{"queue", queue}, {"amount", what}});
+      gauge->Set(Gpus(amount));
+      has.emplace(queue, gauge);
+    };
+    for (std::size_t i = 0; i < books.queues.size(); ++i) {
+      const QueueId id(i);
+      if (!books.queues.present(id)) continue;
+      const QueueSpec& spec = books.queues.spec(id);
+      set(queue_used, used, spec.name, "used", books.occupancy.queue_total(id)[kGpu]);
+      if ((spec.limited_kinds >> kGpu & 1) != 0) {
+        set(queue_limit, limit, spec.name, "limit", spec.limit[kGpu]);
+      }
+    }
+    for (auto* gone : {&queue_used, &queue_limit}) {
+      for (const auto& [name, gauge] : *gone) {
+        if (gauge != nullptr) queue_gpus.Remove(gauge);
+      }
+    }
+    queue_used = std::move(used);
+    queue_limit = std::move(limit);
+  }
+};
+
+Metrics::Metrics() : families_(std::make_unique<Families>()) {}
+Metrics::~Metrics() = default;
+
+absl::Status Metrics::Serve(const std::string& address) {
+  try {
+    families_->exposer = std::make_unique<prometheus::Exposer>(address, 1);
+  } catch (const std::exception& error) {
+    return absl::UnavailableError("metrics.listen: \"" + address +
+                                  "\": cannot be listened on: " + error.what());
+  }
+  families_->exposer->RegisterCollectable(families_->registry);
+  families_->exposer->RegisterCollectable(families_->process);
+  return absl::OkStatus();
+}
+
+std::string Metrics::Text() const {
+  auto all = families_->registry->Collect();
+  for (auto& family : families_->process->Collect()) all.push_back(std::move(family));
+  return prometheus::TextSerializer().Serialize(all);
+}
+
+void Metrics::FactTaken(const Event& event) {
+  families_->facts[event.index()]->Increment();
+}
+
+void Metrics::FactRefused() { families_->refused.Increment(); }
+
+void Metrics::CycleEnded(double seconds, const Plan& plan, const Books& books) {
+  Families& to = *families_;
+  to.cycle.Observe(seconds);
+  std::size_t placements = 0, evictions = 0;
+  for (const Decision& decision : plan.decisions) {
+    placements += decision.placements.size();
+    evictions += decision.evictions.size();
+    to.decisions[static_cast<std::size_t>(decision.verdict)]->Increment();
+  }
+  to.placements.Increment(static_cast<double>(placements));
+  to.evictions.Increment(static_cast<double>(evictions));
+  to.dropped.Increment(static_cast<double>(plan.dropped.size()));
+
+  std::array<std::int64_t, kObstacles> waiting{};
+  for (const JobId job : books.waiting) {
+    const Obstacle obstacle = books.jobs[job.index()].standing.reason.obstacle;
+    ++waiting[static_cast<std::size_t>(obstacle)];
+  }
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    to.waiting[i]->Set(static_cast<double>(waiting[i]));
+  }
+  to.nodes.Set(static_cast<double>(books.hardware.ranked().size()));
+  to.gpus_capacity.Set(Gpus(books.hardware.total()[kGpu]));
+  to.gpus_free.Set(Gpus(books.occupancy.free_total()[kGpu]));
+  to.SetQueues(books);
+}
+
+void Metrics::Resync(const char* why) { families_->resyncs.Add({{"why", why}}).Increment(); }
+void Metrics::Synced(bool synced) { families_->synced.Set(synced ? 1 : 0); }
+void Metrics::JournalGrew(std::uint64_t bytes) {
+  families_->journal_bytes.Increment(static_cast<double>(bytes));
+}
+void Metrics::JournalFailed() { families_->journal_failures.Increment(); }
+void Metrics::ConfigRead(bool good) {
+  (good ? families_->reloads_good : families_->reloads_bad).Increment();
+}
+
+}  // namespace tephra

@@ -1,0 +1,50 @@
+// The gRPC services: they translate between calls and the owner thread, and know nothing else.
+#pragma once
+
+#include <atomic>
+
+#include "sidecar/live_engine.h"
+#include "sidecar/owner_thread.h"
+#include "tephra/v1/service.grpc.pb.h"
+
+namespace tephra {
+
+// Answers whoever looks; refuses the stream. Calls may come at any time and from any thread.
+class LookService : public v1::EngineService::CallbackService {
+ public:
+  // Both must outlive it.
+  LookService(OwnerThread& owner, LiveEngine& engine) : owner_(owner), engine_(engine) {}
+
+  grpc::ServerBidiReactor<v1::ScheduleRequest, v1::ScheduleReply>* Schedule(
+      grpc::CallbackServerContext* context) override;
+  grpc::ServerUnaryReactor* Explain(grpc::CallbackServerContext* context,
+                                    const v1::ExplainRequest* request,
+                                    v1::ExplainReply* reply) override;
+  grpc::ServerUnaryReactor* GetState(grpc::CallbackServerContext* context,
+                                     const v1::GetStateRequest* request,
+                                     v1::GetStateReply* reply) override;
+
+ protected:
+  OwnerThread& owner_;
+  LiveEngine& engine_;
+};
+
+// And takes the one stream that there may be.
+class EngineService final : public LookService {
+ public:
+  // Called on the owner thread, each time when the engine may have become ready or not so.
+  using OnChange = std::function<void()>;
+  EngineService(OwnerThread& owner, LiveEngine& engine, OnChange on_change)
+      : LookService(owner, engine), on_change_(std::move(on_change)) {}
+
+  grpc::ServerBidiReactor<v1::ScheduleRequest, v1::ScheduleReply>* Schedule(
+      grpc::CallbackServerContext* context) override;
+
+ private:
+  class Stream;
+
+  OnChange on_change_;
+  std::atomic<bool> streaming_ = false;
+};
+
+}  // namespace tephra

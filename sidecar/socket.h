@@ -1,0 +1,62 @@
+// Socket: the Unix socket that the engine is reached by. Only its owner's processes are let in.
+//
+// A file lock beside it ("<path>.lock") tells a living server from the file that a dead one left.
+// One owner thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "topology/base/status.h"
+
+namespace tephra {
+
+// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.Release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  int Release() {
+    const int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
+
+ private:
+  int fd_;
+};
+
+class Socket {
+ public:
+  // Listens at the path, mode 0600. ALREADY_EXISTS: another process serves there. INVALID_ARGUMENT:
+  // the path is too long for a socket, or something else than a socket is there. UNAVAILABLE: the
+  // system's own reason.
+  static absl::StatusOr<std::unique_ptr<Socket>> Listen(const std::string& path);
+  // Removes the socket; the lock file stays.
+  ~Socket();
+  Socket(const Socket&) = delete;
+
+  // The next peer of this process' own user; peers of others are turned away. An invalid one
+  // after Close(), which any thread may call.
+  Descriptor Accept();
+  void Close();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  Socket(std::string path, Descriptor lock, Descriptor listening, Descriptor wake)
+      : path_(std::move(path)),
+        lock_(std::move(lock)),
+        listening_(std::move(listening)),
+        wake_(std::move(wake)) {}
+
+  std::string path_;
+  Descriptor lock_, listening_, wake_;
+};
+
+}  // namespace tephra

@@ -1,0 +1,280 @@
+#include "sidecar/views.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "sidecar/wire/node_codec.h"
+#include "sidecar/wire/plan_codec.h"
+#include "tephra/v1/service.pb.h"
+
+namespace tephra {
+namespace {
+
+// In the words of Kubernetes where it has one.
+std::string BindingName(const ResourceKinds& kinds, Kind kind) {
+  switch (kind) {
+    case kGpu:
+      return "nvidia.com/gpu";
+    case kGpuMemory:
+      return "volcano.sh/vgpu-memory";
+    default:
+      return kind < kinds.size() ? kinds.Name(kind) : "";
+  }
+}
+
+bool NamesKind(Obstacle obstacle) {
+  return obstacle == Obstacle::kQueueLimit || obstacle == Obstacle::kRoom ||
+         obstacle == Obstacle::kTogether || obstacle == Obstacle::kSearch;
+}
+
+template <class Reply>
+void FillKinds(const Books& books, Reply* out) {
+  for (int kind = 0; kind < books.kinds.size(); ++kind) {
+    out->add_kinds(books.kinds.Name(static_cast<Kind>(kind)));
+  }
+}
+
+v1::QueueLifecycle LifecycleOf(const QueueTree& queues, QueueId id) {
+  if (!queues.present(id)) return v1::QUEUE_LIFECYCLE_MISSING;
+  switch (queues.spec(id).state) {
+    case QueueState::kOpen:
+      return v1::QUEUE_LIFECYCLE_OPEN;
+    case QueueState::kClosing:
+      return v1::QUEUE_LIFECYCLE_CLOSING;
+    case QueueState::kClosed:
+      return v1::QUEUE_LIFECYCLE_CLOSED;
+  }
+  return v1::QUEUE_LIFECYCLE_UNSPECIFIED;
+}
+
+void FillNode(const Books& books, NodeId id, v1::NodeView* out) {
+  const NodeView view = books.occupancy.View(books.hardware, id);
+  out->set_name(view.spec.name);
+  out->set_unschedulable(view.spec.unschedulable);
+  Encode(view.capacity, out->mutable_capacity());
+  Encode(view.row.free, out->mutable_free());
+  for (std::size_t i = 0; i < view.spec.devices.size(); ++i) {
+    const DeviceHardware& hardware = view.spec.devices[i];
+    v1::DeviceView* device = out->add_devices();
+    device->set_uuid(hardware.uuid);
+    device->set_model(hardware.model);
+    device->set_unhealthy(!hardware.healthy);
+    device->set_memory_mib(hardware.memory_mib);
+    device->set_free_compute(view.devices[i].free_compute);
+    device->set_free_memory_mib(view.devices[i].free_memory_mib);
+    device->set_users(view.devices[i].users);
+  }
+}
+
+bool HoldsRoom(const Books& books, const JobRow& job) {
+  return std::any_of(job.roles.begin(), job.roles.end(), [&](const RoleRow& role) {
+    return std::any_of(role.tasks.begin(), role.tasks.end(), [&](TaskId task) {
+      return HoldsRoom(books.tasks[task.index()].phase);
+    });
+  });
+}
+
+bool Waits(const JobRow& job) { return job.pending() > 0 && !job.satisfied(); }
+
+// How many jobs of each queue wait, and how many run.
+struct JobCounts {
+  std::vector<std::int32_t> waiting, running;
+
+  explicit JobCounts(const Books& books)
+      : waiting(books.queues.size()), running(books.queues.size()) {
+    for (const JobRow& job : books.jobs) {
+      if (!job.live) continue;
+      if (Waits(job)) {
+        ++waiting[job.queue.index()];
+      } else if (HoldsRoom(books, job)) {
+        ++running[job.queue.index()];
+      }
+    }
+  }
+};
+
+void FillQueue(const Books& books, const JobCounts& counts, QueueId id, v1::QueueView* out) {
+  const QueueSpec& spec = books.queues.spec(id);
+  out->set_name(spec.name);
+  out->set_parent(spec.parent);
+  out->set_lifecycle(LifecycleOf(books.queues, id));
+  Encode(spec.limit, out->mutable_limit());
+  for (int kind = 0; kind < kMaxKinds; ++kind) {
+    if ((spec.limited_kinds >> kind & 1) != 0) {
+      out->add_limited_kinds(static_cast<std::uint32_t>(kind));
+    }
+  }
+  Encode(books.occupancy.queue_total(id), out->mutable_used());
+  out->set_jobs_waiting(counts.waiting[id.index()]);
+  out->set_jobs_running(counts.running[id.index()]);
+}
+
+void FillJob(const Books& books, JobId id, v1::JobView* out) {
+  const JobRow& job = books.jobs[id.index()];
+  out->set_uid(job.uid);
+  out->set_name(job.name);
+  out->set_queue(job.queue_name);
+  out->set_priority(job.priority);
+  out->set_created_ms(job.created);
+  out->set_min_member(job.min_member);
+  out->set_pods_exist(job.pods_exist);
+  out->set_pods_exist(job.pods_exist);
+  for (const RoleRow& role : job.roles) {
+    v1::RoleView* view = out->add_roles();
+    view->set_name(role.name);
+    view->set_replicas(static_cast<std::int32_t>(role.tasks.size()));
+    view->set_min(role.min);
+    view->set_pending(role.pending);
+    view->set_placed(role.counted);
+  }
+  if (!job.standing.asked) return;
+  // What was last said of it is a decision; its reason is put into the words of one.
+  const Decision last{id, Part::kMinimum, job.standing.verdict, job.standing.reason, {}, {}};
+  v1::Plan plan;
+  EncodePlan({0, 0, {last}, {}}, books, &plan);
+  v1::Decision* said = plan.mutable_decisions(0);
+  out->set_verdict(said->verdict());
+  if (said->has_reason()) out->mutable_reason()->Swap(said->mutable_reason());
+  if (job.standing.reason.obstacle != Obstacle::kNone) FillNote(last, books, out->mutable_note());
+}
+
+void FillTask(const Books& books, const TaskRow& task, v1::TaskView* out) {
+  out->set_uid(task.uid);
+  if (task.job.valid()) {
+    const JobRow& job = books.jobs[task.job.index()];
+    out->set_job(job.uid);
+    out->set_role(job.roles[task.role].name);
+    out->set_index(task.index);
+  }
+  out->set_phase(ToWire<v1::TaskPhase>(task.phase));
+  if (task.node.valid()) out->set_node(books.hardware.spec(task.node).name);
+  Encode(task.slices, out->mutable_slices());
+}
+
+// All ids below `size` that `wanted` wants, in the order of `name`.
+template <class Id, class Wanted, class Name>
+std::vector<Id> Sorted(std::size_t size, Wanted wanted, Name name) {
+  std::vector<Id> ids;
+  for (std::size_t i = 0; i < size; ++i) {
+    const Id id(i);
+    if (wanted(id)) ids.push_back(id);
+  }
+  std::sort(ids.begin(), ids.end(), [&](Id a, Id b) { return name(a) < name(b); });
+  return ids;
+}
+
+}  // namespace
+
+const char* ObstacleWord(Obstacle obstacle) {
+  switch (obstacle) {
+    case Obstacle::kNone:
+      return "None";
+    case Obstacle::kQueueMissing:
+      return "QueueMissing";
+    case Obstacle::kQueueClosed:
+      return "QueueClosed";
+    case Obstacle::kQueueLimit:
+      return "QueueLimit";
+    case Obstacle::kMembers:
+      return "Members";
+    case Obstacle::kRoom:
+      return "Room";
+    case Obstacle::kTogether:
+      return "Together";
+    case Obstacle::kSearch:
+      return "Search";
+    case Obstacle::kQuarantine:
+      return "Quarantine";
+  }
+  return "Unknown";
+}
+
+void FillNote(const Decision& decision, const Books& books, v1::Note* out) {
+  const JobRow& job = books.jobs[decision.job.index()];
+  const Reason& reason = decision.reason;
+  out->set_job(job.uid);
+  out->set_part(ToWire<v1::Part>(decision.part));
+  out->set_text(ReasonText(books.kinds, reason));
+  out->set_obstacle(ObstacleWord(reason.obstacle));
+  if (NamesKind(reason.obstacle)) out->set_binding(BindingName(books.kinds, reason.binding));
+  out->set_since_ms(job.standing.since);
+}
+
+JobId FindJob(const Books& books, const std::string& uid_or_name) {
+  JobId found;
+  for (std::size_t i = 0; i < books.jobs.size(); ++i) {
+    const JobRow& job = books.jobs[i];
+    const JobId id(i);
+    if (!job.live) continue;
+    if (job.uid == uid_or_name) return id;
+    if (job.name != uid_or_name) continue;
+    if (!found.valid() || job.created > books.jobs[found.index()].created) found = id;
+  }
+  return found;
+}
+
+void FillExplain(const Books& books, JobId id, v1::ExplainReply* out) {
+  const JobRow& job = books.jobs[id.index()];
+  FillKinds(books, out);
+  FillJob(books, id, out->mutable_job());
+  for (const RoleRow& role : job.roles) {
+    for (const TaskId task : role.tasks) {
+      FillTask(books, books.tasks[task.index()], out->add_tasks());
+    }
+  }
+  if (books.queues.present(job.queue)) {
+    FillQueue(books, JobCounts(books), job.queue, out->mutable_queue());
+  }
+}
+
+void FillState(const Books& books, bool everything, v1::GetStateReply* out) {
+  out->set_version(books.version);
+  FillKinds(books, out);
+  const auto node_name = [&](NodeId id) -> const std::string& {
+    return books.hardware.spec(id).name;
+  };
+  for (const NodeId id : Sorted<NodeId>(
+           books.hardware.slots(), [&](NodeId n) { return books.hardware.present(n); },
+           node_name)) {
+    FillNode(books, id, out->add_nodes());
+  }
+  const JobCounts counts(books);
+  const auto queue_wanted = [&](QueueId id) {
+    return books.queues.present(id) || counts.waiting[id.index()] > 0 ||
+           counts.running[id.index()] > 0;
+  };
+  for (const QueueId id : Sorted<QueueId>(
+           books.queues.size(), queue_wanted,
+           [&](QueueId q) -> const std::string& { return books.queues.spec(q).name; })) {
+    FillQueue(books, counts, id, out->add_queues());
+  }
+  const auto job_wanted = [&](JobId id) {
+    const JobRow& job = books.jobs[id.index()];
+    return job.live && (everything || Waits(job));
+  };
+  const auto jobs =
+      Sorted<JobId>(books.jobs.size(), job_wanted, [&](JobId id) -> const std::string& {
+        return books.jobs[id.index()].uid;
+      });
+  for (const JobId id : jobs) FillJob(books, id, out->add_jobs());
+  if (!everything) return;
+  for (const JobId id : jobs) {
+    for (const RoleRow& role : books.jobs[id.index()].roles) {
+      for (const TaskId task : role.tasks) {
+        FillTask(books, books.tasks[task.index()], out->add_tasks());
+      }
+    }
+  }
+  const auto foreign = [&](TaskId id) {
+    const TaskRow& task = books.tasks[id.index()];
+    return !task.job.valid() && !task.uid.empty();
+  };
+  for (const TaskId id :
+       Sorted<TaskId>(books.tasks.size(), foreign, [&](TaskId t) -> const std::string& {
+         return books.tasks[t.index()].uid;
+       })) {
+    FillTask(books, books.tasks[id.index()], out->add_tasks());
+  }
+}
+
+}  // namespace tephra

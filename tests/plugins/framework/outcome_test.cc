@@ -1,0 +1,339 @@
+// What becomes of a plan: pods that come to be, refusals, stale plans and bindings that fail.
+#include <catch2/catch.hpp>
+
+#include "tests/support/small_cluster.h"
+
+namespace tephra {
+namespace {
+
+PodTemplate OneGpu() { return APod().Gpus(1).Cores(1); }
+
+std::int64_t FreeGpu(const SmallCluster& cluster) {
+  return cluster.books().occupancy.free_total()[kGpu];
+}
+TaskPhase Phase(const SmallCluster& cluster, const std::string& job, std::size_t index) {
+  return cluster.books().tasks[cluster.job(job).roles[0].tasks[index].index()].phase;
+}
+Misfit Only(const NamedDecision& decision) {
+  for (int m = 0; m < kMisfits; ++m) {
+    if (decision.reason.nodes[static_cast<std::size_t>(m)] > 0) return static_cast<Misfit>(m);
+  }
+  return Misfit::kAbsent;
+}
+
+// --- pods come to be -----------------------------------------------------------------------
+
+TEST_CASE("Pods: room held before the pods exist is given up when they come, and decided anew") {
+  SmallCluster cluster;
+  cluster.Add(ANode("n").Gpus(4)).Add(AJob("j").Role("w", 4, OneGpu())).Tick();
+  REQUIRE(cluster.Started("j"));
+  CHECK(FreeGpu(cluster) == 0);
+  cluster.Task("j", "w", 0, TaskPhase::kPending).Task("j", "w", 2, TaskPhase::kPending);
+  CHECK(Phase(cluster, "j", 0) == TaskPhase::kAssumed);
+  cluster.Add(AJob("j").Role("w", 4, OneGpu()).PodsExist());
+  CHECK(FreeGpu(cluster) == 4000);
+  CHECK(Phase(cluster, "j", 0) == TaskPhase::kPending);
+  CHECK(Phase(cluster, "j", 1) == TaskPhase::kAbsent);
+  cluster.Tick(1);
+  CHECK(cluster.Of("j").reason.obstacle == Obstacle::kMembers);
+  CHECK(cluster.Why("j") == "2 of 4 pods exist");
+  cluster.Task("j", "w", 1, TaskPhase::kPending).Task("j", "w", 3, TaskPhase::kPending).Tick(2);
+  CHECK(cluster.Started("j"));
+}
+
+TEST_CASE("Pods: a role short of pods is named") {
+  SmallCluster cluster;
+  cluster.Add(ANode("n").Gpus(4));
+  cluster.Add(
+      AJob("j").Role("a", 2, OneGpu(), 2).Role("b", 2, OneGpu(), 1).MinMember(3).PodsExist());
+  cluster.Task("j", "a", 0, TaskPhase::kPending).Task("j", "b", 0, TaskPhase::kPending).Tick();
+  CHECK(cluster.Why("j") == "1 of 2 pods of role a exist");
+}
+
+TEST_CASE("Pods: only what has a pod is placed, members beyond the minimum too") {
+  SmallCluster cluster;
+  cluster.Add(ANode("n").Gpus(4));
+  cluster.Add(AJob("j").Role("w", 4, OneGpu()).MinMember(1).PodsExist()).Tick();
+  CHECK(cluster.plan().decisions.empty());
+  cluster.Task("j", "w", 1, TaskPhase::kPending).Task("j", "w", 3, TaskPhase::kPending).Tick(1);
+  CHECK(FreeGpu(cluster) == 2000);
+}
+
+TEST_CASE("Pods: a pod that is gone leaves its place absent, and one that succeeded still counts") {
+  SmallCluster cluster;
+  cluster.Add(ANode("n").Gpus(2)).Add(AJob("j").Role("w", 2, OneGpu()).PodsExist());
+  cluster.Task("j", "w", 0, TaskPhase::kPending).Task("j", "w", 1, TaskPhase::kPending).Tick();
+  cluster.Confirm().Gone("j/w/0");
+  CHECK(Phase(cluster, "j", 0) == TaskPhase::kAbsent);
+  CHECK(cluster.Tick(1).decisions.empty());
+  cluster.Task("j", "w", 1, TaskPhase::kSucceeded).Gone("j/w/1");
+  CHECK(Phase(cluster, "j", 1) == TaskPhase::kSucceeded);
+  cluster.Task("j", "w", 0, TaskPhase::kPending).Tick(2);
+  CHECK(cluster.Started("j"));
+}
+
+TEST_CASE("Pods: when none is expected any more, every place asks again") {
+  SmallCluster cluster;
+  cluster.Add(ANode("n").Gpus(2)).Add(AJob("j").Role("w", 2, OneGpu()).PodsExist());
+  cluster.Task("j", "w", 0, TaskPhase::kPending).Gone("j/w/0");
+  CHECK(cluster.Tick().decisions.empty());
+  cluster.Add(AJob("j").Role("w", 2, OneGpu())).Tick(1);
+  CHECK(cluster.Started("j"));
+}
+
+TEST_CASE("Pods: an assumption about a pod that another has replaced is given up") {
+  SmallCluster cluster;
+  cluster.Add(ANode("n").Gpus(1)).Add(AJob("j").Role("w", 1, OneGpu()).PodsExist());
+  cluster.Task("j", "w", 0, TaskPhase::kPending).Tick();
+  REQUIRE(cluster.Started("j"));
+  TaskFact other;
+  other.uid = "other", other.job = "j", other.role = "w";
+  cluster.Tell(TaskUpserted{other, 1}).Tick(1);
+  CHECK(cluster.Started("j"));
+}
+
+// --- refusals and stale plans --------------------------------------------------------------
+
+// Two members run, a third was handed over by a second plan, its binding under way.
+void GrowByOne(SmallCluster& cluster) {
+  cluster.Add(ANode("a").Gpus(2)).Add(AJob("j").Role("w", 3, OneGpu()).MinMember(2)).Tick();
+  cluster.Confirm().Add(ANode("b").Gpus(1)).Tick(1);
+  REQUIRE(Phase(cluster, "j", 2) == TaskPhase::kAssumed);
+}
+
+TEST_CASE("Refusal: a binding under way of an earlier plan stays, and so does what runs") {
+  SmallCluster cluster;
+  GrowByOne(cluster);
+  cluster.Add(ANode("c").Gpus(1)).Add(AJob("j").Role("w", 4, OneGpu()).MinMember(2)).Tick(2);
+  REQUIRE(Phase(cluster, "j", 3) == TaskPhase::kAssumed);
+  cluster.Tell(PlacementRefused{"j", "w", "c", "port"});
+  CHECK(Phase(cluster, "j", 0) == TaskPhase::kRunning);
+  CHECK(Phase(cluster, "j", 2) == TaskPhase::kAssumed);
+  CHECK(Phase(cluster, "j", 3) == TaskPhase::kPending);
+}
+
+TEST_CASE("Refusal: of elastic members it leaves the minimum of the same plan alone") {
+  SmallCluster cluster;
+  cluster.Add(ANode("a").Gpus(3)).Add(AJob("j").Role("w", 3, OneGpu()).MinMember(2)).Tick();
+  // Both parts are on the node: only the refusal can tell.
+  cluster.Tell(PlacementRefused{"j", "w", "a", "port", true});
+  CHECK(Phase(cluster, "j", 0) == TaskPhase::kAssumed);
+  CHECK(Phase(cluster, "j", 2) == TaskPhase::kPending);
+  // Here the role is on the node for the elastic part alone.
+  SmallCluster other;
+  other.Add(ANode("a").Gpus(2)).Add(ANode("b").Gpus(1).Label("zone", "b"));
+  other.Add(AJob("j")
+                .Role("w", 2, APod().Gpus(1).Models({"H100"}), 2)
+                .Role("x", 1, APod().Cores(1).Select("zone", "b"))
+                .MinMember(2));
+  other.Tick();
+  REQUIRE(other.job("j").pending() == 0);
+  other.Tell(PlacementRefused{"j", "x", "b", "port"});
+  CHECK(Phase(other, "j", 0) == TaskPhase::kAssumed);
+  CHECK(other.job("j").pending() == 1);
+}
+
+TEST_CASE("Refusal: of the minimum it takes the plan's elastic members along") {
+  SmallCluster cluster;
+  cluster.Add(ANode("a").Gpus(3)).Add(AJob("j").Role("w", 3, OneGpu()).MinMember(2)).Tick();
+  cluster.Tell(PlacementRefused{"j", "w", "a", "port"});
+  CHECK(FreeGpu(cluster) == 3000);
+}
+
+TEST_CASE("Refusal: one about a node where nothing is assumed takes nothing back") {
+  SmallCluster cluster;
+  cluster.Add(ANode("a").Gpus(1)).Add(ANode("b")).Add(AJob("j").Role("w", 1, OneGpu())).Tick();
+  cluster.Tell(PlacementRefused{"j", "w", "b", "port"});
+  CHECK(Phase(cluster, "j", 0) == TaskPhase::kAssumed);
+}
+
+TEST_CASE("Stale plan: what the latest plan assumed is taken back, and the gang asks again") {
+  SmallCluster cluster;
+  GrowByOne(cluster);
+  cluster.Tell(PlanStale{"j", "a pod is gone"});
+  CHECK(Phase(cluster, "j", 2) == TaskPhase::kPending);
+  CHECK(Phase(cluster, "j", 0) == TaskPhase::kRunning);
+  cluster.Tick(2);
+  CHECK(Phase(cluster, "j", 2) == TaskPhase::kAssumed);  // no node is held against it
+}
+
+TEST_CASE("Stale plan: of elastic members it leaves the minimum alone") {
+  SmallCluster cluster;
+  cluster.Add(ANode("a").Gpus(3)).Add(AJob("j").Role("w", 3, OneGpu()).MinMember(2)).Tick();
+  cluster.Tell(PlanStale{"j", "a pod is gone", true});
+  CHECK(FreeGpu(cluster) == 1000);
+}
+
+TEST_CASE(
+    "Outcomes: of a job that is gone they say nothing; of a role or index unknown, an error") {
+  State state;
+  for (const Event& event : std::vector<Event>{PlanStale{"j", ""}, BindFailed{"j", "w", 0, "n", ""},
+                                               PlacementRefused{"j", "w", "n", ""}}) {
+    CHECK(state.Apply(event).ok());
+  }
+  REQUIRE(state.Apply(JobUpserted{AJob("j").Role("w", 1, OneGpu()), 1}).ok());
+  CHECK(absl::IsNotFound(state.Apply(BindFailed{"j", "x", 0, "n", ""})));
+  CHECK(absl::IsNotFound(state.Apply(BindFailed{"j", "w", 1, "n", ""})));
+  CHECK(absl::IsNotFound(state.Apply(BindFailed{"j", "w", -1, "n", ""})));
+}
+
+// --- bindings that fail --------------------------------------------------------------------
+
+// Three of four run, the fourth's binding failed.
+void BreakOne(SmallCluster& cluster) {
+  cluster.Add(ANode("a").Gpus(4)).Add(AJob("j").Role("w", 4, OneGpu())).Tick();
+  REQUIRE(cluster.Started("j"));
+  for (int i = 0; i < 3; ++i) {
+    const NamedPlacement& placed = cluster.Of("j").placements[static_cast<std::size_t>(i)];
+    cluster.Task("j", "w", placed.index, TaskPhase::kRunning, placed.node, placed.slices);
+  }
+  cluster.Tell(BindFailed{"j", "w", 3, "a", "conflict"});
+  CHECK(Phase(cluster, "j", 3) == TaskPhase::kPending);
+}
+
+TEST_CASE("Failed binding: the gang is completed on another node where there is room") {
+  SmallCluster cluster;
+  BreakOne(cluster);
+  cluster.Add(ANode("b").Gpus(1)).Tick(1);
+  REQUIRE(cluster.Started("j"));
+  CHECK(cluster.Of("j").placements.at(0).node == "b");
+  CHECK(cluster.Of("j").evictions.empty());
+  CHECK_FALSE(cluster.job("j").broken);
+}
+
+TEST_CASE("Failed binding: a gang that cannot be completed gives its room back, said once") {
+  SmallCluster cluster;
+  BreakOne(cluster);
+  cluster.Tick(1);
+  CHECK(cluster.Of("j").verdict == Verdict::kWait);
+  CHECK(Only(cluster.Of("j")) == Misfit::kRefused);
+  CHECK(cluster.Of("j").evictions == std::vector<std::string>{"j/w/0", "j/w/1", "j/w/2"});
+  CHECK(FreeGpu(cluster) == 1000);  // until they are gone
+  CHECK(cluster.Tick(2).decisions.empty());
+  // A fact from before the eviction does not undo it.
+  cluster.Task("j", "w", 0, TaskPhase::kRunning, "a").Add(ANode("z")).Tick(3);
+  CHECK(cluster.Of("j").evictions.empty());
+  for (const char* pod : {"j/w/0", "j/w/1", "j/w/2"}) cluster.Gone(pod);
+  CHECK(FreeGpu(cluster) == 4000);
+  cluster.Add(ANode("b").Gpus(4)).Tick(4);
+  CHECK(cluster.Started("j"));
+  CHECK(cluster.Of("j").placements.size() == 4);
+}
+
+TEST_CASE("Failed binding: an eviction that nobody carries out is decided again") {
+  SmallCluster cluster;
+  BreakOne(cluster);
+  cluster.Tick(1);
+  CHECK(cluster.Tick(30 * kSecondMs).decisions.empty());
+  cluster.Tick(1 + 30 * kSecondMs);
+  CHECK(cluster.Of("j").evictions.size() == 3);
+}
+
+TEST_CASE("Failed binding: while another one is under way the gang is not unwound yet") {
+  SmallCluster cluster;
+  cluster.Add(ANode("a").Gpus(3)).Add(AJob("j").Role("w", 3, OneGpu())).Tick();
+  const NamedPlacement first = cluster.Of("j").placements[0];
+  const NamedPlacement second = cluster.Of("j").placements[1];
+  cluster.Task("j", "w", first.index, TaskPhase::kRunning, "a", first.slices);
+  cluster.Tell(BindFailed{"j", "w", 2, "a", "conflict"}).Tick(1);
+  CHECK(cluster.Of("j").verdict == Verdict::kWait);
+  CHECK(cluster.Of("j").evictions.empty());
+  cluster.Task("j", "w", second.index, TaskPhase::kRunning, "a", second.slices).Tick(2);
+  CHECK(cluster.Of("j").evictions.size() == 2);
+}
+
+TEST_CASE("Failed binding: a gang that misses a member for another reason evicts nobody") {
+  SmallCluster cluster;
+  cluster.Add(ANode("a").Gpus(2)).Add(AJob("j").Role("w", 2, OneGpu())).Tick();
+  cluster.Confirm().Foreign("f", "a", APod().Cores(63));
+  cluster.Task("j", "w", 1, TaskPhase::kFailed).Task("j", "w", 1, TaskPhase::kPending).Tick(1);
+  CHECK(cluster.Of("j").verdict == Verdict::kWait);
+  CHECK(cluster.Of("j").evictions.empty());
+}
+
+TEST_CASE("Failed binding: the gang that was mended forgets, and a later failure evicts nobody") {
+  SmallCluster cluster;
+  BreakOne(cluster);
+  cluster.Add(ANode("b").Gpus(1)).Tick(1);
+  cluster.Confirm().Tell(NodeRemoved{"b"});
+  cluster.Task("j", "w", 3, TaskPhase::kFailed).Task("j", "w", 3, TaskPhase::kPending).Tick(2);
+  CHECK(cluster.Of("j").evictions.empty());
+}
+
+TEST_CASE("Failed binding: of a member beyond the minimum it breaks nothing") {
+  SmallCluster cluster;
+  GrowByOne(cluster);
+  cluster.Tell(BindFailed{"j", "w", 2, "b", "conflict"}).Tick(2);
+  CHECK_FALSE(cluster.job("j").broken);
+  CHECK(cluster.plan().decisions.at(0).part == Part::kElastic);
+  CHECK(cluster.plan().decisions[0].verdict == Verdict::kWait);
+}
+
+TEST_CASE("Failed binding: one that runs by a fact, or is assumed elsewhere, is left alone") {
+  SmallCluster cluster;
+  cluster.Add(ANode("a").Gpus(1)).Add(ANode("b")).Add(AJob("j").Role("w", 1, OneGpu())).Tick();
+  cluster.Tell(BindFailed{"j", "w", 0, "b", "late"});
+  CHECK(Phase(cluster, "j", 0) == TaskPhase::kAssumed);
+  cluster.Confirm().Tell(BindFailed{"j", "w", 0, "a", "late"});
+  CHECK(Phase(cluster, "j", 0) == TaskPhase::kRunning);
+}
+
+TEST_CASE("Failed binding: without a node it holds nothing against any") {
+  SmallCluster cluster;
+  cluster.Add(ANode("a").Gpus(1)).Add(AJob("j").Role("w", 1, OneGpu())).Tick();
+  cluster.Tell(BindFailed{"j", "w", 0, "", "the API server did not answer"}).Tick(1);
+  CHECK(cluster.Started("j"));
+}
+
+// --- masks ---------------------------------------------------------------------------------
+
+TEST_CASE("Mask: a node that it excludes is out, for pods that name it and for no others") {
+  SmallCluster cluster;
+  cluster.Add(ANode("a").Gpus(1)).Add(ANode("b").Gpus(1)).Tell(MaskUpserted{"m", {"a"}, 1});
+  cluster.Add(AJob("j").Role("w", 1, APod().Gpus(1).Masked("m"))).Tick();
+  CHECK(cluster.Of("j").placements.at(0).node == "b");
+  cluster.Add(AJob("k").Role("w", 1, OneGpu())).Tick(1);
+  CHECK(cluster.Of("k").placements.at(0).node == "a");
+}
+
+TEST_CASE("Mask: one that is not known yet makes its pods wait, not infeasible") {
+  SmallCluster cluster;
+  cluster.Add(ANode("a").Gpus(1)).Add(AJob("j").Role("w", 1, APod().Gpus(1).Masked("m"))).Tick();
+  CHECK(cluster.Of("j").verdict == Verdict::kWait);
+  CHECK(Only(cluster.Of("j")) == Misfit::kExcluded);
+  CHECK(cluster.Why("j").find("1 excluded by the scheduler's own checks") != std::string::npos);
+  cluster.Tell(MaskUpserted{"m", {}, 1}).Tick(1);
+  CHECK(cluster.Started("j"));
+  cluster.Tell(MaskRemoved{"m"});
+  cluster.Add(AJob("k").Role("w", 1, APod().Cores(1).Masked("m"))).Tick(2);
+  CHECK_FALSE(cluster.Started("k"));
+}
+
+TEST_CASE("Mask: a node that comes free is seen at once, and an old version changes nothing") {
+  SmallCluster cluster;
+  cluster.Add(ANode("a").Gpus(1)).Add(ANode("b").Gpus(1));
+  cluster.Tell(MaskUpserted{"m", {"a", "b"}, 5});
+  cluster.Add(AJob("j").Role("w", 1, APod().Gpus(1).Masked("m"))).Tick();
+  CHECK(cluster.Tell(MaskUpserted{"m", {}, 5}).Tick(1).decisions.empty());
+  cluster.Tell(MaskUpserted{"m", {"a"}, 6}).Tick(2);
+  CHECK(cluster.Of("j").placements.at(0).node == "b");
+}
+
+TEST_CASE("Mask: it holds for nodes that are not there yet, or went and came back") {
+  SmallCluster cluster;
+  cluster.Tell(MaskUpserted{"m", {"a"}, 1});
+  cluster.Add(ANode("a").Gpus(1)).Add(AJob("j").Role("w", 1, APod().Gpus(1).Masked("m"))).Tick();
+  CHECK_FALSE(cluster.Started("j"));
+  cluster.Tell(NodeRemoved{"a"}).Add(ANode("a").Gpus(1)).Tick(1);
+  CHECK_FALSE(cluster.Started("j"));
+}
+
+TEST_CASE("Mask: one without a name, or that excludes a node without one, is refused") {
+  State state;
+  CHECK_FALSE(state.Apply(MaskUpserted{"", {}, 1}).ok());
+  CHECK_FALSE(state.Apply(MaskUpserted{"m", {""}, 1}).ok());
+  CHECK(state.Apply(MaskRemoved{"m"}).ok());
+}
+
+}  // namespace
+}  // namespace tephra

@@ -1,0 +1,250 @@
+// The engine behind its socket: the conversation of service.proto with a real client.
+#include <sys/stat.h>
+
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+#include "tests/sidecar/running_server.h"
+#include "tests/sidecar/scheduler_client.h"
+#include "tests/support/build.h"
+
+namespace tephra {
+namespace {
+
+QueueUpserted Open(const std::string& name) {
+  QueueUpserted fact;
+  fact.queue.name = name;
+  fact.version = 1;
+  return fact;
+}
+
+JobUpserted Gang(const std::string& name, int tasks, std::uint64_t version = 1) {
+  JobUpserted fact{AJob("uid-" + name).Role("worker", tasks, APod().Gpus(1)), version};
+  fact.job.name = "default/" + name;
+  fact.job.queue = "research";
+  fact.job.gang.min_member = tasks;
+  return fact;
+}
+
+std::vector<Event> TwoNodes() {
+  return {NodeUpserted{ANode("a").Gpus(8), 1}, NodeUpserted{ANode("b").Gpus(8), 1},
+          Open("research")};
+}
+
+// Two states in which everything but the place in the conversation must be equal.
+void RequireSame(v1::GetStateReply one, v1::GetStateReply other) {
+  for (v1::GetStateReply* state : {&one, &other}) {
+    state->clear_epoch();
+    state->clear_sequence();
+    state->clear_version();
+    state->clear_now_ms();
+  }
+  REQUIRE(one.DebugString() == other.DebugString());
+}
+
+std::size_t Placements(const v1::ScheduleReply& reply) {
+  std::size_t count = 0;
+  for (const auto& decision : reply.cycle().plan().decisions()) {
+    count += static_cast<std::size_t>(decision.placements_size());
+  }
+  return count;
+}
+
+TEST_CASE("A gang told over the socket is placed by the next cycle") {
+  RunningServer running;
+  SchedulerClient client(ConnectTo(running.socket()));
+  REQUIRE(client.connected());
+  client.Sync(TwoNodes());
+  client.Delta({Gang("train", 16)});
+  const v1::ScheduleReply reply = client.Cycle(1000);
+  REQUIRE(reply.has_cycle());
+  REQUIRE(Placements(reply) == 16);
+  REQUIRE(reply.cycle().notes().empty());
+}
+
+TEST_CASE("A gang that does not fit is told why, in numbers, and since when") {
+  RunningServer running;
+  SchedulerClient client(ConnectTo(running.socket()));
+  client.Sync(TwoNodes());
+  client.Delta({Gang("large", 17)});
+  const v1::ScheduleReply reply = client.Cycle(5000);
+  REQUIRE(reply.cycle().notes_size() == 1);
+  const v1::Note& note = reply.cycle().notes(0);
+  REQUIRE(note.job() == "uid-large");
+  REQUIRE(note.obstacle() == "Room");
+  REQUIRE(note.binding() == "nvidia.com/gpu");
+  REQUIRE(note.since_ms() == 5000);
+  REQUIRE(note.text().find("17") != std::string::npos);
+}
+
+TEST_CASE("Before the first sync has ended nobody is told a state") {
+  RunningServer running;
+  const auto channel = ConnectTo(running.socket());
+  grpc::ClientContext context;
+  v1::ExplainReply reply;
+  v1::ExplainRequest request;
+  request.set_job("default/train");
+  const grpc::Status status =
+      v1::EngineService::NewStub(channel)->Explain(&context, request, &reply);
+  REQUIRE(status.error_code() == grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_CASE("The socket is for its owner alone") {
+  RunningServer running;
+  struct stat there {};
+  REQUIRE(stat(running.socket().c_str(), &there) == 0);
+  REQUIRE((there.st_mode & 0777) == 0600);
+}
+
+TEST_CASE("A gap, a repetition and a message out of order each end in a resync, not in drift") {
+  RunningServer running;
+  const auto channel = ConnectTo(running.socket());
+  SchedulerClient client(channel);
+  std::vector<Event> truth = TwoNodes();
+  client.Sync(truth);
+  client.Cycle(1);
+  const v1::GetStateReply before = StateOf(channel);
+  const std::string fault = GENERATE("gap", "repetition", "order", "epoch");
+  CAPTURE(fault);
+  if (fault == "gap") ++client.sequence;
+  if (fault == "repetition") --client.sequence;
+  if (fault == "order") client.sequence += 2;
+  if (fault == "epoch") client.epoch += 7;
+  client.Delta({Gang("lost", 4)});
+  client.Delta({Gang("lost too", 4)});
+  const auto reply = client.Read();
+  REQUIRE(reply.has_value());
+  REQUIRE(reply->has_resync());
+  REQUIRE(reply->resync().epoch() > before.epoch());
+  client.epoch = reply->resync().epoch();
+  client.sequence = 0;
+  // What was told in the old epoch is not known; what the sync says is.
+  truth.push_back(Gang("train", 8));
+  client.Sync(truth, 3);
+  REQUIRE(Placements(client.Cycle(1)) == 8);
+
+  RunningServer fresh;
+  const auto fresh_channel = ConnectTo(fresh.socket());
+  SchedulerClient fresh_client(fresh_channel);
+  fresh_client.Sync(truth);
+  REQUIRE(Placements(fresh_client.Cycle(1)) == 8);
+  RequireSame(StateOf(channel), StateOf(fresh_channel));
+}
+
+TEST_CASE("A cycle for facts that did not arrive is answered by a resync") {
+  RunningServer running;
+  SchedulerClient client(ConnectTo(running.socket()));
+  client.Sync(TwoNodes());
+  ++client.sequence;
+  REQUIRE(client.Cycle(1).has_resync());
+}
+
+TEST_CASE("A second stream is refused, and looking goes on beside the first") {
+  RunningServer running;
+  const auto channel = ConnectTo(running.socket());
+  SchedulerClient first(channel);
+  first.Sync(TwoNodes());
+  first.Cycle(1);
+  SchedulerClient second(ConnectTo(running.socket()));
+  REQUIRE_FALSE(second.connected());
+  REQUIRE(second.status().error_code() == grpc::StatusCode::ALREADY_EXISTS);
+  REQUIRE(StateOf(channel).nodes_size() == 2);
+  first.Delta({Gang("train", 2)});
+  REQUIRE(Placements(first.Cycle(1)) == 2);
+}
+
+TEST_CASE("After a stream has ended its state is still shown, and the next gets a new epoch") {
+  RunningServer running;
+  const auto channel = ConnectTo(running.socket());
+  std::uint64_t epoch = 0;
+  {
+    SchedulerClient client(channel);
+    epoch = client.epoch;
+    REQUIRE(epoch != 0);
+    client.Sync(TwoNodes());
+    client.Cycle(1);
+  }
+  REQUIRE(StateOf(channel).nodes_size() == 2);
+  for (int i = 0; i < 100; ++i) {
+    SchedulerClient next(channel);
+    if (!next.connected()) {  // the server has not heard yet that the first is gone
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      continue;
+    }
+    REQUIRE(next.epoch > epoch);
+    return;
+  }
+  FAIL("the stream was never given free");
+}
+
+TEST_CASE("A protocol version from the future is refused with both versions named") {
+  RunningServer running;
+  SchedulerClient client(ConnectTo(running.socket()), 7);
+  REQUIRE_FALSE(client.connected());
+  REQUIRE(client.status().error_code() == grpc::StatusCode::FAILED_PRECONDITION);
+  REQUIRE(client.status().error_message().find("7") != std::string::npos);
+  REQUIRE(client.status().error_message().find("speaks 1") != std::string::npos);
+}
+
+TEST_CASE("A message that is too large ends its stream alone, and the next one is served") {
+  RunningServer running;
+  const auto channel = ConnectTo(running.socket());
+  {
+    SchedulerClient client(channel);
+    v1::Facts facts;
+    facts.add_events()->mutable_node_removed()->set_name(std::string(kMaxMessageBytes + 1, 'x'));
+    client.WriteFacts(std::move(facts));
+    while (client.Read().has_value()) {
+    }
+    REQUIRE(client.status().error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
+  }
+  for (int i = 0; i < 100; ++i) {
+    SchedulerClient next(channel);
+    if (next.connected()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  FAIL("the stream was never given free");
+}
+
+TEST_CASE("A fact that makes no sense is refused by name, and the others of its message count") {
+  RunningServer running;
+  SchedulerClient client(ConnectTo(running.socket()));
+  v1::Facts facts = FactsOf(TwoNodes());
+  facts.add_events();  // says nothing
+  NodeSpec bad = ANode("bad");
+  bad.allocatable[kCpu] = -1;
+  *facts.add_events() = FactsOf({NodeUpserted{bad, 1}}).events(0);
+  *facts.add_events() = FactsOf({Gang("train", 16)}).events(0);
+  facts.set_sync(v1::SYNC_MARK_WHOLE);
+  client.WriteFacts(std::move(facts));
+  REQUIRE(Placements(client.Cycle(1)) == 16);
+  REQUIRE(client.refused.size() == 2);
+  REQUIRE(client.refused[0].index() == 3);
+  REQUIRE(client.refused[1].index() == 4);
+  REQUIRE(client.refused[1].message().find("bad") != std::string::npos);
+}
+
+TEST_CASE("Of several words on one object between two cycles the last one counts") {
+  RunningServer running;
+  const auto channel = ConnectTo(running.socket());
+  SchedulerClient client(channel);
+  client.Sync(TwoNodes());
+  client.Cycle(1);
+  const std::uint64_t version = StateOf(channel).version();
+  for (std::uint64_t v = 1; v <= 5; ++v) client.Delta({Gang("train", static_cast<int>(v), v)});
+  REQUIRE(Placements(client.Cycle(1)) == 5);
+  // The job, and the plan that was taken as done.
+  REQUIRE(StateOf(channel).version() <= version + 2);
+}
+
+TEST_CASE("Time does not go back: an older now is taken as the newest one") {
+  RunningServer running;
+  SchedulerClient client(ConnectTo(running.socket()));
+  client.Sync(TwoNodes());
+  REQUIRE(client.Cycle(9000).cycle().plan().now_ms() == 9000);
+  REQUIRE(client.Cycle(4000).cycle().plan().now_ms() == 9000);
+}
+
+}  // namespace
+}  // namespace tephra

@@ -1,0 +1,18 @@
+// The engine's settings as people write them, in a simulation and in the engine's own file.
+#pragma once
+
+#include <vector>
+
+#include "plugins/framework/config.h"
+#include "text/fields.h"
+
+namespace tephra {
+
+// `name`, or `{ name, weight }`, one or a list of them. A null item changes nothing.
+void ReadScores(const Item& item, std::vector<WeightedName>& scores);
+// The words of Ties, in the order of the enum: "name" and "random".
+void ReadTies(Fields& fields, Ties& ties);
+// search_budget, seed, assume_timeout, full_verify_every, disabled_actions.
+void ReadCommonSettings(Fields& fields, EngineConfig& config);
+
+}  // namespace tephra
