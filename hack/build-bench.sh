@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Builds build/scheduler/cyclebench and build/scheduler/upstream: what the live claims measure and
+# check with, in process with Volcano's own cache and sessions.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+hack/volcano-apis.sh
+hack/proto-go.sh
+mkdir -p build/scheduler
+cd plugins/volcano
+CGO_ENABLED=0 go build -mod=readonly -trimpath -o ../../build/scheduler/ ./cyclebench ./upstream

@@ -1,0 +1,117 @@
+// Package action is Volcano's action "tephra": once a session it tells the engine what is new, asks
+// for a plan, carries the plan out on Statements, and says to each gang's owner what the engine
+// said of it. It decides nothing itself.
+package action
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"tephra.sh/volcano/facts"
+	"tephra.sh/volcano/link"
+	pb "tephra.sh/volcano/tephrav1"
+)
+
+// Name is what a scheduler configuration calls the action.
+const Name = "tephra"
+
+// Options of the action.
+type Options struct {
+	EngineSocket string
+	// Client names this process to the engine.
+	Client string
+	// Timeout bounds the wait for one plan, a full sync included.
+	Timeout time.Duration
+	// Fallback runs in place of the engine's plan while there is no engine; nil: nothing is
+	// scheduled then.
+	Fallback []framework.Action
+	// Recorder publishes events; those about the scheduler itself are about Self.
+	Recorder record.EventRecorder
+	Self     *v1.ObjectReference
+}
+
+// Action implements framework.Action. One session runs at a time.
+type Action struct {
+	options  Options
+	feed     *facts.Feed
+	link     *link.Link
+	outcomes *outcomes
+	flight   *inFlight
+	notices  *notices
+	engine   *engineWatch
+}
+
+// New makes the action of one scheduler. The feed must have synced before the first session.
+func New(feed *facts.Feed, options Options) (*Action, error) {
+	a := &Action{options: options, feed: feed, flight: newInFlight(), notices: newNotices(options.Recorder),
+		engine: &engineWatch{recorder: options.Recorder, self: options.Self}}
+	a.outcomes = &outcomes{feed: feed}
+	var err error
+	a.link, err = link.New(options.EngineSocket, options.Client, a.outcomes)
+	return a, err
+}
+
+// Name implements framework.Action.
+func (a *Action) Name() string { return Name }
+
+// Initialize implements framework.Action.
+func (a *Action) Initialize() {}
+
+// UnInitialize implements framework.Action.
+func (a *Action) UnInitialize() {}
+
+// EngineReachable says whether the last cycle had an engine.
+func (a *Action) EngineReachable() bool { return a.engine.reachable() }
+
+// Unsettled says whether the next cycle has to tell what became of this one's plan, or may learn
+// what became of its binds, even if nothing else changes.
+func (a *Action) Unsettled() bool { return a.outcomes.waiting() || len(a.flight.binds) > 0 }
+
+// Close ends the link to the engine, which another scheduler may then have.
+func (a *Action) Close() error { return a.link.Close() }
+
+// Execute runs one cycle.
+func (a *Action) Execute(ssn *framework.Session) {
+	a.settle(ssn)
+	a.judgeMasks(ssn)
+
+	ctx, cancel := context.WithTimeout(context.Background(), a.options.Timeout)
+	defer cancel()
+	started := time.Now()
+	reply, err := a.link.Cycle(ctx, started)
+	fullSyncs.Set(float64(a.link.Syncs()))
+	if err != nil {
+		a.engine.lost(err)
+		for _, stock := range a.options.Fallback {
+			stock.Execute(ssn)
+		}
+		return
+	}
+	a.engine.found()
+	engineSeconds.Observe(time.Since(started).Seconds())
+	a.carryOut(ssn, reply)
+	a.notices.take(a.feed, reply)
+	a.tellProblems()
+	a.notices.write(ssn, a.feed)
+}
+
+func (a *Action) carryOut(ssn *framework.Session, reply *pb.CycleReply) {
+	for _, decision := range reply.GetPlan().GetDecisions() {
+		if len(decision.GetEvictions()) > 0 {
+			a.evict(ssn, decision)
+		}
+		if len(decision.GetPlacements()) == 0 {
+			continue
+		}
+		outcome, why := a.place(ssn, decision)
+		placedGangs.WithLabelValues(string(outcome)).Inc()
+		if outcome != handedOver && outcome != admitted {
+			klog.V(2).InfoS("Plan not carried out", "job", decision.GetJob(), "outcome", outcome, "why", why)
+		}
+	}
+}

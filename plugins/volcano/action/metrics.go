@@ -1,0 +1,27 @@
+package action
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Served by the scheduler's /metrics, beside Volcano's own.
+var (
+	engineUp = promauto.NewGauge(prometheus.GaugeOpts{Name: "tephra_scheduler_engine_up",
+		Help: "1 while the engine answers, 0 while it does not."})
+	engineFailures = promauto.NewCounter(prometheus.CounterOpts{Name: "tephra_scheduler_engine_failures_total",
+		Help: "Cycles that got no plan from the engine."})
+	engineSeconds = promauto.NewHistogram(prometheus.HistogramOpts{Name: "tephra_scheduler_engine_seconds",
+		Help:    "From the first new fact sent to the plan received, in one cycle.",
+		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)})
+	fullSyncs = promauto.NewGauge(prometheus.GaugeOpts{Name: "tephra_scheduler_full_syncs",
+		Help: "Full syncs sent to the engine since this process began."})
+	placedGangs = promauto.NewCounterVec(prometheus.CounterOpts{Name: "tephra_scheduler_gangs_total",
+		Help: "Decisions to place a gang, or members of it, by what became of them."}, []string{"outcome"})
+	placedTasks = promauto.NewCounter(prometheus.CounterOpts{Name: "tephra_scheduler_placed_tasks_total",
+		Help: "Placements handed to the API server."})
+	failedBinds = promauto.NewCounter(prometheus.CounterOpts{Name: "tephra_scheduler_failed_binds_total",
+		Help: "Placements that the API server, or Volcano's cache, did not take."})
+	evictedTasks = promauto.NewCounter(prometheus.CounterOpts{Name: "tephra_scheduler_evicted_tasks_total",
+		Help: "Tasks evicted because the engine asked for it."})
+)

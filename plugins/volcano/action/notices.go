@@ -1,0 +1,187 @@
+package action
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/record"
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"tephra.sh/volcano/facts"
+	pb "tephra.sh/volcano/tephrav1"
+)
+
+// ConditionType is the condition that a PodGroup has from us: True once its gang has been placed,
+// False while it waits, with the engine's reason.
+const ConditionType scheduling.PodGroupConditionType = "TephraScheduled"
+
+// A reason whose binding constraint stays the same is written anew this often at most: its numbers
+// move with every cycle of a busy cluster.
+const rewriteAfter = time.Minute
+
+// notice is what was last said of one gang.
+type notice struct {
+	obstacle, binding, text string
+	placed                  bool
+	since                   time.Time
+	written                 *notice // what its PodGroup and pods say; nil: nothing yet
+	writtenAt               time.Time
+}
+
+func (n *notice) reason() string {
+	if n.placed {
+		return "Placed"
+	}
+	return n.obstacle
+}
+
+// due says whether what is written should be replaced.
+func (n *notice) due(now time.Time) bool {
+	w := n.written
+	if w == nil || w.placed != n.placed || w.obstacle != n.obstacle || w.binding != n.binding {
+		return true
+	}
+	return w.text != n.text && now.Sub(n.writtenAt) >= rewriteAfter
+}
+
+// notices remembers what was said of each gang and writes it where its owner looks.
+type notices struct {
+	byJob    map[string]*notice // by uid
+	recorder record.EventRecorder
+}
+
+func newNotices(recorder record.EventRecorder) *notices {
+	return &notices{byJob: map[string]*notice{}, recorder: recorder}
+}
+
+func (n *notices) of(job string) *notice {
+	known := n.byJob[job]
+	if known == nil {
+		known = &notice{}
+		n.byJob[job] = known
+	}
+	return known
+}
+
+// take notes what a plan says. A gang of which it says nothing is as it was.
+func (n *notices) take(feed *facts.Feed, reply *pb.CycleReply) {
+	waits := map[string]*pb.Note{}
+	for _, note := range reply.GetNotes() {
+		if note.GetPart() == pb.Part_PART_MINIMUM {
+			waits[note.GetJob()] = note
+		}
+	}
+	for _, decision := range reply.GetPlan().GetDecisions() {
+		if decision.GetPart() != pb.Part_PART_MINIMUM {
+			continue
+		}
+		if note := waits[decision.GetJob()]; note != nil {
+			known := n.of(decision.GetJob())
+			known.placed = false
+			known.obstacle, known.binding, known.text = note.GetObstacle(), note.GetBinding(), note.GetText()
+			known.since = time.UnixMilli(note.GetSinceMs())
+			if decision.GetVerdict() == pb.Verdict_VERDICT_INFEASIBLE {
+				known.obstacle = "Infeasible"
+				known.text = "could not start if the cluster were empty: " + known.text
+			}
+			continue
+		}
+		if job, ok := feed.Job(decision.GetJob()); ok && !job.HasPods {
+			continue // admitted: said once it is placed
+		}
+		known := n.of(decision.GetJob())
+		known.placed, known.obstacle, known.binding = true, "", ""
+		known.text = placedText(decision)
+		known.since = time.Now()
+	}
+}
+
+func placedText(decision *pb.Decision) string {
+	nodes := map[string]bool{}
+	for _, placement := range decision.GetPlacements() {
+		nodes[placement.GetNode()] = true
+	}
+	return fmt.Sprintf("%d tasks placed on %d nodes", len(decision.GetPlacements()), len(nodes))
+}
+
+// write puts what is due on the PodGroups of the session, and what is written on the pods that
+// wait, for Volcano to record when the session closes.
+func (n *notices) write(ssn *framework.Session, feed *facts.Feed) {
+	now := time.Now()
+	for uid, notice := range n.byJob {
+		job, known := feed.Job(uid)
+		if !known {
+			delete(n.byJob, uid)
+			continue
+		}
+		gang := ssn.Jobs[api.JobID(job.Namespace+"/"+job.Name)]
+		if gang == nil || gang.PodGroup == nil {
+			// Volcano leaves a group without a queue out of its sessions.
+			if notice.due(now) {
+				n.writeOutside(ssn, uid, job, notice, now)
+			}
+			continue
+		}
+		if notice.due(now) {
+			notice.write(ssn, gang, now)
+		}
+		if w := notice.written; w != nil && !w.placed {
+			tellPods(gang, w.text)
+		}
+	}
+}
+
+// writeOutside does in the background what the end of a session would do.
+func (n *notices) writeOutside(ssn *framework.Session, uid string, job facts.JobRef, about *notice, now time.Time) {
+	group := reference(apiVersions["PodGroup"], facts.Object{Kind: "PodGroup", Namespace: job.Namespace, Name: job.Name, UID: uid})
+	n.recorder.Event(group, v1.EventTypeWarning, about.reason(), about.text)
+	condition := v1beta1.PodGroupCondition{Type: v1beta1.PodGroupConditionType(ConditionType), Status: v1.ConditionFalse,
+		LastTransitionTime: metav1.NewTime(about.since), Reason: about.reason(), Message: about.text}
+	go outside{ssn.VCClient()}.write(job.Namespace, job.Name, condition)
+	about.remember(now)
+}
+
+func (n *notice) remember(now time.Time) {
+	written := *n
+	written.written = nil
+	n.written, n.writtenAt = &written, now
+}
+
+func (n *notice) write(ssn *framework.Session, gang *api.JobInfo, now time.Time) {
+	status, eventType := v1.ConditionFalse, v1.EventTypeWarning
+	if n.placed {
+		status, eventType = v1.ConditionTrue, v1.EventTypeNormal
+	}
+	since := metav1.NewTime(n.since)
+	for _, old := range gang.PodGroup.Status.Conditions {
+		// The engine forgets with a restart since when a gang waits; its condition does not.
+		if old.Type == ConditionType && old.Reason == n.reason() && old.LastTransitionTime.Before(&since) {
+			since = old.LastTransitionTime
+		}
+	}
+	condition := scheduling.PodGroupCondition{Type: ConditionType, Status: status, TransitionID: string(ssn.UID),
+		LastTransitionTime: since, Reason: n.reason(), Message: n.text}
+	if ssn.UpdatePodGroupCondition(gang, &condition) != nil {
+		return
+	}
+	ssn.RecordPodGroupEvent(gang.PodGroup, eventType, n.reason(), n.text)
+	n.remember(now)
+}
+
+// tellPods makes Volcano's pod conditions and events say why the gang waits.
+func tellPods(gang *api.JobInfo, text string) {
+	pending := gang.TaskStatusIndex[api.Pending]
+	if len(pending) == 0 {
+		return
+	}
+	why := api.NewFitErrors()
+	why.SetError(text)
+	for uid := range pending {
+		gang.NodesFitErrors[uid] = why
+	}
+}

@@ -1,0 +1,113 @@
+// Command tephra-scheduler is Volcano's scheduler with the action "tephra", which asks
+// tephra-engine where gangs go. Stock actions and plugins stay selectable in the same configuration.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+	_ "k8s.io/client-go/plugin/pkg/client/auth"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	cliflag "k8s.io/component-base/cli/flag"
+	componentconfig "k8s.io/component-base/config/options"
+	"k8s.io/klog/v2"
+	"volcano.sh/volcano/cmd/scheduler/app/options"
+	"volcano.sh/volcano/pkg/kube"
+	_ "volcano.sh/volcano/pkg/scheduler/actions"
+	"volcano.sh/volcano/pkg/scheduler/metrics"
+	_ "volcano.sh/volcano/pkg/scheduler/plugins"
+	"volcano.sh/volcano/pkg/signals"
+	vcutil "volcano.sh/volcano/pkg/util"
+
+	"tephra.sh/volcano/scheduler"
+)
+
+// version is set by the build.
+var version = "dev"
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "tephra-scheduler:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	klog.InitFlags(nil)
+	flags := pflag.CommandLine
+	opt := options.NewServerOption()
+	opt.AddFlags(flags)
+	utilfeature.DefaultMutableFeatureGate.AddFlag(flags)
+	vcutil.LeaderElectionDefault(&opt.LeaderElection)
+	opt.LeaderElection.ResourceName = vcutil.GenerateComponentName(opt.SchedulerNames)
+	componentconfig.BindLeaderElectionFlags(&opt.LeaderElection, flags)
+	own := scheduler.Options{Client: "tephra-scheduler " + version}
+	flags.StringVar(&own.EngineSocket, "engine-socket", "/run/tephra/engine.sock", "Unix socket on which tephra-engine serves.")
+	flags.DurationVar(&own.EngineTimeout, "engine-timeout", 30*time.Second, "How long one plan may take, a full sync included, before the engine counts as gone.")
+	flags.DurationVar(&own.MinInterval, "min-interval", 50*time.Millisecond, "Least time between the starts of two sessions. A session opens when something has changed.")
+	admission := flags.String("admission", "engine", `Who lets a pod group have its pods: "engine", or "volcano" for the stock action enqueue.`)
+	gone := flags.String("when-engine-gone", "wait", `What happens while the engine does not answer: "wait" schedules nothing, "stock" runs Volcano's enqueue, allocate and backfill.`)
+	opt.RegisterOptions()
+	cliflag.InitFlags()
+	_ = flag.CommandLine.Parse(nil)
+
+	if opt.PrintVersion {
+		fmt.Println("tephra-scheduler", version)
+		return nil
+	}
+	var err error
+	if own.Admit, err = choice("admission", *admission, "engine", "volcano"); err != nil {
+		return err
+	}
+	wait, err := choice("when-engine-gone", *gone, "wait", "stock")
+	if err != nil {
+		return err
+	}
+	own.FallBack = !wait
+	if err := opt.CheckOptionOrDie(); err != nil {
+		return err
+	}
+	if opt.CaCertFile != "" && opt.CertFile != "" && opt.KeyFile != "" {
+		if err := opt.ParseCAFiles(nil); err != nil {
+			return fmt.Errorf("certificates: %w", err)
+		}
+	}
+	klog.StartFlushDaemon(5 * time.Second)
+	defer klog.Flush()
+
+	config, err := kube.BuildConfig(opt.KubeClientOptions)
+	if err != nil {
+		return err
+	}
+	if err := vcutil.SetupComponentGlobals(config); err != nil {
+		return err
+	}
+	metrics.InitKubeSchedulerRelatedMetrics()
+	s, err := scheduler.New(config, opt, own)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(signals.SetupSignalContext())
+	defer stop()
+	if err := scheduler.Serve(ctx, opt, s.Ready); err != nil {
+		return err
+	}
+	if err := scheduler.Lead(ctx, config, opt, s.Run); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// choice says whether the flag has the first of its two values.
+func choice(flag, value, first, second string) (bool, error) {
+	if value != first && value != second {
+		return false, fmt.Errorf("--%s: %q, expected %q or %q", flag, value, first, second)
+	}
+	return value == first, nil
+}

@@ -1,0 +1,313 @@
+package facts
+
+import (
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"tephra.sh/volcano/tephrav1"
+)
+
+// told is what was said of a pod.
+type told struct {
+	fact  *tephrav1.Task
+	shape *shape // of its role; nil: told as a foreign pod
+}
+
+func sameMessage[M proto.Message](a, b M) bool { return proto.Equal(a, b) }
+
+func sameTask(a, b told) bool {
+	return a.shape == b.shape && samePlace(a, b) && a.fact.Phase == b.fact.Phase &&
+		a.fact.Node == b.fact.Node && slices.EqualFunc(a.fact.Slices, b.fact.Slices, sameSlice) &&
+		(a.fact.Pod == b.fact.Pod || proto.Equal(a.fact.Pod, b.fact.Pod))
+}
+
+func samePlace(a, b told) bool {
+	return a.fact.Job == b.fact.Job && a.fact.Role == b.fact.Role && a.fact.Index == b.fact.Index
+}
+
+func sameSlice(a, b *tephrav1.Slice) bool {
+	return a.Container == b.Container && a.Device == b.Device && a.Mode == b.Mode &&
+		a.Compute == b.Compute && a.MemoryMib == b.MemoryMib
+}
+
+// Sync is everything that is true now, for an engine that knows nothing: resource kinds, queues,
+// nodes, masks, jobs, tasks, each by name.
+func (f *Feed) Sync() []*tephrav1.Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.translator.kinds.left) > 0 {
+		f.chooseKinds()
+	}
+	f.kindsTold = 0
+	f.tellQueues.forget(sortedKeys(f.queues))
+	f.tellNodes.forget(sortedKeys(f.nodes))
+	f.tellMasks.forget(sortedKeys(f.masks))
+	f.tellJobs.forget(sortedKeys(f.groupsOf))
+	f.tellTasks.forget(sortedKeys(f.pods))
+	for _, g := range f.groups {
+		g.refused = false
+	}
+	f.whole = true
+	defer func() { f.whole = false }()
+	return f.drain()
+}
+
+// Drain is what has changed since the last Sync or Drain, each object once: nothing is told of
+// what came and went between.
+func (f *Feed) Drain() []*tephrav1.Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.drain()
+}
+
+// drain writes the facts so that each one comes after those that it needs: a job after the masks
+// that its pods name, a task after its job, what is gone after those that used it.
+func (f *Feed) drain() []*tephrav1.Event {
+	f.settleAll()
+	var out []*tephrav1.Event
+	if names := f.translator.kinds.names; len(names) > f.kindsTold {
+		f.kindsTold = len(names)
+		out = append(out, &tephrav1.Event{Fact: &tephrav1.Event_KindsDeclared{
+			KindsDeclared: &tephrav1.KindsDeclared{Names: slices.Clone(names)}}})
+	}
+	queues, nodes := f.tellQueues.news(f.queueFact), f.tellNodes.news(f.nodeFact)
+	masks, jobs := f.tellMasks.news(f.maskFact), f.tellJobs.news(f.jobFact)
+	for _, job := range jobs {
+		f.retell(job)
+	}
+	tasks := f.tellTasks.news(f.taskFact)
+	f.forgetRefusals(queues, nodes, tasks)
+
+	out = f.upserts(out, len(queues), func(i int) *tephrav1.Event { return queueUpserted(queues[i], f.next()) })
+	out = f.upserts(out, len(nodes), func(i int) *tephrav1.Event { return nodeUpserted(nodes[i], f.next()) })
+	out = f.upserts(out, len(masks), func(i int) *tephrav1.Event { return maskUpserted(masks[i], f.next()) })
+	for _, job := range jobs {
+		if !job.has {
+			out = append(out, jobRemoved(job.name))
+		}
+	}
+	out = f.upserts(out, len(jobs), func(i int) *tephrav1.Event { return jobUpserted(jobs[i], f.next()) })
+	for _, task := range tasks {
+		if task.had && (!task.has || leavesItsPlace(task.was, task.is)) {
+			out = append(out, taskRemoved(task.name))
+		}
+	}
+	out = f.upserts(out, len(tasks), func(i int) *tephrav1.Event { return taskUpserted(tasks[i], f.next()) })
+	for _, mask := range masks {
+		if !mask.has {
+			out = append(out, maskRemoved(mask.name))
+		}
+	}
+	for _, node := range nodes {
+		if !node.has {
+			out = append(out, nodeRemoved(node.name))
+		}
+	}
+	for _, queue := range queues {
+		if !queue.has {
+			out = append(out, queueRemoved(queue.name))
+		}
+	}
+	return out
+}
+
+// forgetRefusals: what is told anew has not been refused.
+func (f *Feed) forgetRefusals(queues []news[*tephrav1.Queue], nodes []news[*tephrav1.Node], tasks []news[told]) {
+	if len(f.problems.standing) == 0 {
+		return
+	}
+	for _, queue := range queues {
+		f.problems.set(Object{Kind: "Queue", Name: queue.name}, engineSays, nil)
+	}
+	for _, node := range nodes {
+		f.problems.set(Object{Kind: "Node", Name: node.name}, engineSays, nil)
+	}
+	for _, task := range tasks {
+		if p := f.pods[task.name]; p != nil {
+			f.problems.set(p.object(), engineSays, nil)
+		}
+	}
+}
+
+func (f *Feed) upserts(out []*tephrav1.Event, count int, event func(i int) *tephrav1.Event) []*tephrav1.Event {
+	for i := range count {
+		if made := event(i); made != nil {
+			out = append(out, made)
+		}
+	}
+	return out
+}
+
+func (f *Feed) next() uint64 {
+	f.version++
+	return f.version
+}
+
+// leavesItsPlace: the engine keeps what a running task was started with. To be charged in another
+// place, or as something else, it has to go first.
+func leavesItsPlace(was, is told) bool {
+	holdsRoom := was.fact.Phase == tephrav1.TaskPhase_TASK_PHASE_RUNNING ||
+		was.fact.Phase == tephrav1.TaskPhase_TASK_PHASE_RELEASING
+	return was.shape != nil && is.shape != nil &&
+		(!samePlace(was, is) || holdsRoom && was.shape != is.shape)
+}
+
+// retell: the tasks of a job that comes or goes are told anew, as its tasks or as foreign pods.
+func (f *Feed) retell(job news[*tephrav1.Job]) {
+	g := f.groupsOf[job.name]
+	if g == nil {
+		return // its pods were touched when it went
+	}
+	wasRefused := g.refused
+	g.refused = false
+	if wasRefused {
+		f.problems.set(groupObject(g.obj), engineSays, nil)
+	}
+	if wasRefused || job.had != job.has {
+		for uid := range g.pods {
+			f.tellTasks.touch(uid)
+			if wasRefused {
+				delete(f.tellTasks.told, uid)
+			}
+		}
+	}
+}
+
+// settleAll brings everything that is derived up to date.
+func (f *Feed) settleAll() {
+	if f.modelsChanged {
+		f.modelsChanged = false
+		for _, p := range f.pods {
+			if p.group != nil && (p.obj.Annotations[useModels] != "" || p.obj.Annotations[avoidModels] != "") {
+				f.reshape(p)
+			}
+		}
+		f.podlessGroupsChanged()
+	}
+	if len(f.translator.apart.changes) > 0 {
+		for kin := range f.translator.apart.changes {
+			for p := range kin.pods {
+				if p.group != nil {
+					f.reshape(p)
+				}
+			}
+		}
+		clear(f.translator.apart.changes)
+		f.podlessGroupsChanged()
+	}
+	f.pruneShapes()
+	f.pruneMasks()
+	for len(f.dirtyGroups) > 0 {
+		dirty := make([]*group, 0, len(f.dirtyGroups))
+		for g := range f.dirtyGroups {
+			dirty = append(dirty, g)
+		}
+		clear(f.dirtyGroups)
+		slices.SortFunc(dirty, func(a, b *group) int { return strings.Compare(a.key, b.key) })
+		for _, g := range dirty {
+			f.settle(g)
+		}
+	}
+	if len(f.translator.kinds.names) > f.kindsRead {
+		f.kindsChanged()
+	}
+	f.noteKindsLeft()
+}
+
+func (f *Feed) podlessGroupsChanged() {
+	for _, g := range f.groups {
+		if len(g.templates) > 0 {
+			f.dirtyGroups[g] = true
+		}
+	}
+}
+
+// kindsChanged: nodes and foreign pods name only the kinds that were known when they were read.
+func (f *Feed) kindsChanged() {
+	f.kindsRead = len(f.translator.kinds.names)
+	for _, n := range f.nodes {
+		if n.obj != nil {
+			f.readNode(n)
+		}
+	}
+	for _, p := range f.pods {
+		if p.load != nil {
+			p.load = nil
+			f.tellTasks.touch(p.uid)
+		}
+	}
+}
+
+// chooseKinds gives the numbers anew, to what is asked for now.
+func (f *Feed) chooseKinds() {
+	for _, name := range sortedKeys(f.translator.kinds.left) {
+		f.note(Object{Kind: "Resource", Name: name}, "", "", nil)
+	}
+	f.translator.kinds = kinds{}
+	for _, name := range sortedKeys(f.queues) {
+		f.readQueue(f.queues[name])
+	}
+	for _, key := range sortedKeys(f.groups) {
+		for _, p := range f.groups[key].present() {
+			f.reshape(p)
+		}
+		f.dirtyGroups[f.groups[key]] = true
+	}
+	f.kindsChanged()
+}
+
+func (f *Feed) noteKindsLeft() {
+	for _, name := range sortedKeys(f.translator.kinds.left) {
+		f.note(Object{Kind: "Resource", Name: name}, "", "", &fault{"requests", "one kind too many",
+			"at most 11 extended resources asked for; Volcano's predicates alone watch this one"})
+	}
+}
+
+// pruneMasks forgets those that no pod names any more.
+func (f *Feed) pruneMasks() {
+	if len(f.masks) <= f.masksWorth {
+		return
+	}
+	used := map[string]bool{}
+	for _, g := range f.groups {
+		for _, p := range g.pods {
+			if p.shape != nil {
+				used[p.shape.mask] = true
+			}
+		}
+		for _, template := range g.templates {
+			used[template.shape.mask] = true
+		}
+	}
+	for name := range f.masks {
+		if !used[name] {
+			delete(f.masks, name)
+			f.tellMasks.touch(name)
+		}
+	}
+	f.masksWorth = 16 + 2*len(f.masks)
+}
+
+// pruneShapes forgets those that no pod has any more.
+func (f *Feed) pruneShapes() {
+	const spare = 1024
+	if len(f.translator.shapes) < spare+2*len(f.pods) {
+		return
+	}
+	used := map[*shape]bool{}
+	for _, p := range f.pods {
+		used[p.shape] = true
+	}
+	for _, g := range f.groups {
+		for _, template := range g.templates {
+			used[template.shape] = true
+		}
+	}
+	for key, shape := range f.translator.shapes {
+		if !used[shape] {
+			delete(f.translator.shapes, key)
+		}
+	}
+}

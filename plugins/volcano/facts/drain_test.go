@@ -1,0 +1,377 @@
+package facts
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"tephra.sh/volcano/annotations"
+	"tephra.sh/volcano/tephrav1"
+)
+
+// history changes a cluster at random. Objects of a kind are few, so that names come again.
+type history struct {
+	*rand.Rand
+	nodes  map[string]*corev1.Node
+	queues map[string]*schedulingv1beta1.Queue
+	groups map[string]*schedulingv1beta1.PodGroup
+	jobs   map[string]*batchv1alpha1.Job
+	pods   map[string]*corev1.Pod
+	prios  map[string]*schedulingv1.PriorityClass
+	serial int
+}
+
+func newHistory(seed uint64) *history {
+	return &history{Rand: rand.New(rand.NewPCG(seed, 1)), nodes: map[string]*corev1.Node{},
+		queues: map[string]*schedulingv1beta1.Queue{}, groups: map[string]*schedulingv1beta1.PodGroup{},
+		jobs: map[string]*batchv1alpha1.Job{}, pods: map[string]*corev1.Pod{},
+		prios: map[string]*schedulingv1.PriorityClass{}}
+}
+
+// cluster is where the changes go.
+type cluster interface {
+	put(object any)
+	remove(object any)
+}
+
+func (h *history) name(prefix string, most int) string { return prefix + strconv.Itoa(h.IntN(most)) }
+
+func (h *history) uid(name string) string {
+	h.serial++
+	return name + "-" + strconv.Itoa(h.serial)
+}
+
+func (h *history) step(to cluster) {
+	switch what := h.IntN(100); {
+	case what < 10:
+		step(h, to, h.nodes, h.name("node", 5), h.node)
+	case what < 14:
+		step(h, to, h.queues, h.name("queue", 3), h.queue)
+	case what < 16:
+		step(h, to, h.prios, h.name("prio", 2), h.prio)
+	case what < 25:
+		step(h, to, h.jobs, h.name("job", 4), h.job)
+	case what < 37:
+		step(h, to, h.groups, h.name("job", 6), h.group)
+	default:
+		step(h, to, h.pods, h.name("pod", 20), h.pod)
+	}
+}
+
+// step removes the object or puts what make says of it in its place.
+func step[T any](h *history, to cluster, all map[string]T, name string, make func(name string, before T, is bool) T) {
+	before, is := all[name]
+	if is && h.IntN(5) == 0 {
+		delete(all, name)
+		to.remove(before)
+		return
+	}
+	all[name] = make(name, before, is)
+	to.put(all[name])
+}
+
+func (h *history) node(name string, _ *corev1.Node, _ bool) *corev1.Node {
+	return someNode(name, func(node *corev1.Node) {
+		node.Spec.Unschedulable = h.IntN(4) == 0
+		node.Labels["zone"] = h.name("zone", 2)
+		node.Status.Allocatable["example.com/fpga"] = list("n", "4")["n"]
+		node.Status.Allocatable["example.com/nic"] = list("n", "2")["n"]
+		node.Annotations = map[string]string{}
+		devices := make([]annotations.Device, h.IntN(4))
+		for d := range devices {
+			devices[d] = annotations.Device{UUID: fmt.Sprintf("GPU-%s-%d", name, d), Model: h.name("model", 3),
+				MemoryMiB: 80000, Healthy: h.IntN(5) > 0}
+		}
+		text, _ := annotations.FormatInventory(devices)
+		if h.IntN(8) == 0 {
+			text = "broken"
+		}
+		node.Annotations[annotations.InventoryKey] = text
+	})
+}
+
+func (h *history) queue(name string, _ *schedulingv1beta1.Queue, _ bool) *schedulingv1beta1.Queue {
+	queue := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	queue.Spec.Weight = int32(h.IntN(3))
+	queue.Spec.Capability = list("cpu", strconv.Itoa(h.IntN(100)), h.pick("memory", "example.com/nic", "nvidia.com/gpu"), "5")
+	queue.Status.State = schedulingv1beta1.QueueState(h.pick("Open", "Closed", ""))
+	return queue
+}
+
+func (h *history) prio(name string, _ *schedulingv1.PriorityClass, _ bool) *schedulingv1.PriorityClass {
+	return &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: int32(h.IntN(3)),
+		GlobalDefault: h.IntN(2) == 0}
+}
+
+func (h *history) pick(of ...string) string { return of[h.IntN(len(of))] }
+
+func (h *history) container() corev1.Container {
+	c := container("main", "cpu", strconv.Itoa(1+h.IntN(2)))
+	switch h.IntN(5) {
+	case 0:
+		c.Resources.Requests["example.com/fpga"] = list("n", "1")["n"]
+	case 1:
+		c.Resources.Limits["volcano.sh/vgpu-number"] = list("n", "1")["n"]
+		c.Resources.Limits["volcano.sh/vgpu-memory"] = list("n", "1000")["n"]
+	case 2:
+		c.Ports = []corev1.ContainerPort{{HostPort: 8080}}
+	}
+	return c
+}
+
+func (h *history) job(name string, before *batchv1alpha1.Job, is bool) *batchv1alpha1.Job {
+	if is && h.IntN(2) == 0 {
+		after := before.DeepCopy()
+		after.Status.State.Phase = batchv1alpha1.JobPhase(h.pick("Running", "Completed", "Pending"))
+		return after
+	}
+	job := someJob(name, taskSpec("worker", int32(1+h.IntN(3)), h.container()))
+	if h.IntN(2) == 0 {
+		job.Spec.Tasks = append(job.Spec.Tasks, taskSpec("master", 1, h.container()))
+	}
+	return job
+}
+
+func (h *history) group(name string, before *schedulingv1beta1.PodGroup, is bool) *schedulingv1beta1.PodGroup {
+	if is && h.IntN(2) == 0 {
+		after := before.DeepCopy()
+		after.Status.Phase = schedulingv1beta1.PodGroupPhase(h.pick("Pending", "Inqueue", "Running", "Completed"))
+		return after
+	}
+	return someGroup(name, int32(1+h.IntN(3)), func(group *schedulingv1beta1.PodGroup) {
+		group.UID += "-of-history"
+		if h.IntN(3) == 0 {
+			group.UID = "another-" + group.UID
+		}
+		group.Spec.Queue = h.pick("", "queue0", "queue1")
+		group.Spec.PriorityClassName = h.pick("", "prio0", "prio1")
+		if job := h.jobs[name]; job != nil {
+			ownedBy(job)(group)
+		}
+		if h.IntN(10) == 0 {
+			group.Spec.NetworkTopology = &schedulingv1beta1.NetworkTopologySpec{}
+		}
+	})
+}
+
+// pod is a new one, or the same a step further in its life.
+func (h *history) pod(name string, before *corev1.Pod, is bool) *corev1.Pod {
+	if is {
+		after := before.DeepCopy()
+		switch h.IntN(5) {
+		case 0:
+			after.Status.Conditions = append(after.Status.Conditions, corev1.PodCondition{Type: "Noise"})
+		case 1:
+			if after.Spec.NodeName != "" {
+				after.Status.Phase = corev1.PodPhase(h.pick("Succeeded", "Failed"))
+			}
+		case 2:
+			after.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+		default:
+			if after.Spec.NodeName == "" && after.DeletionTimestamp == nil {
+				on(h.name("node", 5))(after)
+				after.Annotations[annotations.SlicesKey] = h.slices(after.Spec.NodeName)
+			}
+		}
+		return after
+	}
+	return somePod(name, h.name("job", 6), func(pod *corev1.Pod) {
+		pod.UID = types.UID("pod-" + h.uid(name))
+		pod.Spec.Containers = []corev1.Container{h.container()}
+		task(h.pick("worker", "master"), strconv.Itoa(h.IntN(3)))(pod)
+		pod.Labels["app"] = h.name("app", 2)
+		if h.IntN(4) == 0 {
+			pod.Spec.Affinity = apartFrom(h.name("app", 2))
+		}
+		if h.IntN(4) == 0 {
+			pod.Annotations[useModels] = h.name("MODEL", 3)
+		}
+		if h.IntN(4) == 0 {
+			foreign(pod)
+			on(h.name("node", 5))(pod)
+		}
+	})
+}
+
+func (h *history) slices(node string) string {
+	if h.IntN(3) == 0 {
+		return "broken"
+	}
+	text, _ := annotations.FormatSlices([]annotations.ContainerSlices{{Name: "main", Slices: []annotations.Slice{
+		{UUID: "GPU-" + node + "-0", Index: h.IntN(3), Mode: annotations.Fraction, Compute: 100, MemoryMiB: 1000}}}})
+	return text
+}
+
+func apartFrom(app string) *corev1.Affinity {
+	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
+			TopologyKey:   corev1.LabelHostname}}}}
+}
+
+// handlers calls the feed's handlers as informers do.
+type handlers struct{ feed *Feed }
+
+func (c handlers) put(object any) {
+	f := c.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch typed := object.(type) {
+	case *corev1.Node:
+		f.setNode(typed)
+	case *schedulingv1beta1.Queue:
+		f.setQueue(typed)
+	case *schedulingv1.PriorityClass:
+		f.setPriority(typed)
+	case *batchv1alpha1.Job:
+		f.setJob(typed)
+	case *schedulingv1beta1.PodGroup:
+		f.setGroup(typed)
+	case *corev1.Pod:
+		f.setPod(typed)
+	}
+}
+
+func (c handlers) remove(object any) {
+	f := c.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch typed := object.(type) {
+	case *corev1.Node:
+		f.dropNode(typed)
+	case *schedulingv1beta1.Queue:
+		f.dropQueue(typed)
+	case *schedulingv1.PriorityClass:
+		f.dropPriority(typed)
+	case *batchv1alpha1.Job:
+		f.dropJob(typed)
+	case *schedulingv1beta1.PodGroup:
+		f.dropGroup(typed)
+	case *corev1.Pod:
+		f.dropPod(typed)
+	}
+}
+
+// freshFeed has just learnt the cluster, kind by kind.
+func (h *history) freshFeed(t *testing.T, options Options) *Feed {
+	feed := idleFeed(t, options)
+	h.tell(handlers{feed})
+	return feed
+}
+
+func (h *history) tell(to cluster) {
+	for _, name := range sortedKeys(h.pods) {
+		to.put(h.pods[name])
+	}
+	for _, name := range sortedKeys(h.groups) {
+		to.put(h.groups[name])
+	}
+	for _, name := range sortedKeys(h.jobs) {
+		to.put(h.jobs[name])
+	}
+	for _, name := range sortedKeys(h.prios) {
+		to.put(h.prios[name])
+	}
+	for _, name := range sortedKeys(h.queues) {
+		to.put(h.queues[name])
+	}
+	for _, name := range sortedKeys(h.nodes) {
+		to.put(h.nodes[name])
+	}
+}
+
+// A Sync of the same feed is the sum of all that it drained, to the letter. One of a feed that has
+// just learnt the cluster is so too, but for groups whose pods were all there once.
+func TestWhatIsDrainedAddsUpToASync(t *testing.T) {
+	seeds := 200
+	if testing.Short() {
+		seeds = 30
+	}
+	for seed := range seeds {
+		h := newHistory(uint64(seed))
+		options := Options{Admit: seed%2 == 0}
+		feed, drained := idleFeed(t, options), newModel()
+		for i := range 150 {
+			h.step(handlers{feed})
+			if h.IntN(4) > 0 {
+				continue
+			}
+			for _, class := range feed.MaskedClasses() {
+				feed.SetMask(class.Name, []string{h.name("node", 5)})
+			}
+			if err := drained.apply(feed.Drain()); err != nil {
+				t.Fatalf("seed %d, step %d: %v", seed, i, err)
+			}
+		}
+		if err := drained.apply(feed.Drain()); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if again := feed.Drain(); len(again) > 0 {
+			t.Fatalf("seed %d: drained and drained again: %v", seed, again)
+		}
+		if !slices.EqualFunc(feed.Problems(), h.freshProblems(t, options), sameProblem) {
+			t.Fatalf("seed %d: problems %v\nof a fresh feed %v", seed, feed.Problems(), h.freshProblems(t, options))
+		}
+		if diff := difference(drained.lines(), wholeModel(t, feed).lines()); diff != "" {
+			t.Fatalf("seed %d: drained (-) and synced (+) differ:\n%s", seed, diff)
+		}
+		fresh := wholeModel(t, h.freshFeed(t, options))
+		fresh.masks = drained.masks
+		if diff := difference(comparison(drained, drained, fresh), comparison(fresh, drained, fresh)); diff != "" {
+			t.Fatalf("seed %d: drained (-) and of a fresh feed (+) differ:\n%s", seed, diff)
+		}
+	}
+}
+
+func (h *history) freshProblems(t *testing.T, options Options) []Problem {
+	feed := h.freshFeed(t, options)
+	feed.Sync()
+	return feed.Problems()
+}
+
+func sameProblem(a, b Problem) bool { return a == b }
+
+// comparison leaves out what a fresh feed cannot know: jobs whose pods were all there once, with
+// their tasks, the index of a task, which says who was there first, and kinds of resources that
+// only one of the two was ever asked for.
+func comparison(m, drained, fresh *model) map[string]string {
+	out := newModel()
+	out.kinds, out.queues, out.nodes, out.masks = m.kinds, m.queues, m.nodes, m.masks
+	skip := map[string]bool{}
+	for uid, job := range drained.jobs {
+		skip[uid] = job.PodsExist && !fresh.jobs[uid].GetPodsExist()
+	}
+	for uid, job := range m.jobs {
+		if skip[uid] {
+			continue
+		}
+		out.jobs[uid] = proto.Clone(job).(*tephrav1.Job)
+		for _, role := range out.jobs[uid].Gang.Roles {
+			if job.PodsExist {
+				role.Replicas, role.Min = 0, 0 // they follow from the highest index
+			}
+		}
+	}
+	for uid, task := range m.tasks {
+		if skip[drained.tasks[uid].GetJob()] || skip[task.Job] {
+			continue
+		}
+		numberless := &tephrav1.Task{Uid: task.Uid, Job: task.Job, Role: task.Role, Phase: task.Phase,
+			Node: task.Node, Slices: task.Slices, Pod: task.Pod}
+		out.tasks[uid] = numberless
+	}
+	return out.linesOf(slices.DeleteFunc(slices.Clone(fresh.kinds), func(kind string) bool {
+		return !slices.Contains(drained.kinds, kind)
+	}))
+}

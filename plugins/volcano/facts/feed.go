@@ -1,0 +1,242 @@
+package facts
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
+
+	"tephra.sh/volcano/tephrav1"
+)
+
+// Sources are informers that somebody else starts and stops: the scheduler's own.
+type Sources struct {
+	Kube    informers.SharedInformerFactory
+	Volcano vcinformers.SharedInformerFactory
+}
+
+// Options say which pods are ours and what is asked of the engine.
+type Options struct {
+	// Pods that name one of these and a pod group are ours; all others only take room.
+	SchedulerNames []string
+	// Pod groups without pods are told as well, so that the engine admits them. Otherwise
+	// somebody else moves them to the phase Inqueue.
+	Admit bool
+	// Changed, if set, is called whenever an informer's object has been taken in; it must not call
+	// back.
+	Changed func()
+}
+
+// Feed turns what informers know into facts for one engine.
+type Feed struct {
+	options Options
+	synced  []cache.InformerSynced
+
+	mu         sync.Mutex
+	version    uint64 // of the last fact told
+	translator translator
+	nodes      map[string]*node
+	queues     map[string]*queue
+	priorities map[string]*schedulingv1.PriorityClass
+	jobs       map[string]*batchv1alpha1.Job // by namespace/name
+	groups     map[string]*group             // by namespace/name
+	groupsOf   map[string]*group             // by the uid of the pod group
+	ofJob      map[string]map[*group]bool    // by the namespace/name of the Job that owns them
+	pods       map[string]*pod               // by uid
+	masks      map[string][]string
+	problems   problems
+
+	kindsRead     int // how many there were when nodes and foreign pods were last read
+	kindsTold     int
+	masksWorth    int // how many masks there may be before those of no pod are looked for
+	modelsChanged bool
+	dirtyGroups   map[*group]bool
+	whole         bool // a full sync is being written
+
+	tellQueues table[*tephrav1.Queue]
+	tellNodes  table[*tephrav1.Node]
+	tellMasks  table[[]string]
+	tellJobs   table[*tephrav1.Job]
+	tellTasks  table[told]
+}
+
+type node struct {
+	name string
+	obj  *corev1.Node // nil: only pods name it
+	fact *tephrav1.Node
+	pods map[*pod]bool // bound to it
+}
+
+type queue struct {
+	obj  *schedulingv1beta1.Queue
+	fact *tephrav1.Queue // nil: it cannot be told
+}
+
+// New registers with the informers; they may already run. REQUIRES: they are started after this at
+// the latest, priority classes and Volcano Jobs included.
+func New(sources Sources, options Options) (*Feed, error) {
+	f := &Feed{
+		options:     options,
+		translator:  newTranslator(),
+		nodes:       map[string]*node{},
+		queues:      map[string]*queue{},
+		priorities:  map[string]*schedulingv1.PriorityClass{},
+		jobs:        map[string]*batchv1alpha1.Job{},
+		groups:      map[string]*group{},
+		groupsOf:    map[string]*group{},
+		ofJob:       map[string]map[*group]bool{},
+		pods:        map[string]*pod{},
+		masks:       map[string][]string{},
+		dirtyGroups: map[*group]bool{},
+		tellQueues:  newTable(sameMessage[*tephrav1.Queue]),
+		tellNodes:   newTable(sameMessage[*tephrav1.Node]),
+		tellMasks:   newTable(slices.Equal[[]string]),
+		tellJobs:    newTable(sameMessage[*tephrav1.Job]),
+		tellTasks:   newTable(sameTask),
+	}
+	for _, source := range []struct {
+		of       string
+		informer cache.SharedIndexInformer
+		handler  cache.ResourceEventHandler
+	}{
+		{"priority classes", sources.Kube.Scheduling().V1().PriorityClasses().Informer(),
+			handle(f, f.setPriority, f.dropPriority)},
+		{"nodes", sources.Kube.Core().V1().Nodes().Informer(), handle(f, f.setNode, f.dropNode)},
+		{"queues", sources.Volcano.Scheduling().V1beta1().Queues().Informer(),
+			handle(f, f.setQueue, f.dropQueue)},
+		{"jobs", sources.Volcano.Batch().V1alpha1().Jobs().Informer(), handle(f, f.setJob, f.dropJob)},
+		{"pod groups", sources.Volcano.Scheduling().V1beta1().PodGroups().Informer(),
+			handle(f, f.setGroup, f.dropGroup)},
+		{"pods", sources.Kube.Core().V1().Pods().Informer(), handle(f, f.setPod, f.dropPod)},
+	} {
+		registration, err := source.informer.AddEventHandler(source.handler)
+		if err != nil {
+			return nil, fmt.Errorf("informer of %s: %w", source.of, err)
+		}
+		f.synced = append(f.synced, registration.HasSynced)
+	}
+	return f, nil
+}
+
+// handle calls set for each object that is there or has changed and drop for each that is gone,
+// holding the feed's lock.
+func handle[T any](f *Feed, set, drop func(T)) cache.ResourceEventHandler {
+	call := func(to func(T), object any) {
+		if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
+			object = unknown.Obj
+		}
+		if typed, ok := object.(T); ok {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			to(typed)
+			if f.options.Changed != nil {
+				f.options.Changed()
+			}
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { call(set, object) },
+		UpdateFunc: func(_, object any) { call(set, object) },
+		DeleteFunc: func(object any) { call(drop, object) },
+	}
+}
+
+// Synced: every object that was there at the start has been seen.
+func (f *Feed) Synced() bool {
+	for _, synced := range f.synced {
+		if !synced() {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *Feed) ours(schedulerName string) bool {
+	return slices.Contains(f.options.SchedulerNames, schedulerName)
+}
+
+// --- nodes and queues ----------------------------------------------------------------------
+
+func (f *Feed) nodeNamed(name string) *node {
+	n := f.nodes[name]
+	if n == nil {
+		n = &node{name: name, pods: map[*pod]bool{}}
+		f.nodes[name] = n
+	}
+	return n
+}
+
+func (f *Feed) setNode(obj *corev1.Node) {
+	n := f.nodeNamed(obj.Name)
+	n.obj = obj
+	f.readNode(n)
+}
+
+func (f *Feed) readNode(n *node) {
+	before := n.fact
+	fact, wrong := translateNode(n.obj, &f.translator.kinds)
+	n.fact = fact
+	f.note(Object{Kind: "Node", Name: n.obj.Name}, "", "", wrong)
+	f.tellNodes.touch(n.obj.Name)
+	f.devicesChanged(n, before)
+}
+
+func (f *Feed) dropNode(obj *corev1.Node) {
+	n := f.nodeNamed(obj.Name)
+	before := n.fact
+	n.obj, n.fact = nil, nil
+	f.note(Object{Kind: "Node", Name: obj.Name}, "", "", nil)
+	f.tellNodes.touch(obj.Name)
+	f.devicesChanged(n, before)
+	if len(n.pods) == 0 {
+		delete(f.nodes, obj.Name)
+	}
+}
+
+// devicesChanged: slices name devices, and wishes name models.
+func (f *Feed) devicesChanged(n *node, before *tephrav1.Node) {
+	if (before == nil) == (n.fact == nil) && slices.EqualFunc(before.GetDevices(), n.fact.GetDevices(), sameMessage[*tephrav1.Device]) {
+		return
+	}
+	for p := range n.pods {
+		f.readSlices(p)
+		f.tellTasks.touch(p.uid)
+	}
+	fewer, more := f.translator.countModels(before, -1), f.translator.countModels(n.fact, +1)
+	f.modelsChanged = f.modelsChanged || fewer || more
+}
+
+func (f *Feed) setQueue(obj *schedulingv1beta1.Queue) {
+	f.queues[obj.Name] = &queue{obj: obj}
+	f.readQueue(f.queues[obj.Name])
+}
+
+func (f *Feed) readQueue(q *queue) {
+	fact, wrong := translateQueue(q.obj, &f.translator.kinds)
+	q.fact = fact
+	f.note(Object{Kind: "Queue", Name: q.obj.Name, UID: string(q.obj.UID)}, "", "", wrong)
+	f.tellQueues.touch(q.obj.Name)
+}
+
+func (f *Feed) dropQueue(obj *schedulingv1beta1.Queue) {
+	delete(f.queues, obj.Name)
+	f.note(Object{Kind: "Queue", Name: obj.Name, UID: string(obj.UID)}, "", "", nil)
+	f.tellQueues.touch(obj.Name)
+}
+
+// note keeps the list of problems: the fault stands, or nil, it does not any more.
+func (f *Feed) note(object Object, aspect, job string, wrong *fault) {
+	if wrong == nil {
+		f.problems.set(object, aspect, nil)
+		return
+	}
+	problem := wrong.of(object, job)
+	f.problems.set(object, aspect, &problem)
+}

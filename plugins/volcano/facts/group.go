@@ -1,0 +1,341 @@
+package facts
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"tephra.sh/volcano/tephrav1"
+)
+
+// group is a pod group, its pods of ours, and what the engine is told of them.
+type group struct {
+	key  string                      // namespace/name
+	obj  *schedulingv1beta1.PodGroup // nil: only its pods are known
+	job  string                      // namespace/name of the Volcano Job that owns it; empty: none
+	pods map[string]*pod             // by uid
+	// The pods that its minimum asks for were all there once, and some still are.
+	complete bool
+
+	fact      *tephrav1.Job // nil: the engine is not told
+	roles     map[slot]*pod // nil: the engine is not told of its pods either
+	templates []made        // what it asks for while its pods are not there
+	refused   bool          // by the engine, as it is now
+}
+
+// slot is a task's place in its job.
+type slot struct {
+	role  string
+	index int32
+}
+
+func (f *Feed) groupNamed(key string) *group {
+	g := f.groups[key]
+	if g == nil {
+		g = &group{key: key, pods: map[string]*pod{}}
+		f.groups[key] = g
+	}
+	return g
+}
+
+func (f *Feed) setGroup(obj *schedulingv1beta1.PodGroup) {
+	g := f.groupNamed(obj.Namespace + "/" + obj.Name)
+	if g.obj != nil && g.obj.UID != obj.UID {
+		f.dropGroup(g.obj)
+		g = f.groupNamed(g.key)
+	}
+	g.obj = obj
+	if owner := jobOwner(obj); owner != nil {
+		f.own(g, obj.Namespace+"/"+owner.Name)
+	} else {
+		f.own(g, "")
+	}
+	f.groupsOf[string(obj.UID)] = g
+	f.dirtyGroups[g] = true
+}
+
+func (f *Feed) dropGroup(obj *schedulingv1beta1.PodGroup) {
+	g := f.groupsOf[string(obj.UID)]
+	if g == nil {
+		return
+	}
+	delete(f.groupsOf, string(obj.UID))
+	f.tellJobs.touch(string(obj.UID))
+	f.note(groupObject(obj), "", "", nil)
+	f.problems.set(groupObject(obj), engineSays, nil)
+	f.own(g, "")
+	g.obj, g.complete, g.refused = nil, false, false
+	f.dirtyGroups[g] = true
+}
+
+// own notes which Volcano Job owns the group; empty: none.
+func (f *Feed) own(g *group, job string) {
+	if g.job == job {
+		return
+	}
+	if owned := f.ofJob[g.job]; owned != nil {
+		delete(owned, g)
+		if len(owned) == 0 {
+			delete(f.ofJob, g.job)
+		}
+	}
+	g.job = job
+	if job == "" {
+		return
+	}
+	if f.ofJob[job] == nil {
+		f.ofJob[job] = map[*group]bool{}
+	}
+	f.ofJob[job][g] = true
+}
+
+func groupObject(obj *schedulingv1beta1.PodGroup) Object {
+	return Object{"PodGroup", obj.Namespace, obj.Name, string(obj.UID)}
+}
+
+func jobOwner(obj *schedulingv1beta1.PodGroup) *metav1.OwnerReference {
+	for i, owner := range obj.OwnerReferences {
+		if owner.Kind == "Job" && owner.APIVersion == batchv1alpha1.SchemeGroupVersion.String() {
+			return &obj.OwnerReferences[i]
+		}
+	}
+	return nil
+}
+
+func (f *Feed) setJob(obj *batchv1alpha1.Job) {
+	key := obj.Namespace + "/" + obj.Name
+	before := f.jobs[key]
+	f.jobs[key] = obj
+	if before == nil || before.UID != obj.UID || obj.Generation == 0 ||
+		before.Generation != obj.Generation || jobEnded(before) != jobEnded(obj) {
+		f.jobChanged(key)
+	}
+}
+
+func (f *Feed) dropJob(obj *batchv1alpha1.Job) {
+	key := obj.Namespace + "/" + obj.Name
+	delete(f.jobs, key)
+	f.jobChanged(key)
+}
+
+func (f *Feed) jobChanged(key string) {
+	for g := range f.ofJob[key] {
+		f.dirtyGroups[g] = true
+	}
+}
+
+// jobEnded: no pod of the Job is to be started any more.
+func jobEnded(job *batchv1alpha1.Job) bool {
+	switch job.Status.State.Phase {
+	case batchv1alpha1.Aborting, batchv1alpha1.Aborted, batchv1alpha1.Completing,
+		batchv1alpha1.Completed, batchv1alpha1.Terminating, batchv1alpha1.Terminated,
+		batchv1alpha1.Failed:
+		return true
+	}
+	return false
+}
+
+func (f *Feed) setPriority(obj *schedulingv1.PriorityClass) {
+	before := f.priorities[obj.Name]
+	f.priorities[obj.Name] = obj
+	if before == nil || before.Value != obj.Value || before.GlobalDefault != obj.GlobalDefault {
+		f.allGroupsChanged()
+	}
+}
+
+func (f *Feed) dropPriority(obj *schedulingv1.PriorityClass) {
+	delete(f.priorities, obj.Name)
+	f.allGroupsChanged()
+}
+
+func (f *Feed) allGroupsChanged() {
+	for _, g := range f.groups {
+		f.dirtyGroups[g] = true
+	}
+}
+
+// priority is that of the class; of the cluster's default where it names none, or one that is not
+// there, as in Volcano.
+func (f *Feed) priority(class string) int32 {
+	if known := f.priorities[class]; known != nil {
+		return known.Value
+	}
+	for _, name := range sortedKeys(f.priorities) {
+		if f.priorities[name].GlobalDefault {
+			return f.priorities[name].Value
+		}
+	}
+	return 0
+}
+
+// settle works out what the engine is to know of the group now.
+func (f *Feed) settle(g *group) {
+	for _, p := range g.pods {
+		f.tellTasks.touch(p.uid) // its place may change, or it may have none any more
+	}
+	g.fact, g.roles, g.templates = nil, nil, nil
+	if g.obj == nil {
+		if len(g.pods) == 0 {
+			delete(f.groups, g.key)
+		}
+		return
+	}
+	f.tellJobs.touch(string(g.obj.UID))
+	if len(g.pods) == 0 {
+		g.complete = false
+	}
+	roles, problem := f.rolesOf(g)
+	if problem == nil {
+		problem = tooLarge(g.obj, roles)
+	}
+	f.problems.set(groupObject(g.obj), "", problem)
+	if problem != nil || roles == nil {
+		g.roles, g.templates = nil, nil
+		return
+	}
+	queue := g.obj.Spec.Queue
+	if queue == "" {
+		queue = schedulingv1beta1.DefaultQueue
+	}
+	g.fact = &tephrav1.Job{
+		Uid:       string(g.obj.UID),
+		Name:      g.key,
+		Queue:     queue,
+		Priority:  f.priority(g.obj.Spec.PriorityClassName),
+		CreatedMs: g.obj.CreationTimestamp.UnixMilli(),
+		Gang:      &tephrav1.Gang{MinMember: g.obj.Spec.MinMember, Roles: roles},
+		PodsExist: g.complete,
+	}
+}
+
+// rolesOf are the group's roles; nil: there is nothing to ask of the engine. It gives the pods of
+// the group their places, or lists the templates of those to come.
+func (f *Feed) rolesOf(g *group) ([]*tephrav1.Role, *Problem) {
+	if g.obj.Status.Phase == schedulingv1beta1.PodGroupCompleted && !g.asks() {
+		return nil, nil
+	}
+	job := f.jobs[g.job]
+	if owner := jobOwner(g.obj); job != nil && job.UID != owner.UID {
+		job = nil
+	}
+	if job != nil && jobEnded(job) {
+		return nil, nil
+	}
+	if wrong := unsupported(g.obj); wrong != nil {
+		problem := wrong.of(groupObject(g.obj), string(g.obj.UID))
+		return nil, &problem
+	}
+	if !f.options.Admit && isPending(g.obj) && !g.started() {
+		return nil, nil // until somebody else admits it
+	}
+	present := g.present()
+	g.complete = g.complete || g.isComplete(present)
+	if g.complete {
+		return f.rolesByPods(g, job, present)
+	}
+	if len(present) == 0 && len(g.pods) > 0 {
+		return nil, nil // they are going, and nobody knows yet what comes after them
+	}
+	if !f.options.Admit || job == nil && g.job != "" {
+		return nil, nil // a Job that owns it will come, or is gone
+	}
+	if job != nil {
+		return f.rolesByJob(g, job)
+	}
+	return f.rolesByResources(g, present)
+}
+
+// Each task is a row of the engine, whether its pod exists or not.
+const mostTasks = 1 << 16
+
+func tooLarge(obj *schedulingv1beta1.PodGroup, roles []*tephrav1.Role) *Problem {
+	var sum int64
+	for _, role := range roles {
+		sum += int64(role.Replicas)
+	}
+	if sum <= mostTasks {
+		return nil
+	}
+	wrong := &fault{"tasks", strconv.FormatInt(sum, 10), fmt.Sprintf("at most %d", mostTasks)}
+	problem := wrong.of(groupObject(obj), string(obj.UID))
+	return &problem
+}
+
+func unsupported(obj *schedulingv1beta1.PodGroup) *fault {
+	if len(obj.Spec.SubGroupPolicy) > 0 {
+		return &fault{"spec.subGroupPolicy", "sub-groups", "none: they are not supported yet"}
+	}
+	if topology := obj.Spec.NetworkTopology; topology != nil &&
+		topology.Mode != schedulingv1beta1.SoftNetworkTopologyMode {
+		return &fault{"spec.networkTopology.mode", `"hard"`, `"soft" or none: hard ones are not supported yet`}
+	}
+	return nil
+}
+
+// minTask are the minima of the roles. As in Volcano they do not count where the group as a whole
+// asks for less. The name "" is that of pods which name no task.
+func minTask(obj *schedulingv1beta1.PodGroup) map[string]int32 {
+	var sum int32
+	out := map[string]int32{}
+	for role, least := range obj.Spec.MinTaskMember {
+		sum += least
+		out[cmp.Or(role, memberRole)] += least
+	}
+	if obj.Spec.MinMember < sum {
+		return nil
+	}
+	return out
+}
+
+func isPending(obj *schedulingv1beta1.PodGroup) bool {
+	return obj.Status.Phase == "" || obj.Status.Phase == schedulingv1beta1.PodGroupPending
+}
+
+// asks: some pod of the group waits for a node. Volcano calls a group completed as soon as all that
+// was started of it has ended.
+func (g *group) asks() bool {
+	for _, p := range g.pods {
+		if asks(p.obj) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *group) started() bool {
+	for _, p := range g.pods {
+		if p.obj.Spec.NodeName != "" || p.handed != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// isComplete: the pods that the minimum asks for are there, or some were started, so they had been.
+func (g *group) isComplete(present []*pod) bool {
+	if len(present) == 0 {
+		return false
+	}
+	switch g.obj.Status.Phase {
+	case schedulingv1beta1.PodGroupRunning, schedulingv1beta1.PodGroupUnknown:
+		return true
+	}
+	roles := map[string]int32{}
+	for _, p := range present {
+		if p.obj.Spec.NodeName != "" || p.handed != nil || ended(p.obj) {
+			return true
+		}
+		roles[p.role()]++
+	}
+	for role, least := range minTask(g.obj) {
+		if roles[role] < least {
+			return false
+		}
+	}
+	return int32(len(present)) >= g.obj.Spec.MinMember
+}

@@ -1,0 +1,157 @@
+package facts
+
+import (
+	"fmt"
+
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"tephra.sh/volcano/annotations"
+	"tephra.sh/volcano/tephrav1"
+)
+
+// handover is a binding that was asked of the API server.
+type handover struct {
+	node   string
+	slices []*tephrav1.Slice
+}
+
+// inFlight: handed over, and the pod itself does not say so yet.
+func (p *pod) inFlight() bool { return p.handed != nil && p.obj.Spec.NodeName == "" && !ended(p.obj) }
+
+// PodRef names a pod that stands in a task's place.
+type PodRef struct {
+	UID, Namespace, Name string
+	Node                 string // that it is bound to; empty: none
+}
+
+// JobRef says how a pod group stands.
+type JobRef struct {
+	Namespace, Name string
+	Phase           schedulingv1beta1.PodGroupPhase
+	HasPods         bool // as the engine was last told: its pods ask, and no template does
+}
+
+// Pod is the pod in that place of the job, as it was last told.
+func (f *Feed) Pod(jobUID, role string, index int32) (PodRef, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	g := f.groupsOf[jobUID]
+	if g == nil {
+		return PodRef{}, false
+	}
+	p := g.roles[slot{role, index}]
+	if p == nil || f.pods[p.uid] != p {
+		return PodRef{}, false
+	}
+	return PodRef{p.uid, p.obj.Namespace, p.obj.Name, p.obj.Spec.NodeName}, true
+}
+
+// Job is the pod group of that uid.
+func (f *Feed) Job(uid string) (JobRef, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	g := f.groupsOf[uid]
+	if g == nil {
+		return JobRef{}, false
+	}
+	return JobRef{g.obj.Namespace, g.obj.Name, g.obj.Status.Phase, g.fact != nil && g.fact.PodsExist}, true
+}
+
+// HandedOver: a binding of the pod to the node, with these slices, is on its way to the API server.
+// Until the pod says so itself, or BindFailed, a Sync tells it as running there and a Drain says
+// nothing of it.
+func (f *Feed) HandedOver(podUID, node string, slices []*tephrav1.Slice) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p := f.pods[podUID]; p != nil {
+		p.handed = &handover{node, slices}
+	}
+}
+
+// BindFailed: the pod was not bound after all, and waits again.
+func (f *Feed) BindFailed(podUID string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p := f.pods[podUID]; p != nil && p.inFlight() {
+		p.handed = nil
+		f.tellTasks.touch(podUID)
+	}
+}
+
+// SlicesAnnotation writes the slices that the engine chose for the pod as the value of the
+// annotation tephra.sh/slices. No slices: an empty text, and nothing to annotate.
+func (f *Feed) SlicesAnnotation(podUID, node string, slices []*tephrav1.Slice) (string, error) {
+	if len(slices) == 0 {
+		return "", nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, n := f.pods[podUID], f.nodes[node]
+	if p == nil {
+		return "", fmt.Errorf("pod %q: not known, expected one that was told to the engine", podUID)
+	}
+	if n == nil || n.fact == nil {
+		return "", fmt.Errorf("%s: node %q: not known", p.object(), node)
+	}
+	names := make([]string, len(p.obj.Spec.InitContainers)+len(p.obj.Spec.Containers))
+	for name, number := range containerNames(p.obj) {
+		names[number] = name
+	}
+	byContainer := map[uint32][]annotations.Slice{}
+	for i, slice := range slices {
+		if int(slice.Container) >= len(names) || int(slice.Device) >= len(n.fact.Devices) {
+			return "", fmt.Errorf("%s: slices[%d]: container %d on device %d, expected below %d and %d",
+				p.object(), i, slice.Container, slice.Device, len(names), len(n.fact.Devices))
+		}
+		mode := annotations.Fraction
+		if slice.Mode == tephrav1.SliceMode_SLICE_MODE_WHOLE {
+			mode = annotations.Whole
+		}
+		byContainer[slice.Container] = append(byContainer[slice.Container], annotations.Slice{
+			UUID: n.fact.Devices[slice.Device].Uuid, Index: int(slice.Device), Mode: mode,
+			Compute: slice.Compute, MemoryMiB: slice.MemoryMib})
+	}
+	var containers []annotations.ContainerSlices
+	for _, number := range sortedKeys(byContainer) {
+		containers = append(containers, annotations.ContainerSlices{Name: names[number],
+			Slices: byContainer[number]})
+	}
+	return annotations.FormatSlices(containers)
+}
+
+// engineSays is the aspect of an object's problems under which the engine's refusals stand.
+const engineSays = "engine"
+
+// RefusedByEngine: the engine did not take the fact, which Sync or Drain gave, and says why. It is
+// told again once it has changed; until then the pods of a refused job count as foreign ones.
+func (f *Feed) RefusedByEngine(event *tephrav1.Event, why string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch fact := event.GetFact().(type) {
+	case *tephrav1.Event_NodeUpserted:
+		f.refuse(Object{Kind: "Node", Name: fact.NodeUpserted.Node.Name}, "", why)
+	case *tephrav1.Event_QueueUpserted:
+		f.refuse(Object{Kind: "Queue", Name: fact.QueueUpserted.Queue.Name}, "", why)
+	case *tephrav1.Event_JobUpserted:
+		uid := fact.JobUpserted.Job.Uid
+		g := f.groupsOf[uid]
+		if g == nil || g.fact != fact.JobUpserted.Job {
+			return // it has changed meanwhile, and is told again
+		}
+		g.refused = true
+		f.refuse(groupObject(g.obj), uid, why)
+		for uid := range g.pods {
+			f.tellTasks.touch(uid)
+		}
+	case *tephrav1.Event_TaskUpserted:
+		p := f.pods[fact.TaskUpserted.Task.Uid]
+		if p == nil || p.group != nil && p.group.refused {
+			return // its job was refused, which says it all
+		}
+		f.refuse(p.object(), fact.TaskUpserted.Task.Job, why)
+	}
+}
+
+func (f *Feed) refuse(object Object, job, why string) {
+	f.problems.set(object, engineSays, &Problem{Object: object, Job: job, Message: why})
+}

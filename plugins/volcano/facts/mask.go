@@ -1,0 +1,135 @@
+package facts
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// onlyGoCanJudge: some demand of the pod is one that the engine has no words for, so that
+// Volcano's own predicates must say which nodes are out of the question.
+func onlyGoCanJudge(pod *corev1.Pod) bool {
+	if len(pod.Spec.ResourceClaims) > 0 {
+		return true
+	}
+	if affinity := pod.Spec.Affinity; affinity != nil && affinity.PodAffinity != nil &&
+		len(affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, spreadIsRequired) ||
+		slices.ContainsFunc(pod.Spec.Volumes, volumeTiesToNodes)
+}
+
+func spreadIsRequired(constraint corev1.TopologySpreadConstraint) bool {
+	return constraint.WhenUnsatisfiable == corev1.DoNotSchedule
+}
+
+// volumeTiesToNodes: where the volume is, or how many of its kind a node can have, limits where
+// the pod can be.
+func volumeTiesToNodes(volume corev1.Volume) bool {
+	return volume.PersistentVolumeClaim != nil || volume.Ephemeral != nil || volume.CSI != nil ||
+		volume.GCEPersistentDisk != nil || volume.AWSElasticBlockStore != nil ||
+		volume.AzureDisk != nil || volume.ISCSI != nil || volume.RBD != nil
+}
+
+// maskName is one name for all pods that Volcano's predicates cannot tell apart.
+func maskName(pod *corev1.Pod) string {
+	judged := struct {
+		Namespace   string
+		Labels      map[string]string
+		Selector    map[string]string
+		Affinity    *corev1.Affinity
+		Tolerations []corev1.Toleration
+		Spread      []corev1.TopologySpreadConstraint
+		Claims      []corev1.PodResourceClaim
+		Volumes     []corev1.VolumeSource
+		Requests    []corev1.ResourceRequirements
+		Ports       [][]corev1.ContainerPort
+		Models      [2]string
+	}{
+		Namespace: pod.Namespace, Labels: sharedLabels(pod), Selector: pod.Spec.NodeSelector,
+		Affinity: pod.Spec.Affinity, Tolerations: pod.Spec.Tolerations,
+		Spread: pod.Spec.TopologySpreadConstraints, Claims: pod.Spec.ResourceClaims,
+		Models: [2]string{pod.Annotations[useModels], pod.Annotations[avoidModels]},
+	}
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		judged.Requests = append(judged.Requests, container.Resources)
+		judged.Ports = append(judged.Ports, container.Ports)
+	}
+	for _, volume := range pod.Spec.Volumes {
+		if volumeTiesToNodes(volume) {
+			judged.Volumes = append(judged.Volumes, volume.VolumeSource)
+		}
+	}
+	text, err := json.Marshal(judged)
+	if err != nil {
+		panic(err) // plain API types
+	}
+	sum := sha256.Sum256(text)
+	return "pods-" + hex.EncodeToString(sum[:12])
+}
+
+func mustMarshal(message proto.Message) []byte {
+	bytes, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
+	if err != nil {
+		panic(err) // only text that is not UTF-8 fails, and the API server lets none in
+	}
+	return bytes
+}
+
+// MaskedClass is a class of equal pods that names a mask.
+type MaskedClass struct {
+	Name string
+	// One of them: a pod that waits, or where none exists yet one as its Job will make it, which
+	// then has no UID.
+	Example *corev1.Pod
+}
+
+// MaskedClasses are those of which some pod waits for a node, by name: whose masks are to be
+// evaluated.
+func (f *Feed) MaskedClasses() []MaskedClass {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.settleAll()
+	if !f.translator.masks {
+		return nil
+	}
+	examples := map[string]*corev1.Pod{}
+	offer := func(pod *corev1.Pod, shape *shape) {
+		if shape == nil || shape.mask == "" {
+			return
+		}
+		best := examples[shape.mask]
+		if best == nil || pod.UID != "" && (best.UID == "" || pod.Name < best.Name) {
+			examples[shape.mask] = pod
+		}
+	}
+	for _, group := range f.groups {
+		for _, p := range group.pods {
+			if asks(p.obj) && p.handed == nil && group.roles != nil {
+				offer(p.obj, p.shape)
+			}
+		}
+		for _, made := range group.templates {
+			offer(made.pod, made.shape)
+		}
+	}
+	var out []MaskedClass
+	for _, name := range sortedKeys(examples) {
+		out = append(out, MaskedClass{name, examples[name]})
+	}
+	return out
+}
+
+// SetMask states the nodes that are out of the question for the class.
+func (f *Feed) SetMask(name string, excluded []string) {
+	nodes := slices.Compact(slices.Sorted(slices.Values(excluded)))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.masks[name] = nodes
+	f.tellMasks.touch(name)
+}

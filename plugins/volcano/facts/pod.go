@@ -1,0 +1,219 @@
+package facts
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	"tephra.sh/volcano/tephrav1"
+)
+
+// load is what the pod takes of its node: containers in the order of containerNames, overhead, and
+// what at most one pod of a domain may have. A strict reading fails on a request that the engine
+// cannot weigh; one that is not strict, of pods that run whatever we think of them, takes such
+// devices for whole.
+func (t *translator) load(pod *corev1.Pod, strict bool) (*tephrav1.PodTemplate, *fault) {
+	out := &tephrav1.PodTemplate{}
+	add := func(field string, container *corev1.Container, kind tephrav1.ContainerKind) *fault {
+		requests, wrong := t.kinds.amounts(container.Resources.Requests, strict)
+		if wrong != nil && strict {
+			return wrong.in(field + ".resources.requests")
+		}
+		devices, wrong := deviceRequest(container)
+		if wrong != nil && strict {
+			return wrong.in(field)
+		}
+		if wrong != nil {
+			devices = wholeDevices(1)
+		}
+		out.Containers = append(out.Containers, &tephrav1.Container{
+			Name: container.Name, Kind: kind, Requests: requests, Devices: devices})
+		return nil
+	}
+	for i := range pod.Spec.InitContainers {
+		container := &pod.Spec.InitContainers[i]
+		kind := tephrav1.ContainerKind_CONTAINER_KIND_INIT
+		if container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			kind = tephrav1.ContainerKind_CONTAINER_KIND_SIDECAR
+		}
+		if wrong := add(fmt.Sprintf("spec.initContainers[%d]", i), container, kind); wrong != nil {
+			return nil, wrong
+		}
+	}
+	for i := range pod.Spec.Containers {
+		kind := tephrav1.ContainerKind_CONTAINER_KIND_APP
+		if wrong := add(fmt.Sprintf("spec.containers[%d]", i), &pod.Spec.Containers[i], kind); wrong != nil {
+			return nil, wrong
+		}
+	}
+	overhead, wrong := t.kinds.amounts(overhead(pod), strict)
+	if wrong != nil && strict {
+		return nil, wrong.in("spec.overhead")
+	}
+	out.Overhead = overhead
+	out.Limits = domainLimits(pod)
+	return out, nil
+}
+
+// overhead is the pod's own, and what its pod-level requests are above those of its containers:
+// the engine adds it to either phase of the pod's life.
+func overhead(pod *corev1.Pod) corev1.ResourceList {
+	if !resourcehelper.IsPodLevelRequestsSet(pod) {
+		return pod.Spec.Overhead
+	}
+	out := pod.Spec.Overhead.DeepCopy()
+	if out == nil {
+		out = corev1.ResourceList{}
+	}
+	containers := resourcehelper.PodRequests(pod,
+		resourcehelper.PodResourcesOptions{ExcludeOverhead: true, SkipPodLevelResources: true})
+	for name, level := range pod.Spec.Resources.Requests {
+		more := level.DeepCopy()
+		more.Sub(containers[name])
+		if more.Sign() > 0 {
+			sum := out[name]
+			sum.Add(more)
+			out[name] = sum
+		}
+	}
+	return out
+}
+
+type domainLimit struct{ group, topologyKey string }
+
+// domainLimits are the host ports and the anti-affinities against the pod's own kind.
+func domainLimits(pod *corev1.Pod) []*tephrav1.DomainLimit {
+	limits := map[domainLimit]bool{}
+	containers := slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
+	for i, container := range containers {
+		lasting := i >= len(pod.Spec.InitContainers) || container.RestartPolicy != nil
+		for _, port := range container.Ports {
+			if !lasting || port.HostPort == 0 {
+				continue
+			}
+			protocol, ip := port.Protocol, port.HostIP
+			if protocol == "" {
+				protocol = corev1.ProtocolTCP
+			}
+			if ip == "" {
+				ip = "0.0.0.0"
+			}
+			group := fmt.Sprintf("port/%s/%d/%s", protocol, port.HostPort, ip)
+			limits[domainLimit{group, corev1.LabelHostname}] = true
+		}
+	}
+	for _, term := range antiAffinity(pod) {
+		if term.self {
+			limits[domainLimit{"anti-affinity/" + pod.Namespace + "/" + term.selector.String(),
+				term.topologyKey}] = true
+		}
+	}
+	var out []*tephrav1.DomainLimit
+	for limit := range limits {
+		out = append(out, &tephrav1.DomainLimit{Group: limit.group, TopologyKey: limit.topologyKey, Max: 1})
+	}
+	slices.SortFunc(out, compareLimits)
+	return out
+}
+
+// bound: the pod has been given to a node and has not ended.
+func bound(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" && !ended(pod) }
+
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// asks: nobody has decided about the pod yet, and it wants somebody to.
+func asks(pod *corev1.Pod) bool {
+	return pod.Spec.NodeName == "" && !ended(pod) && pod.DeletionTimestamp == nil &&
+		len(pod.Spec.SchedulingGates) == 0
+}
+
+func taskPhase(pod *corev1.Pod) tephrav1.TaskPhase {
+	switch {
+	case pod.Status.Phase == corev1.PodSucceeded:
+		return tephrav1.TaskPhase_TASK_PHASE_SUCCEEDED
+	case pod.Status.Phase == corev1.PodFailed:
+		return tephrav1.TaskPhase_TASK_PHASE_FAILED
+	case pod.Spec.NodeName == "":
+		return tephrav1.TaskPhase_TASK_PHASE_PENDING
+	case pod.DeletionTimestamp != nil:
+		return tephrav1.TaskPhase_TASK_PHASE_RELEASING
+	default:
+		return tephrav1.TaskPhase_TASK_PHASE_RUNNING
+	}
+}
+
+// translator reads pods of one cluster: it knows the cluster's resource kinds and GPU models, and
+// which pods keep which others away.
+type translator struct {
+	kinds  kinds
+	models map[string]int // GPU models by how many devices are of them
+	apart  apart
+	shapes map[string]*shape
+	masks  bool // some shape named a mask
+}
+
+func newTranslator() translator {
+	return translator{
+		models: map[string]int{},
+		apart: apart{terms: map[string]*livingTerm{}, kins: map[string]*kin{},
+			changes: map[*kin]bool{}},
+		shapes: map[string]*shape{},
+	}
+}
+
+// countModels adds the node's GPU models, or takes them away; true: the cluster has one more model
+// than before, or one less.
+func (t *translator) countModels(node *tephrav1.Node, by int) bool {
+	changed := false
+	for _, device := range node.GetDevices() {
+		before := t.models[device.Model]
+		t.models[device.Model] += by
+		if t.models[device.Model] == 0 {
+			delete(t.models, device.Model)
+		}
+		changed = changed || before == 0 || t.models[device.Model] == 0
+	}
+	return changed
+}
+
+// shape is everything that placement asks of a pod, one for all equal pods.
+type shape struct {
+	pod  *tephrav1.PodTemplate
+	mask string
+}
+
+// shapeOf is what the engine is to know of a pod of ours. REQUIRES: the pod's own anti-affinities
+// are in t.apart, unless it is only a template.
+func (t *translator) shapeOf(pod *corev1.Pod) (*shape, *fault) {
+	template, wrong := t.load(pod, true)
+	if wrong != nil {
+		return nil, wrong
+	}
+	template.Constraints = t.constraints(pod)
+	mask := ""
+	if !ended(pod) && (onlyGoCanJudge(pod) || t.apart.crossed(pod)) {
+		mask = maskName(pod)
+		if template.Constraints == nil {
+			template.Constraints = &tephrav1.NodeConstraints{}
+		}
+		template.Constraints.Mask = mask
+	}
+	key := string(mustMarshal(template))
+	if known, ok := t.shapes[key]; ok {
+		return known, nil
+	}
+	fresh := &shape{template, mask}
+	t.masks = t.masks || mask != ""
+	t.shapes[key] = fresh
+	return fresh, nil
+}
+
+// useModels and avoidModels are Volcano's wishes for GPU models: parts of their names.
+const (
+	useModels   = "nvidia.com/use-gputype"
+	avoidModels = "nvidia.com/nouse-gputype"
+)

@@ -1,0 +1,152 @@
+package facts
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"tephra.sh/volcano/annotations"
+	"tephra.sh/volcano/tephrav1"
+)
+
+// pod is a pod of the cluster, ours or not.
+type pod struct {
+	uid   string
+	obj   *corev1.Pod
+	group *group // nil: not ours
+	node  *node  // that it is bound to; nil: none
+	kin   *kin   // nil: it has ended
+
+	shape  *shape // of ours, as the engine is to place it; nil if wrong
+	wrong  *fault
+	load   *tephrav1.PodTemplate // as a foreign pod; nil: not read yet
+	slot   slot
+	placed bool              // slot is set
+	slices []*tephrav1.Slice // that its annotation names, while it is bound
+
+	handed *handover // nil: we have not bound it
+}
+
+func (p *pod) object() Object { return Object{"Pod", p.obj.Namespace, p.obj.Name, p.uid} }
+
+// groupOf is the pod group of a pod of ours; empty: it is not ours.
+func (f *Feed) groupOf(obj *corev1.Pod) string {
+	name := obj.Annotations[schedulingv1beta1.KubeGroupNameAnnotationKey]
+	if name == "" || !f.ours(obj.Spec.SchedulerName) {
+		return ""
+	}
+	return obj.Namespace + "/" + name
+}
+
+func (f *Feed) setPod(obj *corev1.Pod) {
+	p := f.pods[string(obj.UID)]
+	if p == nil {
+		p = &pod{uid: string(obj.UID)}
+		f.pods[p.uid] = p
+	} else if obj.ResourceVersion != "" && p.obj.ResourceVersion == obj.ResourceVersion {
+		return
+	}
+	before := p.obj
+	p.obj = obj
+	p.load = nil
+	f.tellTasks.touch(p.uid)
+
+	if ended(obj) {
+		f.translator.apart.remove(p)
+	} else {
+		f.translator.apart.set(p)
+	}
+	f.seat(p)
+	if before == nil || before.Spec.NodeName != obj.Spec.NodeName || ended(before) != ended(obj) ||
+		before.Annotations[annotations.SlicesKey] != obj.Annotations[annotations.SlicesKey] {
+		f.readSlices(p)
+	}
+	f.join(p, f.groupOf(obj))
+	if p.group == nil {
+		return
+	}
+	shape := p.shape
+	f.reshape(p)
+	if before == nil || shape != p.shape || before.Spec.NodeName != obj.Spec.NodeName ||
+		ended(before) != ended(obj) || (before.DeletionTimestamp == nil) != (obj.DeletionTimestamp == nil) ||
+		(before.Spec.SchedulingGates == nil) != (obj.Spec.SchedulingGates == nil) {
+		f.dirtyGroups[p.group] = true
+	}
+}
+
+func (f *Feed) dropPod(obj *corev1.Pod) {
+	p := f.pods[string(obj.UID)]
+	if p == nil {
+		return
+	}
+	delete(f.pods, p.uid)
+	f.tellTasks.touch(p.uid)
+	f.translator.apart.remove(p)
+	f.leaveNode(p)
+	f.join(p, "")
+	f.note(p.object(), "", "", nil)
+	f.note(p.object(), slicesAspect, "", nil)
+	f.problems.set(p.object(), engineSays, nil)
+}
+
+const slicesAspect = "slices"
+
+// readSlices reads the annotation of a bound pod, off the path of the cycle.
+func (f *Feed) readSlices(p *pod) {
+	p.slices = nil
+	var wrong *fault
+	if p.node != nil {
+		p.slices, wrong = podSlices(p.obj, p.node.fact)
+	}
+	f.note(p.object(), slicesAspect, "", wrong)
+}
+
+// reshape reads the pod again. REQUIRES: it is one of ours.
+func (f *Feed) reshape(p *pod) {
+	shape, wrong := f.translator.shapeOf(p.obj)
+	if shape != p.shape || wrong != nil || p.wrong != nil {
+		f.dirtyGroups[p.group] = true
+	}
+	p.shape, p.wrong = shape, wrong
+}
+
+// join makes the pod one of the group's, and of no other's.
+func (f *Feed) join(p *pod, key string) {
+	if p.group != nil && p.group.key == key {
+		return
+	}
+	if p.group != nil {
+		delete(p.group.pods, p.uid)
+		f.dirtyGroups[p.group] = true
+		p.group, p.placed = nil, false
+	}
+	if key != "" {
+		p.group = f.groupNamed(key)
+		p.group.pods[p.uid] = p
+		f.dirtyGroups[p.group] = true
+	}
+}
+
+// seat lists the pod with the node that it is bound to.
+func (f *Feed) seat(p *pod) {
+	if !bound(p.obj) {
+		f.leaveNode(p)
+		return
+	}
+	n := f.nodeNamed(p.obj.Spec.NodeName)
+	if p.node != n {
+		f.leaveNode(p)
+		p.node = n
+		n.pods[p] = true
+	}
+}
+
+func (f *Feed) leaveNode(p *pod) {
+	if p.node == nil {
+		return
+	}
+	delete(p.node.pods, p)
+	if p.node.obj == nil && len(p.node.pods) == 0 {
+		delete(f.nodes, p.node.name)
+	}
+	p.node = nil
+}

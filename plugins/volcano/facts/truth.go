@@ -1,0 +1,80 @@
+package facts
+
+import "tephra.sh/volcano/tephrav1"
+
+// What is true of each object, as the engine is to know it; false: nothing.
+
+func (f *Feed) queueFact(name string) (*tephrav1.Queue, bool) {
+	q := f.queues[name]
+	if q == nil || q.fact == nil {
+		return nil, false
+	}
+	return q.fact, true
+}
+
+func (f *Feed) nodeFact(name string) (*tephrav1.Node, bool) {
+	n := f.nodes[name]
+	if n == nil || n.fact == nil {
+		return nil, false
+	}
+	return n.fact, true
+}
+
+func (f *Feed) maskFact(name string) ([]string, bool) {
+	excluded, known := f.masks[name]
+	return excluded, known
+}
+
+func (f *Feed) jobFact(uid string) (*tephrav1.Job, bool) {
+	g := f.groupsOf[uid]
+	if g == nil || g.fact == nil {
+		return nil, false
+	}
+	return g.fact, true
+}
+
+func (f *Feed) taskFact(uid string) (told, bool) {
+	p := f.pods[uid]
+	if p == nil {
+		return told{}, false
+	}
+	if p.inFlight() && !f.whole {
+		// Nobody has denied it yet: what was said last stands, be it that it waits, which the
+		// engine takes for "is being bound".
+		before, known := f.tellTasks.told[uid]
+		return before, known
+	}
+	fact := &tephrav1.Task{Uid: uid, Phase: taskPhase(p.obj)}
+	switch {
+	case bound(p.obj):
+		fact.Node = p.obj.Spec.NodeName
+		fact.Slices = slicesOf(p)
+	case p.inFlight():
+		fact.Phase = tephrav1.TaskPhase_TASK_PHASE_RUNNING
+		fact.Node, fact.Slices = p.handed.node, p.handed.slices
+	}
+	if g := p.group; g != nil && g.fact != nil && !g.refused && g.roles[p.slot] == p {
+		if fact.Phase == tephrav1.TaskPhase_TASK_PHASE_PENDING && !asks(p.obj) {
+			return told{}, false
+		}
+		fact.Job, fact.Role, fact.Index = string(g.obj.UID), p.slot.role, p.slot.index
+		return told{fact, p.shape}, true
+	}
+	if fact.Node == "" {
+		return told{}, false
+	}
+	if p.load == nil {
+		p.load, _ = f.translator.load(p.obj, false)
+	}
+	fact.Pod = p.load
+	return told{fact, nil}, true
+}
+
+// slicesOf are those that the pod's annotation names, or, where it has none, those that it was
+// bound with. Empty: the engine assumes the lowest free devices.
+func slicesOf(p *pod) []*tephrav1.Slice {
+	if p.slices == nil && p.handed != nil && p.handed.node == p.obj.Spec.NodeName {
+		return p.handed.slices
+	}
+	return p.slices
+}

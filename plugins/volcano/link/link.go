@@ -1,0 +1,260 @@
+// Package link is the scheduler's end of the engine's Schedule stream: it tells the engine what a
+// Source has learnt, asks for a plan, and starts over with a full sync whenever either side lost
+// the thread. The conversation is described in sidecar/proto/tephra/v1/service.proto.
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"k8s.io/klog/v2"
+
+	pb "tephra.sh/volcano/tephrav1"
+)
+
+const (
+	protocolVersion = 1
+	// A message of a sync holds at most this many events, so that none comes near the limit below.
+	eventsPerMessage = 2000
+	maxMessageBytes  = 64 << 20
+	// An engine that asks for a new sync this often within one cycle will not be satisfied.
+	maxSyncsPerCycle = 3
+)
+
+// Source is where facts come from.
+type Source interface {
+	// Sync returns everything that is true now, and forgets what Drain would have returned.
+	Sync() []*pb.Event
+	// Drain returns what has been learnt since the last Sync or Drain.
+	Drain() []*pb.Event
+	// Refused reports an event that the engine would not take.
+	Refused(event *pb.Event, message string)
+}
+
+// Link keeps one stream to one engine. One goroutine may use it at a time.
+type Link struct {
+	client string
+	source Source
+	conn   *grpc.ClientConn
+
+	stream   pb.EngineService_ScheduleClient // nil: not connected
+	cancel   context.CancelFunc
+	engine   string
+	epoch    uint64
+	sequence uint64
+	synced   bool
+	syncs    int64
+}
+
+// New prepares a link to the engine that listens on a Unix socket. It connects with the first
+// cycle, and again whenever the stream was lost.
+func New(socket, client string, source Source) (*Link, error) {
+	conn, err := grpc.NewClient("unix:"+socket,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes)))
+	if err != nil {
+		return nil, fmt.Errorf("engine socket %q: %w", socket, err)
+	}
+	return &Link{client: client, source: source, conn: conn}, nil
+}
+
+// Close ends the stream and the connection.
+func (l *Link) Close() error {
+	l.drop()
+	return l.conn.Close()
+}
+
+// Syncs returns how many full syncs the engine has been sent.
+func (l *Link) Syncs() int64 { return l.syncs }
+
+// Cycle tells the engine what is new and returns its plan. On an error the stream is dropped and
+// the next call starts with a full sync; what the engine planned meanwhile is void.
+func (l *Link) Cycle(ctx context.Context, now time.Time) (*pb.CycleReply, error) {
+	if l.stream == nil {
+		if err := l.connect(ctx); err != nil {
+			return nil, err
+		}
+	}
+	// The stream outlives the call, so it cannot have the call's context.
+	stop := context.AfterFunc(ctx, l.cancel)
+	reply, err := l.cycle(now)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("no answer in time: %w", err)
+		}
+		l.drop()
+		return nil, err
+	}
+	return reply, nil
+}
+
+func (l *Link) connect(ctx context.Context) error {
+	streamCtx, cancel := context.WithCancel(context.Background())
+	stop := context.AfterFunc(ctx, cancel)
+	stream, err := pb.NewEngineServiceClient(l.conn).Schedule(streamCtx)
+	if err == nil {
+		err = stream.Send(&pb.ScheduleRequest{Content: &pb.ScheduleRequest_Hello{
+			Hello: &pb.Hello{ProtocolVersion: protocolVersion, Client: l.client}}})
+	}
+	var reply *pb.ScheduleReply
+	if err == nil || errors.Is(err, io.EOF) {
+		reply, err = stream.Recv() // where Send failed, this has the reason
+	}
+	if err == nil && reply.GetWelcome() == nil {
+		err = fmt.Errorf("expected a welcome, got %T", reply.GetContent())
+	}
+	if err == nil && reply.GetWelcome().GetProtocolVersion() != protocolVersion {
+		err = fmt.Errorf("engine speaks protocol version %d, expected %d",
+			reply.GetWelcome().GetProtocolVersion(), protocolVersion)
+	}
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		cancel()
+		return err
+	}
+	l.stream, l.cancel = stream, cancel
+	l.engine = reply.GetWelcome().GetEngine()
+	l.startEpoch(reply.GetWelcome().GetEpoch())
+	klog.InfoS("Connected to the engine", "engine", l.engine, "epoch", l.epoch)
+	return nil
+}
+
+func (l *Link) startEpoch(epoch uint64) {
+	l.epoch, l.sequence, l.synced = epoch, 0, false
+}
+
+func (l *Link) drop() {
+	if l.stream != nil {
+		l.cancel()
+		l.stream = nil
+	}
+}
+
+func (l *Link) cycle(now time.Time) (*pb.CycleReply, error) {
+	for range maxSyncsPerCycle {
+		told, err := l.tell()
+		if err != nil {
+			return nil, err
+		}
+		err = l.send(&pb.ScheduleRequest{Content: &pb.ScheduleRequest_Cycle{Cycle: &pb.CycleRequest{
+			Epoch: l.epoch, Sequence: l.sequence, NowMs: now.UnixMilli()}}})
+		if err != nil {
+			return nil, err
+		}
+		reply, err := l.answer(told)
+		if reply != nil || err != nil {
+			return reply, err
+		}
+	}
+	return nil, fmt.Errorf("the engine asked for %d syncs in a row", maxSyncsPerCycle)
+}
+
+func (l *Link) send(request *pb.ScheduleRequest) error {
+	err := l.stream.Send(request)
+	if errors.Is(err, io.EOF) {
+		// The engine ended the stream; Recv says why.
+		for err = nil; err == nil; {
+			_, err = l.stream.Recv()
+		}
+	}
+	return err
+}
+
+// batch is what one message held.
+type batch struct {
+	sequence uint64
+	events   []*pb.Event
+}
+
+// tell sends the facts that are new to this epoch.
+func (l *Link) tell() ([]batch, error) {
+	if l.synced {
+		return l.sendFacts(l.source.Drain(), false)
+	}
+	events := l.source.Sync()
+	told, err := l.sendFacts(events, true)
+	if err != nil {
+		return nil, err
+	}
+	l.synced = true
+	l.syncs++
+	klog.InfoS("Told the engine everything", "events", len(events), "epoch", l.epoch)
+	return told, nil
+}
+
+func (l *Link) sendFacts(events []*pb.Event, sync bool) ([]batch, error) {
+	var told []batch
+	for first := 0; first < len(events) || (sync && first == 0); {
+		last := min(first+eventsPerMessage, len(events))
+		l.sequence++
+		facts := &pb.Facts{Epoch: l.epoch, Sequence: l.sequence, Events: events[first:last]}
+		if sync {
+			facts.Sync = syncMark(first == 0, last == len(events))
+		}
+		told = append(told, batch{l.sequence, facts.Events})
+		if err := l.send(&pb.ScheduleRequest{Content: &pb.ScheduleRequest_Facts{Facts: facts}}); err != nil {
+			return nil, err
+		}
+		first = last
+		if first == len(events) {
+			break
+		}
+	}
+	return told, nil
+}
+
+func syncMark(first, last bool) pb.SyncMark {
+	switch {
+	case first && last:
+		return pb.SyncMark_SYNC_MARK_WHOLE
+	case first:
+		return pb.SyncMark_SYNC_MARK_BEGIN
+	case last:
+		return pb.SyncMark_SYNC_MARK_END
+	}
+	return pb.SyncMark_SYNC_MARK_UNSPECIFIED
+}
+
+// answer reads up to the plan; nil without an error where the engine wants a new sync first.
+func (l *Link) answer(told []batch) (*pb.CycleReply, error) {
+	for {
+		reply, err := l.stream.Recv()
+		if err != nil {
+			return nil, err
+		}
+		switch content := reply.GetContent().(type) {
+		case *pb.ScheduleReply_Cycle:
+			if content.Cycle.GetEpoch() == l.epoch && content.Cycle.GetSequence() == l.sequence {
+				return content.Cycle, nil
+			}
+		case *pb.ScheduleReply_Resync:
+			klog.InfoS("The engine asks for a full sync", "why", content.Resync.GetWhy())
+			l.startEpoch(content.Resync.GetEpoch())
+			return nil, nil
+		case *pb.ScheduleReply_Refused:
+			l.refused(told, content.Refused)
+		default:
+			return nil, fmt.Errorf("unexpected reply %T", content)
+		}
+	}
+}
+
+func (l *Link) refused(told []batch, refused *pb.FactRefused) {
+	for _, b := range told {
+		if b.sequence == refused.GetSequence() && int(refused.GetIndex()) < len(b.events) {
+			l.source.Refused(b.events[refused.GetIndex()], refused.GetMessage())
+			return
+		}
+	}
+	klog.InfoS("The engine refused a fact that was not sent in this cycle", "message", refused.GetMessage())
+}

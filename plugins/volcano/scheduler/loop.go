@@ -1,0 +1,98 @@
+package scheduler
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/metrics"
+)
+
+// How long nothing has to change before a session opens nevertheless, in scheduling periods.
+const (
+	// For what only time brings about.
+	quietPeriods = 10
+	// After a change: Volcano's cache may have learnt of it a moment later than we did.
+	changedPeriods = 1
+)
+
+// unsettledPart of a period passes at most before what became of a plan is looked at and told.
+const unsettledPart = 10
+
+// changed asks for a session.
+func (s *Scheduler) changed() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // one is asked for already
+	}
+}
+
+// loop opens a session when something has changed, and rests as long as the last one
+// computed: what a session costs grows with the cluster, and the API server may live on the same
+// machine. Waiting for that server, as a session does at its end, needs no rest.
+func (s *Scheduler) loop(ctx context.Context) {
+	for woken := true; ctx.Err() == nil; {
+		started, busyBefore := time.Now(), busy()
+		s.session()
+		took := time.Since(started)
+		if !sleep(ctx, max(s.interval-took, min(took, busy()-busyBefore))) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-s.wake:
+			woken = true
+		case <-time.After(s.quiet(woken)):
+			woken = false
+		}
+	}
+}
+
+func (s *Scheduler) quiet(woken bool) time.Duration {
+	switch {
+	case s.action.Unsettled():
+		return s.period / unsettledPart
+	case woken, s.conf.usesStockActions(), s.conf.usesEngine() && !s.action.EngineReachable():
+		return changedPeriods * s.period
+	}
+	return quietPeriods * s.period
+}
+
+// busy is the processor time that this process has used.
+func busy() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// session is one cycle of Volcano's framework.
+func (s *Scheduler) session() {
+	started := time.Now()
+	now := s.conf.current()
+	// Stock actions read this to learn what others run beside them.
+	conf.EnabledActionMap = map[string]bool{}
+	for _, action := range now.actions {
+		conf.EnabledActionMap[action.Name()] = true
+	}
+	ssn := framework.OpenSession(s.cache, now.tiers, now.arguments)
+	for _, action := range now.actions {
+		began := time.Now()
+		action.Execute(ssn)
+		metrics.UpdateActionDuration(action.Name(), metrics.Duration(began))
+	}
+	framework.CloseSession(ssn)
+	metrics.UpdateE2eDuration(metrics.Duration(started))
+}

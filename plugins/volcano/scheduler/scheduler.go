@@ -1,0 +1,117 @@
+// Package scheduler runs Volcano's framework with the action "tephra" in it: Volcano's cache, its
+// sessions, and whatever actions and plugins its configuration file names.
+//
+// It stands where volcano.sh/volcano/pkg/scheduler would, for two reasons: it needs the cache's
+// informers before the first session, and it opens a session when something has changed instead of
+// once a second.
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
+	"volcano.sh/volcano/cmd/scheduler/app/options"
+	schedcache "volcano.sh/volcano/pkg/scheduler/cache"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"tephra.sh/volcano/action"
+	"tephra.sh/volcano/facts"
+)
+
+// Options beyond Volcano's own.
+type Options struct {
+	EngineSocket  string
+	EngineTimeout time.Duration
+	Client        string // name and version, for the engine's logs
+	// FallBack schedules with Volcano's stock actions while the engine does not answer.
+	FallBack bool
+	// Admit lets the engine decide which groups may have pods; otherwise the stock action "enqueue"
+	// does, and has to be in the configuration.
+	Admit bool
+	// MinInterval passes between the starts of two sessions at least.
+	MinInterval time.Duration
+}
+
+// Scheduler is one scheduler process; it runs sessions only while it leads.
+type Scheduler struct {
+	cache    schedcache.Cache
+	volcano  vcinformers.SharedInformerFactory
+	feed     *facts.Feed
+	action   *action.Action
+	conf     *configuration
+	wake     chan struct{}
+	period   time.Duration
+	interval time.Duration
+}
+
+// localVolumes is the provisioner that classes of local volumes name. They are attached to nothing, but
+// Volcano's cache counts them against the attachments of a node unless it is told otherwise.
+const localVolumes = "kubernetes.io/no-provisioner"
+
+// New prepares a scheduler of the cluster that config names. Nothing runs yet.
+func New(config *rest.Config, opt *options.ServerOption, own Options) (*Scheduler, error) {
+	s := &Scheduler{
+		cache: schedcache.New(config, opt.SchedulerNames, opt.DefaultQueue, opt.NodeSelector, opt.NodeWorkerThreads,
+			append(opt.IgnoredCSIProvisioners, localVolumes), opt.ResyncPeriod, opt.ResourceSyncTimeout),
+		wake:     make(chan struct{}, 1),
+		period:   opt.SchedulePeriod,
+		interval: own.MinInterval,
+	}
+	s.volcano = vcinformers.NewSharedInformerFactory(s.cache.VCClient(), opt.ResyncPeriod)
+	var err error
+	s.feed, err = facts.New(facts.Sources{Kube: s.cache.SharedInformerFactory(), Volcano: s.volcano},
+		facts.Options{SchedulerNames: opt.SchedulerNames, Admit: own.Admit, Changed: s.changed})
+	if err != nil {
+		return nil, err
+	}
+	actionOptions := action.Options{EngineSocket: own.EngineSocket, Client: own.Client, Timeout: own.EngineTimeout,
+		Recorder: s.cache.EventRecorder(), Self: selfReference(opt)}
+	if own.FallBack {
+		for _, name := range []string{"enqueue", "allocate", "backfill"} {
+			stock, found := framework.GetAction(name)
+			if !found {
+				return nil, fmt.Errorf("stock action %q is not in this build", name)
+			}
+			actionOptions.Fallback = append(actionOptions.Fallback, stock)
+		}
+	}
+	if s.action, err = action.New(s.feed, actionOptions); err != nil {
+		return nil, err
+	}
+	framework.RegisterAction(s.action)
+	s.conf, err = loadConfiguration(opt)
+	return s, err
+}
+
+// Ready is nil where a waiting gang would be looked at: the caches have synced and the engine
+// answers.
+func (s *Scheduler) Ready() error {
+	if !s.feed.Synced() {
+		return fmt.Errorf("the informers have not synced")
+	}
+	if s.conf.usesEngine() && !s.action.EngineReachable() {
+		return fmt.Errorf("the engine does not answer")
+	}
+	return nil
+}
+
+// Run schedules until the context ends.
+func (s *Scheduler) Run(ctx context.Context) {
+	go s.conf.watch(ctx, s.cache.SetMetricsConf)
+	s.cache.SetMetricsConf(s.conf.current().metrics)
+	s.volcano.Start(ctx.Done())
+	s.cache.Run(ctx.Done())
+	s.volcano.WaitForCacheSync(ctx.Done())
+	for !s.feed.Synced() && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	klog.InfoS("Caches have synced; scheduling begins")
+	s.loop(ctx)
+	if err := s.action.Close(); err != nil {
+		klog.ErrorS(err, "Closing the link to the engine")
+	}
+}

@@ -1,0 +1,65 @@
+package sink
+
+import (
+	"fmt"
+
+	volcano "volcano.sh/volcano/pkg/scheduler"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+// Profile is how a session is set up.
+type Profile struct {
+	Tiers     []conf.Tier
+	Arguments []conf.Configuration
+}
+
+// ReadProfile reads a scheduler's configuration file, with Volcano's defaults applied.
+func ReadProfile(configuration string) (Profile, error) {
+	_, tiers, arguments, _, err := volcano.UnmarshalSchedulerConf(configuration)
+	return Profile{tiers, arguments}, err
+}
+
+// Session is one cycle: it opens a session, runs the actions and closes it.
+func (c *Cluster) Session(profile Profile, actions ...framework.Action) {
+	conf.EnabledActionMap = map[string]bool{}
+	for _, action := range actions {
+		conf.EnabledActionMap[action.Name()] = true
+	}
+	ssn := framework.OpenSession(c.Cache, profile.Tiers, profile.Arguments)
+	for _, action := range actions {
+		action.Initialize()
+		action.Execute(ssn)
+		action.UnInitialize()
+	}
+	framework.CloseSession(ssn)
+}
+
+// StockActions are Volcano's own of these names.
+func StockActions(names ...string) ([]framework.Action, error) {
+	var actions []framework.Action
+	for _, name := range names {
+		action, found := framework.GetAction(name)
+		if !found {
+			return nil, fmt.Errorf("action %q: Volcano has none of this name", name)
+		}
+		actions = append(actions, action)
+	}
+	return actions, nil
+}
+
+// Do is an action that calls a function.
+func Do(name string, execute func(*framework.Session)) framework.Action { return do{name, execute} }
+
+// Idle is the action that does nothing: a session with it is the empty cycle.
+var Idle = Do("idle", func(*framework.Session) {})
+
+type do struct {
+	name    string
+	execute func(*framework.Session)
+}
+
+func (d do) Name() string                   { return d.name }
+func (d do) Initialize()                    {}
+func (d do) Execute(ssn *framework.Session) { d.execute(ssn) }
+func (d do) UnInitialize()                  {}

@@ -1,0 +1,73 @@
+// Command upstream runs the cases of Volcano's own tests, as JSON files, through Volcano's real cache
+// and sessions: with the stock actions that a case names, or with our action in place of enqueue,
+// allocate and backfill.
+//
+//	upstream --cases DIR [--with stock|tephra] [--case TEXT] [--output markdown|json|summary]
+//
+// The exit status is 1 where a case that is not excluded fails. The engine's binary is
+// ../../build/release/sidecar/tephra-engine or what TEPHRA_ENGINE names.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+)
+
+var errCasesFail = errors.New("some cases fail")
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "upstream:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	folder := flag.String("cases", "", "folder of the cases")
+	with := flag.String("with", "tephra", "tephra or stock")
+	only := flag.String("case", "", "only cases whose name contains this")
+	output := flag.String("output", "markdown", "markdown, json or summary")
+	verbose := flag.Bool("v", false, "print the scheduler's log")
+	flag.Parse()
+	if !*verbose {
+		klog.SetLogger(logr.Discard())
+	}
+	if *with != "tephra" && *with != "stock" {
+		return fmt.Errorf("--with %q, expected tephra or stock", *with)
+	}
+	cases, err := readCases(*folder)
+	if err != nil {
+		return err
+	}
+	var rows []row
+	for _, c := range cases {
+		if strings.Contains(c.title(), *only) {
+			rows = append(rows, judge(c, *with == "tephra"))
+		}
+	}
+	switch *output {
+	case "json":
+		if err := json.NewEncoder(os.Stdout).Encode(rows); err != nil {
+			return err
+		}
+	case "markdown":
+		fmt.Print(markdown(rows))
+	case "summary":
+		fmt.Println(summary(rows))
+	default:
+		return fmt.Errorf("--output %q, expected markdown, json or summary", *output)
+	}
+	for _, r := range rows {
+		if r.Result == fails {
+			return errCasesFail
+		}
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"volcano.sh/volcano/cmd/scheduler/app/options"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
+
+	"tephra.sh/volcano/action"
+	"tephra.sh/volcano/facts"
+	"tephra.sh/volcano/sink"
+)
+
+const (
+	planLimit = 10 * time.Second
+	// For what nothing waits for: evictions are sent, and facts noted, by goroutines of their own.
+	quiet = 50 * time.Millisecond
+)
+
+// outcome is what came of a case's session.
+type outcome struct {
+	binds     map[string]string
+	evicted   []string
+	pipelined map[string][]string
+	phases    map[string]string
+	tasks     map[string]map[string]int
+}
+
+// play runs the case's session.
+func play(c *testCase, ours bool) (*outcome, error) {
+	cluster, err := sink.New(&facts.Options{Admit: true})
+	if err != nil {
+		return nil, err
+	}
+	defer cluster.Stop()
+	predicates.ResetVolumeBindingPluginForTest() // one a process, with the informers of its first session
+	actions, end, err := actionsOf(c, cluster, ours)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	var profile sink.Profile
+	if profile.Tiers, profile.Arguments, err = c.tiers(); err != nil {
+		return nil, err
+	}
+	cluster.Cache.IgnoredCSIProvisioners = sets.New(c.Cluster.IgnoreProvisioners...)
+	if err := cluster.Add(c.Cluster.objects()...); err != nil {
+		return nil, err
+	}
+	if err := cluster.Start(); err != nil {
+		return nil, err
+	}
+	// Volcano does not look again at a pod that came before its claims.
+	if err := cluster.Add(c.Cluster.pods()...); err != nil {
+		return nil, err
+	}
+	time.Sleep(quiet)
+	setHyperNodes(c, cluster)
+
+	out := &outcome{binds: map[string]string{}}
+	prepare := sink.Do("prepare", func(ssn *framework.Session) {
+		setShard(c, ssn)
+		time.Sleep(quiet) // the session's volume plugin fills its caches in the background
+	})
+	look := sink.Do("look", out.look)
+	defer setShard(&testCase{}, nil)
+	cluster.Session(profile, append(append([]framework.Action{prepare}, actions...), look)...)
+	if err := cluster.AwaitBindings(); err != nil {
+		return nil, err
+	}
+	time.Sleep(quiet)
+	for _, binding := range cluster.Bindings() {
+		out.binds[name(binding.Pod)] = binding.Node
+	}
+	for _, pod := range cluster.Evictions() {
+		out.evicted = append(out.evicted, name(pod))
+	}
+	slices.Sort(out.evicted)
+	return out, nil
+}
+
+func name(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// actionsOf are the case's, with ours once in place of those whose work it does.
+func actionsOf(c *testCase, cluster *sink.Cluster, ours bool) ([]framework.Action, func(), error) {
+	if !ours {
+		actions, err := sink.StockActions(c.Actions...)
+		return actions, func() {}, err
+	}
+	engine, err := sink.StartEngine(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	tephra, err := action.New(cluster.Feed, action.Options{EngineSocket: engine.Socket, Client: "upstream",
+		Timeout: planLimit})
+	if err != nil {
+		return nil, nil, err
+	}
+	actions := []framework.Action{tephra}
+	for _, name := range c.Actions {
+		if slices.Contains(replaced, name) {
+			continue
+		}
+		stock, err := sink.StockActions(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		actions = append(actions, stock...)
+	}
+	return actions, func() { _ = tephra.Close(); engine.Stop() }, nil
+}
+
+// replaced are the stock actions whose work ours does.
+var replaced = []string{"enqueue", "allocate", "backfill"}
+
+// look notes the session's end as upstream's own harness sees it: statuses are worked out first.
+func (o *outcome) look(ssn *framework.Session) {
+	framework.NewJobUpdater(ssn).UpdateAll()
+	o.pipelined, o.phases, o.tasks = map[string][]string{}, map[string]string{}, map[string]map[string]int{}
+	for uid, job := range ssn.Jobs {
+		o.phases[string(uid)] = string(job.PodGroup.Status.Phase)
+		o.tasks[string(uid)] = map[string]int{}
+		for status, tasks := range job.TaskStatusIndex {
+			o.tasks[string(uid)][status.String()] = len(tasks)
+		}
+		for _, task := range job.TaskStatusIndex[api.Pipelined] {
+			o.pipelined[string(uid)] = append(o.pipelined[string(uid)], task.NodeName)
+		}
+	}
+}
+
+// objects are the cluster's but for its pods, with what an API server, its admission and a kubelet would have
+// added: uids, the scheduler's name, a phase, and the node's own word that it is ready.
+func (c *cluster) objects() []runtime.Object {
+	var out []runtime.Object
+	for _, node := range c.Nodes {
+		node.UID = cmp.Or(node.UID, types.UID("node-"+node.Name))
+		if len(node.Status.Conditions) == 0 {
+			node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+		}
+		out = append(out, node)
+	}
+	for _, group := range c.PodGroups {
+		group.UID = cmp.Or(group.UID, types.UID("group-"+group.Namespace+"-"+group.Name))
+		out = append(out, group)
+	}
+	for _, queue := range c.Queues {
+		queue.UID = cmp.Or(queue.UID, types.UID("queue-"+queue.Name))
+		out = append(out, queue)
+	}
+	out = appendAll(out, c.PriorityClasses)
+	out = appendAll(out, c.ResourceQuotas)
+	out = appendAll(out, c.Volumes)
+	out = appendAll(out, c.Claims)
+	out = appendAll(out, c.StorageClasses)
+	out = appendAll(out, c.ResourceSlices)
+	out = appendAll(out, c.DeviceClasses)
+	return appendAll(out, c.ResourceClaims)
+}
+
+func (c *cluster) pods() []runtime.Object {
+	var out []runtime.Object
+	for _, pod := range c.Pods {
+		pod.UID = cmp.Or(pod.UID, types.UID(name(pod)))
+		pod.Spec.SchedulerName = cmp.Or(pod.Spec.SchedulerName, sink.SchedulerName)
+		pod.Status.Phase = cmp.Or(pod.Status.Phase, corev1.PodPending)
+		out = append(out, pod)
+	}
+	return out
+}
+
+func appendAll[T runtime.Object](out []runtime.Object, objects []T) []runtime.Object {
+	for _, object := range objects {
+		out = append(out, object)
+	}
+	return out
+}
+
+// setHyperNodes gives the cache the case's tree, as upstream's harness does. Objects alone would not
+// do: some trees have members that are nowhere.
+func setHyperNodes(c *testCase, cluster *sink.Cluster) {
+	if len(c.Cluster.HyperNodes) == 0 {
+		return
+	}
+	infos, real := map[string]*api.HyperNodeInfo{}, map[string]sets.Set[string]{}
+	for _, hyper := range c.Cluster.HyperNodes {
+		if hyper.HyperNode != nil {
+			infos[hyper.Name] = api.NewHyperNodeInfo(hyper.HyperNode)
+		}
+		real[hyper.Name] = sets.New(hyper.RealNodes...)
+	}
+	for _, info := range infos {
+		for _, member := range info.HyperNode.Spec.Members {
+			if member.Type != "HyperNode" || member.Selector.ExactMatch == nil {
+				continue
+			}
+			info.Children.Insert(member.Selector.ExactMatch.Name)
+			if child := infos[member.Selector.ExactMatch.Name]; child != nil {
+				child.Parent = info.Name
+			}
+		}
+	}
+	byTier := map[int]sets.Set[string]{}
+	for tier, names := range c.Cluster.HyperNodesByTier {
+		byTier[tier] = sets.New(names...)
+	}
+	ready := &atomic.Bool{}
+	ready.Store(true)
+	cluster.Cache.Lock()
+	defer cluster.Cache.Unlock()
+	cluster.Cache.HyperNodesInfo = api.NewHyperNodesInfoWithCache(infos, byTier, real, ready)
+}
+
+func setShard(c *testCase, ssn *framework.Session) {
+	options.ServerOpts.ShardingMode, options.ServerOpts.ShardName = c.Cluster.ShardingMode, c.Cluster.ShardName
+	if ssn != nil && len(c.Cluster.NodesInShard) > 0 {
+		ssn.NodesInShard = sets.New(c.Cluster.NodesInShard...)
+	}
+}
+
+func (o *outcome) String() string {
+	return fmt.Sprintf("binds %v, evicted %v, pipelined %v, phases %v", o.binds, o.evicted, o.pipelined, o.phases)
+}
