@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""What can be said of the manifests without a cluster."""
+import json
+import re
+import subprocess
+import unittest
+
+from built import ROOT, objects, version
+
+ACCOUNT = ("tephra-system", "tephra-scheduler")
+
+
+def deployment(overlay):
+    return objects(overlay)["Deployment", "tephra-scheduler"]
+
+
+def pod(overlay):
+    return deployment(overlay)["spec"]["template"]["spec"]
+
+
+def containers(overlay):
+    return {c["name"]: c for c in pod(overlay)["containers"]}
+
+
+def environment(overlay):
+    return {e["name"]: e.get("value") for e in containers(overlay)["scheduler"]["env"]}
+
+
+class Overlay:
+    def test_every_image_is_pinned_to_the_version_of_the_tree(self):
+        images = {c["image"] for c in containers(self.overlay).values()}
+        self.assertEqual(images, {f"tephra-scheduler:{version()}", f"tephra-engine:{version()}"})
+
+    def test_no_container_has_more_rights_than_the_restricted_standard(self):
+        spec = pod(self.overlay)
+        context = spec["securityContext"]
+        self.assertIs(context["runAsNonRoot"], True)
+        self.assertEqual((context["runAsUser"], context["runAsGroup"]), (65532, 65532))
+        self.assertEqual(context["seccompProfile"], {"type": "RuntimeDefault"})
+        self.assertFalse({"hostNetwork", "hostPID", "hostIPC"} & spec.keys())
+        for container in containers(self.overlay).values():
+            self.assertEqual(container["securityContext"], {
+                "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]}})
+            self.assertIn("memory", container["resources"]["limits"])
+            self.assertEqual(container["resources"]["requests"].keys(), {"cpu", "memory"})
+            self.assertIn("livenessProbe", container)
+        self.assertEqual(objects(self.overlay)["Namespace", "tephra-system"]["metadata"]["labels"]
+                         ["pod-security.kubernetes.io/enforce"], "restricted")
+
+    def test_only_the_scheduler_holds_a_token(self):
+        self.assertIs(pod(self.overlay)["automountServiceAccountToken"], False)
+        holders = [name for name, c in containers(self.overlay).items()
+                   if any(m["name"] == "token" for m in c["volumeMounts"])]
+        self.assertEqual(holders, ["scheduler"])
+
+    def test_both_containers_meet_at_the_engines_socket(self):
+        socket = re.search(r"^socket: (\S+)$", self.config("engine.yaml"), re.M).group(1)
+        self.assertIn(f"--engine-socket={socket}", containers(self.overlay)["scheduler"]["args"])
+        volumes = {v["name"]: v for v in pod(self.overlay)["volumes"]}
+        self.assertEqual(volumes["run"]["emptyDir"]["medium"], "Memory")
+        for container in containers(self.overlay).values():
+            mounts = {m["mountPath"]: m["name"] for m in container["volumeMounts"]}
+            self.assertEqual(mounts[socket.rpartition("/")[0]], "run")
+            self.assertEqual(mounts["/etc/tephra"], "config")
+
+    def test_probes_and_services_name_ports_that_are_there(self):
+        ports = {p["name"]: p["containerPort"] for c in containers(self.overlay).values() for p in c["ports"]}
+        for container in containers(self.overlay).values():
+            for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+                if probe in container:
+                    self.assertIn(container[probe]["httpGet"]["port"], ports)
+        self.assertIn(f"listen: 0.0.0.0:{ports['engine-metrics']}", self.config("engine.yaml"))
+        for (kind, name), service in objects(self.overlay).items():
+            if kind != "Service":
+                continue
+            self.assertEqual(service["spec"]["selector"].items()
+                             & deployment(self.overlay)["spec"]["template"]["metadata"]["labels"].items(),
+                             service["spec"]["selector"].items(), name)
+            port = service["spec"]["ports"][0]
+            self.assertEqual(str(ports[port["targetPort"]]),
+                             service["metadata"]["annotations"]["prometheus.io/port"])
+
+    def test_rights_are_named_one_by_one(self):
+        for (kind, name), role in objects(self.overlay).items():
+            for rule in role.get("rules", []) if kind in ("ClusterRole", "Role") else []:
+                self.assertNotIn("*", rule["apiGroups"] + rule["resources"] + rule["verbs"], name)
+
+    def test_the_lease_that_is_asked_for_may_be_had(self):
+        lease = environment(self.overlay)
+        role = objects(self.overlay)["Role", "tephra-scheduler-leads"]
+        self.assertEqual(role["metadata"]["namespace"], lease["LEASE_NAMESPACE"])
+        self.assertEqual(role["rules"][1]["resourceNames"], [lease["LEASE_NAME"]])
+        binding = objects(self.overlay)["RoleBinding", "tephra-scheduler-leads"]
+        self.assertEqual(binding["metadata"]["namespace"], lease["LEASE_NAMESPACE"])
+
+    def test_policies_know_the_account_that_the_pod_runs_as(self):
+        self.assertEqual((deployment(self.overlay)["metadata"]["namespace"], pod(self.overlay)["serviceAccountName"]),
+                         ACCOUNT)
+        text = json.dumps(objects(self.overlay)["ValidatingAdmissionPolicy", "slices.tephra.sh"])
+        self.assertIn("'system:serviceaccount:%s:%s'" % ACCOUNT, text)
+
+    def test_each_policy_has_a_binding_that_denies(self):
+        for kind, name in objects(self.overlay):
+            if kind == "ValidatingAdmissionPolicy":
+                binding = objects(self.overlay)["ValidatingAdmissionPolicyBinding", name]
+                self.assertEqual(binding["spec"], {"policyName": name, "validationActions": ["Deny"]})
+
+    def test_the_scheduler_answers_to_the_overlays_name(self):
+        self.assertEqual(environment(self.overlay)["SCHEDULER_NAME"], self.name)
+
+    def config(self, file):
+        return objects(self.overlay)["ConfigMap", "tephra"]["data"][file]
+
+
+class Beside(Overlay, unittest.TestCase):
+    overlay, name = "beside", "tephra"
+
+
+class Replace(Overlay, unittest.TestCase):
+    overlay, name = "replace", "volcano"
+
+
+class Dashboards(unittest.TestCase):
+    sources = ["sidecar/metrics.cc", "plugins/volcano/action/metrics.go"]
+    folder = ROOT / "manifests/dashboards"
+
+    def expressions(self):
+        for panel in json.loads((self.folder / "tephra.json").read_text())["panels"]:
+            for target in panel["targets"]:
+                yield f"panel {panel['title']!r}", target["expr"]
+        for line in (self.folder / "alerts.yaml").read_text().splitlines():
+            yield "alerts.yaml", line
+
+    def test_every_metric_and_label_that_is_shown_or_watched_exists(self):
+        code = "\n".join((ROOT / source).read_text() for source in self.sources)
+        exported = set(re.findall(r'"(tephra_(?:engine|scheduler)_\w+)"', code))
+        words = set(re.findall(r'"(\w+)"', code))
+        asked = set()
+        for where, expression in self.expressions():
+            for name in re.findall(r"\btephra_(?:engine|scheduler)_\w+", expression):
+                base = re.sub(r"_(bucket|sum|count)$", "", name)
+                self.assertIn(base, exported, where)
+                asked.add(base)
+            for label, value in re.findall(r'(\w+)="(\w+)"', expression):
+                self.assertIn(label, words, where)
+                self.assertIn(value, words, where)
+            for labels in re.findall(r"\bby \(([^)]*)\)", expression):
+                for label in labels.replace(" ", "").split(","):
+                    self.assertIn(label, words | {"le"}, where)
+        self.assertGreater(len(asked), 10)
+
+    def test_panels_have_an_id_and_a_place_of_their_own(self):
+        panels = json.loads((self.folder / "tephra.json").read_text())["panels"]
+        self.assertEqual(len({p["id"] for p in panels}), len(panels))
+        cells = [(x, y) for g in (p["gridPos"] for p in panels)
+                 for x in range(g["x"], g["x"] + g["w"]) for y in range(g["y"], g["y"] + g["h"])]
+        self.assertEqual(len(cells), len(set(cells)))
+        self.assertLessEqual(max(x for x, _ in cells), 23)
+
+    def test_promtool_accepts_the_alerts_and_they_fire_when_they_should(self):
+        promtool = subprocess.run([ROOT / "hack/promtool.sh"], check=True, stdout=subprocess.PIPE,
+                                  text=True).stdout.strip()
+        for arguments in (["check", "rules", self.folder / "alerts.yaml"],
+                          ["test", "rules", ROOT / "tests/manifests/alerts_test.yaml"]):
+            done = subprocess.run([promtool, *arguments], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_each_alert_has_a_test(self):
+        alerts = re.findall(r"alert: (\w+)", (self.folder / "alerts.yaml").read_text())
+        tests = (ROOT / "tests/manifests/alerts_test.yaml").read_text()
+        for alert in alerts:
+            self.assertRegex(tests, rf'{alert}(",alertstate="firing"|\n\s+exp_alerts:\n\s+- exp_labels)')
+
+
+if __name__ == "__main__":
+    unittest.main()
