@@ -1,22 +1,36 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change goes in: hack/test.sh [--only release|asan|fuzz|claims]
+# Everything that must hold before a change goes in: hack/test.sh [--only STEP]
 # The slower checks are in hack/test-slow.sh. TEPHRA_JOBS bounds the parallelism.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
 
-steps=(release asan fuzz claims)
-case "$*" in
-  "") ;;
-  "--only release" | "--only asan" | "--only fuzz" | "--only claims") steps=("$2") ;;
-  *) echo "usage: hack/test.sh [--only release|asan|fuzz|claims]" >&2; exit 2 ;;
+steps=(release asan fuzz volcano lab claims)
+case "$#:${1:-}" in
+  0:) ;;
+  2:--only) steps=("$2") ;;
+  *) echo "usage: hack/test.sh [--only release|asan|fuzz|volcano|lab|claims]" >&2; exit 2 ;;
 esac
-
-claims() { build release && tests/claims/all --quick; }
 
 # The sanitized build also replays, byte for byte, what the release build wrote.
 asan() {
   build_and_test asan && build release --target tephra &&
     tests/replay/cross_build.sh build/release/simulations/tephra build/asan/simulations/tephra
+}
+
+# Vets and tests a Go module as hack/build-*.sh build it: other flags would compile Kubernetes anew.
+test_module() (
+  cd "$1" || exit
+  export CGO_ENABLED=0 GOFLAGS="-mod=readonly -trimpath"
+  go vet ./... && go test -vet=off ./...
+)
+
+volcano() { build release && hack/build-scheduler.sh && test_module plugins/volcano; }
+
+# The lab, and on it the whole live path.
+lab() { build release && hack/build-scheduler.sh && hack/build-lab.sh && test_module lab; }
+
+claims() {
+  build release && hack/build-scheduler.sh && hack/build-lab.sh --only tephra-lab && tests/claims/all --quick
 }
 
 step setup hack/setup.sh
@@ -25,7 +39,10 @@ for name in "${steps[@]}"; do
     release) step release build_and_test release ;;
     asan) step asan asan ;;
     fuzz) step fuzz hack/fuzz.sh 10 ;;
+    volcano) step volcano volcano ;;
+    lab) step lab lab ;;
     claims) step claims claims ;;
+    *) step "$name" false ;;
   esac
 done
 finish

@@ -1,0 +1,54 @@
+"""What claims about the live scheduler share: running tests of lab/e2e and counting them."""
+
+import os
+import re
+import subprocess
+import sys
+
+import lib
+
+RESULT = re.compile(r"^( *)--- (PASS|FAIL|SKIP): (\S+) \(([0-9.]+)s\)")
+NEEDED = {
+    "TEPHRA_LAB": ("build/lab/tephra-lab", "hack/build-lab.sh"),
+    "TEPHRA_SCHEDULER": ("build/scheduler/tephra-scheduler", "hack/build-scheduler.sh"),
+    "TEPHRA_ENGINE": ("build/release/sidecar/tephra-engine", "the release preset"),
+    "TEPHRA": ("build/release/simulations/tephra", "the release preset"),
+}
+
+
+def run(pattern, subtests):
+    """Runs the tests that the pattern names; returns a list of (name, "PASS", "FAIL" or "SKIP").
+
+    With `subtests` a test that has parts is counted by its parts.
+    """
+    for variable, (path, how) in NEEDED.items():
+        if not os.access(os.environ.get(variable) or lib.ROOT / path, os.X_OK):
+            print(f"no {path}; {how} builds it, {variable} names another", file=sys.stderr)
+            sys.exit(2)
+    flags = os.environ.get("GOFLAGS", "") + " -mod=readonly -trimpath"  # as hack/build-lab.sh: one build cache
+    process = subprocess.Popen(
+        ["go", "test", "-count=1", "-vet=off", "-v", "-timeout=20m", f"-run={pattern}", "./e2e"],
+        cwd=lib.ROOT / "lab", env={**os.environ, "CGO_ENABLED": "0", "GOFLAGS": flags},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")  # fmt: skip
+    results, said = [], []
+    for line in process.stdout:
+        said.append(line)
+        found = RESULT.match(line)
+        if found and bool(found[1]) == subtests:
+            results.append((found[3], found[2]))
+            print(f"{found[2]:4} {found[3]} ({found[4]} s)")
+    ended = process.wait()
+    if ended or any(outcome == "FAIL" for _, outcome in results):
+        print("".join(said[-400:]), file=sys.stderr)
+    if not results or (ended and all(outcome != "FAIL" for _, outcome in results)):
+        print(f"go test ended with {ended}", file=sys.stderr)
+        sys.exit(2)
+    return results
+
+
+def finish(results):
+    """All have to hold; what this machine cannot check is said."""
+    held = sum(outcome == "PASS" for _, outcome in results)
+    left = sum(outcome == "SKIP" for _, outcome in results)
+    lib.finish(held + left == len(results),
+               f"{held} of {len(results)} cases" + (f", {left} not checked" if left else ""))

@@ -1,0 +1,30 @@
+"""What the claims about the scheduler's cycle share: the Go commands that run it in process."""
+
+import json
+import os
+import subprocess
+import sys
+
+import lib
+
+
+def run(name, *arguments, missed=1):
+    """The JSON that a command of hack/build-bench.sh prints.
+
+    Its exit status `missed` is part of the answer; any other, or its absence, is a broken run.
+    """
+    program = lib.ROOT / "build" / "scheduler" / name
+    if not os.access(program, os.X_OK):
+        print(f"no build/scheduler/{name}; run hack/build-bench.sh first", file=sys.stderr)
+        sys.exit(2)
+    engine = os.environ.get("TEPHRA_ENGINE") or lib.release_binary("sidecar/tephra-engine")
+    done = subprocess.run([program, *arguments, "--output", "json"], stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "TEPHRA_ENGINE": str(engine)})
+    if done.returncode not in (0, missed) or not done.stdout:
+        sys.exit(2)
+    return json.loads(done.stdout)
+
+
+def ms(cost, clock="wall"):
+    """Milliseconds of one clock in a cost of cyclebench."""
+    return cost[clock] / 1e6
