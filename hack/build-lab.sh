@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds the lab into build/lab: tephra-lab, and the kubectl and vcctl of the same versions.
-# The first build takes about six minutes on two cores. --only NAME builds one of the three.
+# Builds the lab into build/lab: tephra-lab, tephra-churn, and the kubectl and vcctl of the same versions.
+# The first build takes about six minutes on two cores. --only NAME builds one of the four.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 only=
 case "${1:-}" in
-  --only) only=${2:?--only: no name given, expected tephra-lab, kubectl or vcctl} ;;
+  --only) only=${2:?--only: no name given, expected tephra-lab, tephra-churn, kubectl or vcctl} ;;
   "") ;;
   *) echo "build-lab: unknown argument '$1', expected --only NAME" >&2; exit 2 ;;
 esac
@@ -41,5 +41,6 @@ build() { # NAME PACKAGE
   go build -ldflags "$ldflags" -o "$out/$1" "$2"
 }
 build tephra-lab ./cmd/tephra-lab
+build tephra-churn ./cmd/tephra-churn
 build kubectl k8s.io/kubernetes/cmd/kubectl
 build vcctl volcano.sh/volcano/cmd/cli

@@ -64,9 +64,10 @@ func on(t *testing.T) (*e2e.Cluster, string) {
 
 var notInAName = regexp.MustCompile(`[^a-z0-9]+`)
 
+// namespaceFor keeps the end of the name, where one part of a test differs from the next.
 func namespaceFor(test string) string {
-	name := strings.Trim(notInAName.ReplaceAllString(strings.ToLower(strings.TrimPrefix(test, "Test")), "-"), "-")
-	return strings.Trim(name[:min(len(name), 60)], "-")
+	name := notInAName.ReplaceAllString(strings.ToLower(strings.TrimPrefix(test, "Test")), "-")
+	return strings.Trim(name[max(0, len(name)-60):], "-")
 }
 
 func ok(t *testing.T, err error) {

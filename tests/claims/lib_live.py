@@ -1,5 +1,7 @@
-"""What claims about the live scheduler share: running tests of lab/e2e and counting them."""
+"""What claims about the live scheduler share: running tests of lab/e2e and counting them, and
+playing many users on a lab with tephra-churn."""
 
+import json
 import os
 import re
 import subprocess
@@ -14,6 +16,31 @@ NEEDED = {
     "TEPHRA_ENGINE": ("build/release/sidecar/tephra-engine", "the release preset"),
     "TEPHRA": ("build/release/simulations/tephra", "the release preset"),
 }
+CHURN = lib.ROOT / "build/lab/tephra-churn"
+
+
+def program(variable):
+    """Where one of NEEDED is; its absence is a broken run, not a miss."""
+    path, how = NEEDED[variable]
+    found = os.environ.get(variable) or lib.ROOT / path
+    if not os.access(found, os.X_OK):
+        print(f"no {path}; {how} builds it, {variable} names another", file=sys.stderr)
+        sys.exit(2)
+    return found
+
+
+def churn(*arguments):
+    """The report of one run of tephra-churn, which starts a lab of its own."""
+    for variable in NEEDED:
+        program(variable)
+    if not os.access(CHURN, os.X_OK):
+        print("no build/lab/tephra-churn; hack/build-lab.sh builds it", file=sys.stderr)
+        sys.exit(2)
+    done = subprocess.run([CHURN, *map(str, arguments)], stdout=subprocess.PIPE, text=True,
+                          cwd=lib.ROOT)
+    if done.returncode != 0:
+        sys.exit(2)
+    return json.loads(done.stdout)
 
 
 def run(pattern, subtests):
@@ -21,10 +48,8 @@ def run(pattern, subtests):
 
     With `subtests` a test that has parts is counted by its parts.
     """
-    for variable, (path, how) in NEEDED.items():
-        if not os.access(os.environ.get(variable) or lib.ROOT / path, os.X_OK):
-            print(f"no {path}; {how} builds it, {variable} names another", file=sys.stderr)
-            sys.exit(2)
+    for variable in NEEDED:
+        program(variable)
     flags = os.environ.get("GOFLAGS", "") + " -mod=readonly -trimpath"  # as hack/build-lab.sh: one build cache
     process = subprocess.Popen(
         ["go", "test", "-count=1", "-vet=off", "-v", "-timeout=20m", f"-run={pattern}", "./e2e"],

@@ -98,8 +98,9 @@ void Mirror::Fold(const Event& event) {
       }
     });
     for (auto& [name, role] : job.roles) {
-      const bool named = std::any_of(e->job.gang.roles.begin(), e->job.gang.roles.end(),
-                                     [&](const RoleSpec& spec) { return spec.name == name; });
+      const bool named =
+          std::any_of(e->job.gang.roles.begin(), e->job.gang.roles.end(),
+                      [&name = name](const RoleSpec& spec) { return spec.name == name; });
       if (!named) Resize(job, role, 0, pods_), role.min = 0;
     }
     for (const RoleSpec& spec : e->job.gang.roles) {
@@ -192,7 +193,8 @@ void Mirror::Expire(TimeMs now, DurationMs timeout) {
   const auto over = [&](const MirrorTask& task) {
     return (task.phase == TaskPhase::kAssumed || task.evicting) && now - task.assumed_at >= timeout;
   };
-  for (auto& [uid, job] : jobs_) {
+  for (auto& [uid, known] : jobs_) {
+    MirrorJob& job = known;
     ForEachTask(job, [&](MirrorTask& task) {
       if (!over(task)) return;
       if (task.evicting) {

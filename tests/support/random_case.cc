@@ -86,7 +86,7 @@ JobSpec RandomJob(Dice& dice, const std::string& name, const CaseSize& size) {
   job.priority = dice.Below(3);
   job.created = dice.Below(4);
   const int roles = dice.Percent(60) ? 1 : dice.From(2, 3);
-  int left = size.tasks, replicas = 0, minimums = 0;
+  int left = size.tasks, replicas = 0;
   for (int r = 0; r < roles && left > 0; ++r) {
     RoleSpec& role = job.gang.roles.emplace_back();
     role.name = "r" + std::to_string(r);
@@ -95,7 +95,6 @@ JobSpec RandomJob(Dice& dice, const std::string& name, const CaseSize& size) {
     role.pod = r > 0 && dice.Percent(20) ? job.gang.roles[0].pod : RandomPod(dice, size);
     left -= role.replicas;
     replicas += role.replicas;
-    minimums += role.min;
   }
   job.gang.min_member = dice.Percent(50) ? replicas : dice.From(std::min(1, replicas), replicas);
   job.pods_exist = dice.Percent(10);
