@@ -24,7 +24,7 @@ func TestAClosedQueueStartsNothingUntilItIsOpenedAgain(t *testing.T) {
 		_, _ = c.Vcctl(context.Background(), "queue", "operate", "--action", "open", "--name", "production")
 	})
 	ok(t, e2e.Until(t.Context(), func(ctx context.Context) error {
-		top, err := c.Engine.Tephra(ctx, "explain", "job/"+ns+"/"+groupName(t, c, ns, "second"))
+		top, err := c.Engine.Tephra(ctx, "explain", "job/"+ns+"/second")
 		if err == nil && !strings.Contains(top, "queue production is clos") {
 			err = fmt.Errorf("tephra explain, expected the queue to be closing:\n%s", top)
 		}
@@ -39,13 +39,6 @@ func TestAClosedQueueStartsNothingUntilItIsOpenedAgain(t *testing.T) {
 	}
 	given[string](t)(c.Vcctl(t.Context(), "queue", "operate", "--action", "open", "--name", "production"))
 	ok(t, c.JobReaches(t.Context(), ns, "second", batch.Running))
-}
-
-func groupName(t *testing.T, c *e2e.Cluster, namespace, job string) string {
-	t.Helper()
-	group, err := c.Group(t.Context(), namespace, job)
-	ok(t, err)
-	return group.Name
 }
 
 // rowsWith counts the lines of a table that hold the text, its header aside.
@@ -86,7 +79,7 @@ func TestTephraExplainAndTopAnswerOfTheLiveEngine(t *testing.T) {
 	ok(t, c.Submit(t.Context(), e2e.Job(ns, "vast").Task("worker", 5, e2e.GPUs(8)).Object()))
 	_, err := c.Condition(t.Context(), ns, "vast", waits)
 	ok(t, err)
-	name := ns + "/" + groupName(t, c, ns, "vast")
+	name := ns + "/vast"
 	for _, text := range []string{
 		given[string](t)(c.Engine.Tephra(t.Context(), "explain", name)),
 		given[string](t)(c.Engine.Tephra(t.Context(), "explain", name, "--output", "wide")),

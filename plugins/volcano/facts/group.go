@@ -204,13 +204,21 @@ func (f *Feed) settle(g *group) {
 	}
 	g.fact = &tephrav1.Job{
 		Uid:       string(g.obj.UID),
-		Name:      g.key,
+		Name:      g.userName(),
 		Queue:     queue,
 		Priority:  f.priority(g.obj.Spec.PriorityClassName),
 		CreatedMs: g.obj.CreationTimestamp.UnixMilli(),
 		Gang:      &tephrav1.Gang{MinMember: g.obj.Spec.MinMember, Roles: roles},
 		PodsExist: g.complete,
 	}
+}
+
+// userName is what whoever submitted it calls it: Volcano names a Job's group by the Job's uid as well.
+func (g *group) userName() string {
+	if g.job != "" {
+		return g.job
+	}
+	return g.key
 }
 
 // rolesOf are the group's roles; nil: there is nothing to ask of the engine. It gives the pods of

@@ -275,7 +275,7 @@ func TestAJobWithoutPodsIsToldByItsTemplates(t *testing.T) {
 		g.CreationTimestamp = metav1.Unix(5, 0)
 	}))
 	m := wholeModel(t, feed)
-	expect(t, "a job", m.jobs["group-train-1"], &tephrav1.Job{}, `uid: "group-train-1" name: "team/train-1"
+	expect(t, "a job", m.jobs["group-train-1"], &tephrav1.Job{}, `uid: "group-train-1" name: "team/train"
 		queue: "research" priority: 100 created_ms: 5000 gang { min_member: 5
 		roles { name: "master" replicas: 1 min: 1 pod { containers { name: "main" kind: CONTAINER_KIND_APP requests { amount: 1000 } } } }
 		roles { name: "worker" replicas: 4 min: 4 pod { containers { name: "main" kind: CONTAINER_KIND_APP devices { count: 8 compute: 1000 } } } } }`)
