@@ -44,6 +44,7 @@ type Action struct {
 	flight   *inFlight
 	notices  *notices
 	engine   *engineWatch
+	ahead    chan struct{} // closed once Prepare is through; nil: not called
 }
 
 // New makes the action of one scheduler. The feed must have synced before the first session.
@@ -73,10 +74,37 @@ func (a *Action) EngineReachable() bool { return a.engine.reachable() }
 func (a *Action) Unsettled() bool { return a.outcomes.waiting() || len(a.flight.binds) > 0 }
 
 // Close ends the link to the engine, which another scheduler may then have.
-func (a *Action) Close() error { return a.link.Close() }
+func (a *Action) Close() error {
+	a.prepared()
+	return a.link.Close()
+}
+
+// Prepare begins to tell the engine what is new, while the next session opens. It may be left out.
+func (a *Action) Prepare() {
+	a.prepared() // a session may have ended without us
+	ahead := make(chan struct{})
+	a.ahead = ahead
+	go func() {
+		defer close(ahead)
+		ctx, cancel := context.WithTimeout(context.Background(), a.options.Timeout)
+		defer cancel()
+		if err := a.link.Tell(ctx); err != nil {
+			klog.V(3).InfoS("Telling the engine ahead of a session", "err", err) // the cycle tries again
+		}
+	}()
+}
+
+// prepared waits for Prepare: the link is for one at a time.
+func (a *Action) prepared() {
+	if a.ahead != nil {
+		<-a.ahead
+		a.ahead = nil
+	}
+}
 
 // Execute runs one cycle.
 func (a *Action) Execute(ssn *framework.Session) {
+	a.prepared()
 	a.settle(ssn)
 	a.judgeMasks(ssn)
 

@@ -49,7 +49,7 @@ func (n *notice) due(now time.Time) bool {
 	return w.text != n.text && now.Sub(n.writtenAt) >= rewriteAfter
 }
 
-// notices remembers what was said of each gang and writes it where its owner looks.
+// notices remembers what was said of each gang that waits and writes it where its owner looks.
 type notices struct {
 	byJob    map[string]*notice // by uid
 	recorder record.EventRecorder
@@ -130,7 +130,11 @@ func (n *notices) write(ssn *framework.Session, feed *facts.Feed) {
 		if notice.due(now) {
 			notice.write(ssn, gang, now)
 		}
-		if w := notice.written; w != nil && !w.placed {
+		switch w := notice.written; {
+		case w == nil: // the next session tries again
+		case w.placed:
+			delete(n.byJob, uid) // there is no more to say, unless it comes to wait again
+		default:
 			tellPods(gang, w.text)
 		}
 	}

@@ -16,19 +16,20 @@ const (
 
 // Slice is the part of one device that one container gets.
 type Slice struct {
-	UUID      string // of the device; empty where the node's inventory names none
-	Index     int    // of the device in the node's inventory
-	Mode      Mode
-	Compute   int32 // per mille of the device; 0: no share is set aside
-	MemoryMiB int32 // 0: none set aside
+	UUID      string `json:"uuid,omitempty"` // of the device; empty where the node's inventory names none
+	Index     int    `json:"index"`          // of the device in the node's inventory
+	Mode      Mode   `json:"mode"`
+	Compute   int32  `json:"compute"`   // per mille of the device; 0: no share is set aside
+	MemoryMiB int32  `json:"memoryMiB"` // 0: none set aside
 }
 
 // ContainerSlices are the slices of one container.
 type ContainerSlices struct {
-	Name   string
-	Slices []Slice
+	Name   string  `json:"name"`
+	Slices []Slice `json:"slices"`
 }
 
+// What is read: a field that is absent can be told from a zero.
 type slicesText struct {
 	Version    *int            `json:"version"`
 	Containers []containerText `json:"containers"`
@@ -49,19 +50,24 @@ type sliceText struct {
 
 // FormatSlices writes version 1. The containers are written in the order given.
 func FormatSlices(containers []ContainerSlices) (string, error) {
-	one := version
-	out := slicesText{Version: &one, Containers: []containerText{}}
-	for _, container := range containers {
-		written := containerText{Name: container.Name, Slices: []sliceText{}}
-		for _, slice := range container.Slices {
-			index, compute, memory := int64(slice.Index), int64(slice.Compute), int64(slice.MemoryMiB)
-			written.Slices = append(written.Slices,
-				sliceText{slice.UUID, &index, slice.Mode, &compute, &memory})
+	out := struct {
+		Version    int               `json:"version"`
+		Containers []ContainerSlices `json:"containers"`
+	}{version, make([]ContainerSlices, 0, len(containers))}
+	for c, container := range containers {
+		if err := checkName(containers[:c], c, container.Name); err != nil {
+			return "", err
 		}
-		out.Containers = append(out.Containers, written)
-	}
-	if _, err := out.read(); err != nil {
-		return "", err
+		if container.Slices == nil {
+			container.Slices = []Slice{}
+		}
+		for s, slice := range container.Slices {
+			index, compute, memory := int64(slice.Index), int64(slice.Compute), int64(slice.MemoryMiB)
+			if _, err := (&sliceText{slice.UUID, &index, slice.Mode, &compute, &memory}).check(c, s); err != nil {
+				return "", err
+			}
+		}
+		out.Containers = append(out.Containers, container)
 	}
 	bytes, err := json.Marshal(out)
 	if err != nil {
@@ -86,7 +92,7 @@ func ParseSlices(text string) ([]ContainerSlices, error) {
 	return slices, nil
 }
 
-// read checks what was decoded, or what is about to be written.
+// read checks what was decoded.
 func (in *slicesText) read() ([]ContainerSlices, *Error) {
 	if err := checkVersion(SlicesKey, in.Version); err != nil {
 		return nil, err
@@ -95,21 +101,14 @@ func (in *slicesText) read() ([]ContainerSlices, *Error) {
 		return nil, &Error{SlicesKey, "containers", "absent", "a list"}
 	}
 	out := make([]ContainerSlices, 0, len(in.Containers))
-	named := map[string]bool{}
 	for c, container := range in.Containers {
-		if name := container.Name; name == "" || named[name] {
-			at := fmt.Sprintf("containers[%d].name", c)
-			if name == "" {
-				return nil, &Error{SlicesKey, at, "empty", "the container's name"}
-			}
-			return nil, &Error{SlicesKey, at, strconv.Quote(name), "each container once"}
+		if err := checkName(out, c, container.Name); err != nil {
+			return nil, err
 		}
-		named[container.Name] = true
 		read := ContainerSlices{Name: container.Name}
 		for s, slice := range container.Slices {
-			checked, err := slice.check()
+			checked, err := slice.check(c, s)
 			if err != nil {
-				err.Field = fmt.Sprintf("containers[%d].slices[%d].%s", c, s, err.Field)
 				return nil, err
 			}
 			read.Slices = append(read.Slices, checked)
@@ -119,24 +118,47 @@ func (in *slicesText) read() ([]ContainerSlices, *Error) {
 	return out, nil
 }
 
-// check names the field within the slice. It formats nothing where nothing is wrong: thousands of
+// checkName: container c has a name, and none of those before it has the same.
+func checkName(before []ContainerSlices, c int, name string) *Error {
+	at := func() string { return fmt.Sprintf("containers[%d].name", c) }
+	if name == "" {
+		return &Error{SlicesKey, at(), "empty", "the container's name"}
+	}
+	for _, other := range before {
+		if other.Name == name {
+			return &Error{SlicesKey, at(), strconv.Quote(name), "each container once"}
+		}
+	}
+	return nil
+}
+
+// check reads slice s of container c.
+func (t *sliceText) check(c, s int) (Slice, *Error) {
+	read, err := t.values()
+	if err != nil {
+		err.Field = fmt.Sprintf("containers[%d].slices[%d].%s", c, s, err.Field)
+	}
+	return read, err
+}
+
+// values names the field within the slice. It formats nothing where nothing is wrong: thousands of
 // slices are written in one cycle.
-func (s *sliceText) check() (Slice, *Error) {
-	if err := checkRange(SlicesKey, "index", s.Index, 0, MaxDevices-1); err != nil {
+func (t *sliceText) values() (Slice, *Error) {
+	if err := checkRange(SlicesKey, "index", t.Index, 0, MaxDevices-1); err != nil {
 		return Slice{}, err
 	}
-	if s.Mode != Whole && s.Mode != Fraction {
-		return Slice{}, &Error{SlicesKey, "mode", shorten(string(s.Mode)), `"whole" or "fraction"`}
+	if t.Mode != Whole && t.Mode != Fraction {
+		return Slice{}, &Error{SlicesKey, "mode", shorten(string(t.Mode)), `"whole" or "fraction"`}
 	}
 	lowest := int64(0)
-	if s.Mode == Whole {
+	if t.Mode == Whole {
 		lowest = WholeGPU
 	}
-	if err := checkRange(SlicesKey, "compute", s.Compute, lowest, WholeGPU); err != nil {
+	if err := checkRange(SlicesKey, "compute", t.Compute, lowest, WholeGPU); err != nil {
 		return Slice{}, err
 	}
-	if err := checkRange(SlicesKey, "memoryMiB", s.MemoryMiB, 0, MaxDeviceMemoryMiB); err != nil {
+	if err := checkRange(SlicesKey, "memoryMiB", t.MemoryMiB, 0, MaxDeviceMemoryMiB); err != nil {
 		return Slice{}, err
 	}
-	return Slice{s.UUID, int(*s.Index), s.Mode, int32(*s.Compute), int32(*s.MemoryMiB)}, nil
+	return Slice{t.UUID, int(*t.Index), t.Mode, int32(*t.Compute), int32(*t.MemoryMiB)}, nil
 }

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"fmt"
+	"slices"
 
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -60,11 +61,11 @@ func (f *Feed) Job(uid string) (JobRef, bool) {
 // HandedOver: a binding of the pod to the node, with these slices, is on its way to the API server.
 // Until the pod says so itself, or BindFailed, a Sync tells it as running there and a Drain says
 // nothing of it.
-func (f *Feed) HandedOver(podUID, node string, slices []*tephrav1.Slice) {
+func (f *Feed) HandedOver(podUID, node string, chosen []*tephrav1.Slice) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p := f.pods[podUID]; p != nil {
-		p.handed = &handover{node, slices}
+		p.handed = &handover{node, chosen}
 	}
 }
 
@@ -80,8 +81,8 @@ func (f *Feed) BindFailed(podUID string) {
 
 // SlicesAnnotation writes the slices that the engine chose for the pod as the value of the
 // annotation tephra.sh/slices. No slices: an empty text, and nothing to annotate.
-func (f *Feed) SlicesAnnotation(podUID, node string, slices []*tephrav1.Slice) (string, error) {
-	if len(slices) == 0 {
+func (f *Feed) SlicesAnnotation(podUID, node string, chosen []*tephrav1.Slice) (string, error) {
+	if len(chosen) == 0 {
 		return "", nil
 	}
 	f.mu.Lock()
@@ -93,30 +94,28 @@ func (f *Feed) SlicesAnnotation(podUID, node string, slices []*tephrav1.Slice) (
 	if n == nil || n.fact == nil {
 		return "", fmt.Errorf("%s: node %q: not known", p.object(), node)
 	}
-	names := make([]string, len(p.obj.Spec.InitContainers)+len(p.obj.Spec.Containers))
-	for name, number := range containerNames(p.obj) {
-		names[number] = name
+	init, main := p.obj.Spec.InitContainers, p.obj.Spec.Containers
+	written := make([]annotations.ContainerSlices, len(init)+len(main))
+	for i := range init {
+		written[i].Name = init[i].Name
 	}
-	byContainer := map[uint32][]annotations.Slice{}
-	for i, slice := range slices {
-		if int(slice.Container) >= len(names) || int(slice.Device) >= len(n.fact.Devices) {
+	for i := range main {
+		written[len(init)+i].Name = main[i].Name
+	}
+	for i, slice := range chosen {
+		if int(slice.Container) >= len(written) || int(slice.Device) >= len(n.fact.Devices) {
 			return "", fmt.Errorf("%s: slices[%d]: container %d on device %d, expected below %d and %d",
-				p.object(), i, slice.Container, slice.Device, len(names), len(n.fact.Devices))
+				p.object(), i, slice.Container, slice.Device, len(written), len(n.fact.Devices))
 		}
 		mode := annotations.Fraction
 		if slice.Mode == tephrav1.SliceMode_SLICE_MODE_WHOLE {
 			mode = annotations.Whole
 		}
-		byContainer[slice.Container] = append(byContainer[slice.Container], annotations.Slice{
-			UUID: n.fact.Devices[slice.Device].Uuid, Index: int(slice.Device), Mode: mode,
-			Compute: slice.Compute, MemoryMiB: slice.MemoryMib})
+		of := &written[slice.Container]
+		of.Slices = append(of.Slices, annotations.Slice{UUID: n.fact.Devices[slice.Device].Uuid,
+			Index: int(slice.Device), Mode: mode, Compute: slice.Compute, MemoryMiB: slice.MemoryMib})
 	}
-	var containers []annotations.ContainerSlices
-	for _, number := range sortedKeys(byContainer) {
-		containers = append(containers, annotations.ContainerSlices{Name: names[number],
-			Slices: byContainer[number]})
-	}
-	return annotations.FormatSlices(containers)
+	return annotations.FormatSlices(slices.DeleteFunc(written, func(c annotations.ContainerSlices) bool { return len(c.Slices) == 0 }))
 }
 
 // engineSays is the aspect of an object's problems under which the engine's refusals stand.

@@ -49,6 +49,7 @@ type Link struct {
 	sequence uint64
 	synced   bool
 	syncs    int64
+	told     []batch // since the last plan
 }
 
 // New prepares a link to the engine that listens on a Unix socket. It connects with the first
@@ -72,17 +73,37 @@ func (l *Link) Close() error {
 // Syncs returns how many full syncs the engine has been sent.
 func (l *Link) Syncs() int64 { return l.syncs }
 
+// Tell sends what is new ahead of the next Cycle, which then has less to say. On an error the stream
+// is dropped, and Cycle starts over.
+func (l *Link) Tell(ctx context.Context) error {
+	return l.within(ctx, l.tell)
+}
+
 // Cycle tells the engine what is new and returns its plan. On an error the stream is dropped and
 // the next call starts with a full sync; what the engine planned meanwhile is void.
 func (l *Link) Cycle(ctx context.Context, now time.Time) (*pb.CycleReply, error) {
+	var reply *pb.CycleReply
+	err := l.within(ctx, func() (err error) {
+		reply, err = l.cycle(now)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.told = nil
+	return reply, nil
+}
+
+// within does its part of the conversation on a stream, and drops that on an error.
+func (l *Link) within(ctx context.Context, talk func() error) error {
 	if l.stream == nil {
 		if err := l.connect(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	// The stream outlives the call, so it cannot have the call's context.
 	stop := context.AfterFunc(ctx, l.cancel)
-	reply, err := l.cycle(now)
+	err := talk()
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
@@ -91,9 +112,8 @@ func (l *Link) Cycle(ctx context.Context, now time.Time) (*pb.CycleReply, error)
 			err = fmt.Errorf("no answer in time: %w", err)
 		}
 		l.drop()
-		return nil, err
 	}
-	return reply, nil
+	return err
 }
 
 func (l *Link) connect(ctx context.Context) error {
@@ -130,7 +150,7 @@ func (l *Link) connect(ctx context.Context) error {
 }
 
 func (l *Link) startEpoch(epoch uint64) {
-	l.epoch, l.sequence, l.synced = epoch, 0, false
+	l.epoch, l.sequence, l.synced, l.told = epoch, 0, false, nil
 }
 
 func (l *Link) drop() {
@@ -142,16 +162,15 @@ func (l *Link) drop() {
 
 func (l *Link) cycle(now time.Time) (*pb.CycleReply, error) {
 	for range maxSyncsPerCycle {
-		told, err := l.tell()
-		if err != nil {
+		if err := l.tell(); err != nil {
 			return nil, err
 		}
-		err = l.send(&pb.ScheduleRequest{Content: &pb.ScheduleRequest_Cycle{Cycle: &pb.CycleRequest{
+		err := l.send(&pb.ScheduleRequest{Content: &pb.ScheduleRequest_Cycle{Cycle: &pb.CycleRequest{
 			Epoch: l.epoch, Sequence: l.sequence, NowMs: now.UnixMilli()}}})
 		if err != nil {
 			return nil, err
 		}
-		reply, err := l.answer(told)
+		reply, err := l.answer()
 		if reply != nil || err != nil {
 			return reply, err
 		}
@@ -177,23 +196,21 @@ type batch struct {
 }
 
 // tell sends the facts that are new to this epoch.
-func (l *Link) tell() ([]batch, error) {
+func (l *Link) tell() error {
 	if l.synced {
 		return l.sendFacts(l.source.Drain(), false)
 	}
 	events := l.source.Sync()
-	told, err := l.sendFacts(events, true)
-	if err != nil {
-		return nil, err
+	if err := l.sendFacts(events, true); err != nil {
+		return err
 	}
 	l.synced = true
 	l.syncs++
 	klog.InfoS("Told the engine everything", "events", len(events), "epoch", l.epoch)
-	return told, nil
+	return nil
 }
 
-func (l *Link) sendFacts(events []*pb.Event, sync bool) ([]batch, error) {
-	var told []batch
+func (l *Link) sendFacts(events []*pb.Event, sync bool) error {
 	for first := 0; first < len(events) || (sync && first == 0); {
 		last := min(first+eventsPerMessage, len(events))
 		l.sequence++
@@ -201,16 +218,16 @@ func (l *Link) sendFacts(events []*pb.Event, sync bool) ([]batch, error) {
 		if sync {
 			facts.Sync = syncMark(first == 0, last == len(events))
 		}
-		told = append(told, batch{l.sequence, facts.Events})
+		l.told = append(l.told, batch{l.sequence, facts.Events})
 		if err := l.send(&pb.ScheduleRequest{Content: &pb.ScheduleRequest_Facts{Facts: facts}}); err != nil {
-			return nil, err
+			return err
 		}
 		first = last
 		if first == len(events) {
 			break
 		}
 	}
-	return told, nil
+	return nil
 }
 
 func syncMark(first, last bool) pb.SyncMark {
@@ -226,7 +243,7 @@ func syncMark(first, last bool) pb.SyncMark {
 }
 
 // answer reads up to the plan; nil without an error where the engine wants a new sync first.
-func (l *Link) answer(told []batch) (*pb.CycleReply, error) {
+func (l *Link) answer() (*pb.CycleReply, error) {
 	for {
 		reply, err := l.stream.Recv()
 		if err != nil {
@@ -242,19 +259,19 @@ func (l *Link) answer(told []batch) (*pb.CycleReply, error) {
 			l.startEpoch(content.Resync.GetEpoch())
 			return nil, nil
 		case *pb.ScheduleReply_Refused:
-			l.refused(told, content.Refused)
+			l.refused(content.Refused)
 		default:
 			return nil, fmt.Errorf("unexpected reply %T", content)
 		}
 	}
 }
 
-func (l *Link) refused(told []batch, refused *pb.FactRefused) {
-	for _, b := range told {
+func (l *Link) refused(refused *pb.FactRefused) {
+	for _, b := range l.told {
 		if b.sequence == refused.GetSequence() && int(refused.GetIndex()) < len(b.events) {
 			l.source.Refused(b.events[refused.GetIndex()], refused.GetMessage())
 			return
 		}
 	}
-	klog.InfoS("The engine refused a fact that was not sent in this cycle", "message", refused.GetMessage())
+	klog.InfoS("The engine refused a fact that was not sent since the last plan", "message", refused.GetMessage())
 }

@@ -136,6 +136,51 @@ func TestFirstCycleTellsEverythingAndLaterOnesWhatIsNew(t *testing.T) {
 	}
 }
 
+func TestWhatIsToldAheadIsPartOfTheNextCycle(t *testing.T) {
+	refusal := &pb.FactRefused{Sequence: 2, Message: "bad"}
+	engine := &script{}
+	source, l := serve(t, engine)
+	if err := cycle(t, l); err != nil {
+		t.Fatal(err)
+	}
+	engine.onCycle = func(int) *pb.ScheduleReply {
+		return &pb.ScheduleReply{Content: &pb.ScheduleReply_Refused{Refused: refusal}}
+	}
+	source.news = []*pb.Event{node("c")}
+	if err := l.Tell(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	source.news = []*pb.Event{node("d")}
+	if err := cycle(t, l); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"a", "b", "|", "c", "d"}; !slices.Equal(engine.told, want) {
+		t.Errorf("told %v, expected %v", engine.told, want)
+	}
+	if want := []string{"c: bad"}; !slices.Equal(source.refused, want) {
+		t.Errorf("refused %v, expected %v", source.refused, want)
+	}
+}
+
+func TestTellingAheadStartsOverWhenTheStreamWasLost(t *testing.T) {
+	engine := &script{}
+	source, l := serve(t, engine)
+	if err := cycle(t, l); err != nil {
+		t.Fatal(err)
+	}
+	l.drop()
+	if err := l.Tell(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	source.news = []*pb.Event{node("c")}
+	if err := cycle(t, l); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"a", "b", "|", "a", "b", "|", "c"}; !slices.Equal(engine.told, want) {
+		t.Errorf("told %v, expected %v", engine.told, want)
+	}
+}
+
 func TestAResyncIsAnsweredWithinTheSameCycle(t *testing.T) {
 	engine := &script{onCycle: func(n int) *pb.ScheduleReply {
 		if n == 1 {

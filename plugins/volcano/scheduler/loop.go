@@ -87,6 +87,9 @@ func (s *Scheduler) session() {
 	for _, action := range now.actions {
 		conf.EnabledActionMap[action.Name()] = true
 	}
+	if s.conf.usesEngine() {
+		s.action.Prepare()
+	}
 	ssn := framework.OpenSession(s.cache, now.tiers, now.arguments)
 	for _, action := range now.actions {
 		began := time.Now()

@@ -26,6 +26,11 @@ func (c *Cluster) Session(profile Profile, actions ...framework.Action) {
 	for _, action := range actions {
 		conf.EnabledActionMap[action.Name()] = true
 	}
+	for _, action := range actions {
+		if ours, prepares := action.(interface{ Prepare() }); prepares {
+			ours.Prepare() // as the scheduler's loop does
+		}
+	}
 	ssn := framework.OpenSession(c.Cache, profile.Tiers, profile.Arguments)
 	for _, action := range actions {
 		action.Initialize()
