@@ -11,7 +11,8 @@
 
 namespace tephra {
 
-ConfigWatch::ConfigWatch(const std::string& path) : watch_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+ConfigWatch::ConfigWatch(const std::string& path)
+    : watch_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   constexpr std::uint32_t kChanges = IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE;
   if (watch_.valid() && inotify_add_watch(watch_.get(), folder.c_str(), kChanges) >= 0) return;

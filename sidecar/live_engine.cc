@@ -95,12 +95,11 @@ void LiveEngine::End() {
 std::optional<LiveEngine::Why> LiveEngine::WhyNot(std::uint64_t epoch,
                                                   std::uint64_t sequence) const {
   if (epoch != epoch_) {
-    return Why{"epoch",
-               "epoch " + std::to_string(epoch) + ", expected " + std::to_string(epoch_)};
+    return Why{"epoch", "epoch " + std::to_string(epoch) + ", expected " + std::to_string(epoch_)};
   }
   if (sequence != sequence_) {
-    return Why{"sequence", "sequence " + std::to_string(sequence) + ", expected " +
-                               std::to_string(sequence_)};
+    return Why{"sequence",
+               "sequence " + std::to_string(sequence) + ", expected " + std::to_string(sequence_)};
   }
   return std::nullopt;
 }
@@ -255,7 +254,8 @@ void LiveEngine::Refuse(const Received& where, const absl::Status& why) {
   if (refusals_to_log_ > 0) {
     LogWarning("fact refused",
                {{"sequence", where.sequence}, {"index", where.index}, {"why", Text(why)}});
-    if (--refusals_to_log_ == 0) LogWarning("more refused facts are not logged until the next cycle");
+    if (--refusals_to_log_ == 0)
+      LogWarning("more refused facts are not logged until the next cycle");
   }
   v1::ScheduleReply reply;
   v1::FactRefused* refused = reply.mutable_refused();

@@ -56,7 +56,8 @@ std::string ValueText(const LogField& field) {
 }
 
 std::string TextLine(LogLevel level, const char* what, std::initializer_list<LogField> fields) {
-  std::string line = fmt::format("{} {:<7} {}", Now(), kLogLevelWords[static_cast<int>(level)], what);
+  std::string line =
+      fmt::format("{} {:<7} {}", Now(), kLogLevelWords[static_cast<int>(level)], what);
   for (const LogField& field : fields) line += fmt::format(" {}={}", field.key, ValueText(field));
   return line;
 }
@@ -87,9 +88,9 @@ void SetUpLog(const LogSettings& settings) {
 
 void Log(LogLevel level, const char* what, std::initializer_list<LogField> fields) {
   if (!spdlog::should_log(LevelOf(level))) return;
-  spdlog::log(LevelOf(level), "{}",
-              format == LogFormat::kJson ? JsonLine(level, what, fields)
-                                         : TextLine(level, what, fields));
+  spdlog::log(
+      LevelOf(level), "{}",
+      format == LogFormat::kJson ? JsonLine(level, what, fields) : TextLine(level, what, fields));
 }
 
 }  // namespace tephra

@@ -65,11 +65,12 @@ class Process {
         return Fail(status);
       }
     }
-    LogInfo("serving", {{"version", TEPHRA_VERSION},
-                        {"socket", config_.server.socket},
-                        {"listen", config_.server.listen},
-                        {"metrics", config_.metrics_listen},
-                        {"journal", config_.journal.has_value() ? config_.journal->directory : ""}});
+    LogInfo("serving",
+            {{"version", TEPHRA_VERSION},
+             {"socket", config_.server.socket},
+             {"listen", config_.server.listen},
+             {"metrics", config_.metrics_listen},
+             {"journal", config_.journal.has_value() ? config_.journal->directory : ""}});
     WaitForEnd(signals);
     *server = nullptr;
     owner_.Run([this] { engine_.CloseJournal(); });
@@ -129,7 +130,7 @@ class Process {
   }
 
   Options options_;
-  Config config_;              // as it is in force
+  Config config_;               // as it is in force
   std::optional<Config> seen_;  // as it was last read
   std::string last_fault_;
   Metrics metrics_;
@@ -163,9 +164,10 @@ int Run(const Options& options) {
 }  // namespace tephra
 
 int main(int argc, char** argv) {
-  CLI::App app("The engine of Tephra behind gRPC on a Unix socket: tephra-scheduler sends it facts, "
-               "and gets one plan a cycle.",
-               "tephra-engine");
+  CLI::App app(
+      "The engine of Tephra behind gRPC on a Unix socket: tephra-scheduler sends it facts, "
+      "and gets one plan a cycle.",
+      "tephra-engine");
   tephra::Options options;
   app.set_version_flag("--version", "tephra-engine " TEPHRA_VERSION);
   app.add_option("--config", options.config,
@@ -176,8 +178,9 @@ int main(int argc, char** argv) {
                  "127.0.0.1:PORT for tephra explain and top, off by default; it only looks");
   app.add_flag("--check-config", options.check_config,
                "read the configuration, say what is wrong with it, and exit");
-  app.footer("Exit codes: 0 stopped by SIGTERM or SIGINT, or the configuration is good; "
-             "1 cannot start; 2 bad configuration or usage.");
+  app.footer(
+      "Exit codes: 0 stopped by SIGTERM or SIGINT, or the configuration is good; "
+      "1 cannot start; 2 bad configuration or usage.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -30,9 +30,9 @@ using prometheus::Registry;
 
 // In the order of Event's alternatives.
 constexpr const char* kFactKinds[] = {
-    "kinds_declared", "node_upserted",     "node_removed",   "queue_upserted", "queue_removed",
-    "job_upserted",   "job_removed",       "task_upserted",  "task_removed",   "placement_refused",
-    "config_changed", "mask_upserted",     "mask_removed",   "plan_stale",     "bind_failed"};
+    "kinds_declared", "node_upserted", "node_removed",  "queue_upserted", "queue_removed",
+    "job_upserted",   "job_removed",   "task_upserted", "task_removed",   "placement_refused",
+    "config_changed", "mask_upserted", "mask_removed",  "plan_stale",     "bind_failed"};
 static_assert(std::size(kFactKinds) == std::variant_size_v<Event>);
 
 constexpr const char* kVerdicts[] = {"start", "start_after_eviction", "reserve", "wait",
@@ -91,9 +91,8 @@ class ProcessFigures final : public prometheus::Collectable {
     return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
   }
 
-  double began_ = std::chrono::duration<double>(
-                      std::chrono::system_clock::now().time_since_epoch())
-                      .count();
+  double began_ =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 };
 
 }  // namespace
@@ -111,9 +110,9 @@ struct Metrics::Families {
   Counter& placements = CounterFamily(*registry, "tephra_engine_plan_placements_total",
                                       "Tasks that plans gave a place.")
                             .Add({});
-  Counter& evictions = CounterFamily(*registry, "tephra_engine_plan_evictions_total",
-                                     "Tasks that plans evicted.")
-                           .Add({});
+  Counter& evictions =
+      CounterFamily(*registry, "tephra_engine_plan_evictions_total", "Tasks that plans evicted.")
+          .Add({});
   std::array<Counter*, std::size(kVerdicts)> decisions;
   std::array<Counter*, std::size(kFactKinds)> facts;
   Counter& refused = CounterFamily(*registry, "tephra_engine_facts_refused_total",
@@ -136,9 +135,9 @@ struct Metrics::Families {
       GaugeFamily(*registry, "tephra_engine_queue_gpus",
                   "GPUs that a queue and those below it hold, and their limit, in devices.");
   std::map<std::string, Gauge*> queue_used, queue_limit;
-  Counter& journal_bytes = CounterFamily(*registry, "tephra_engine_journal_bytes_total",
-                                         "Bytes written to journals.")
-                               .Add({});
+  Counter& journal_bytes =
+      CounterFamily(*registry, "tephra_engine_journal_bytes_total", "Bytes written to journals.")
+          .Add({});
   Counter& journal_failures = CounterFamily(*registry, "tephra_engine_journal_failures_total",
                                             "Journals that could not be written any further.")
                                   .Add({});
@@ -146,10 +145,9 @@ struct Metrics::Families {
                                            "Times that the configuration was read again.");
   Counter& reloads_good = reloads.Add({{"result", "good"}});
   Counter& reloads_bad = reloads.Add({{"result", "bad"}});
-  Gauge& synced =
-      GaugeFamily(*registry, "tephra_engine_synced",
-                  "1 while a scheduler is connected and its full sync has ended.")
-          .Add({});
+  Gauge& synced = GaugeFamily(*registry, "tephra_engine_synced",
+                              "1 while a scheduler is connected and its full sync has ended.")
+                      .Add({});
 
   Families() {
     Family<Counter>& by_verdict =
@@ -179,9 +177,8 @@ struct Metrics::Families {
     const auto set = [&](std::map<std::string, Gauge*>& had, std::map<std::string, Gauge*>& has,
                          const std::string& queue, const char* what, std::int64_t amount) {
       const auto known = had.find(queue);
-      Gauge* gauge = known != had.end()
-                         ? std::exchange(known->second, nullptr)
-                         : &queue_gpus.Add({{"queue", queue}, {"amount", what}});
+      Gauge* gauge = known != had.end() ? std::exchange(known->second, nullptr)
+                                        : &queue_gpus.Add({{"queue", queue}, {"amount", what}});
       gauge->Set(Gpus(amount));
       has.emplace(queue, gauge);
     };
@@ -225,9 +222,7 @@ std::string Metrics::Text() const {
   return prometheus::TextSerializer().Serialize(all);
 }
 
-void Metrics::FactTaken(const Event& event) {
-  families_->facts[event.index()]->Increment();
-}
+void Metrics::FactTaken(const Event& event) { families_->facts[event.index()]->Increment(); }
 
 void Metrics::FactRefused() { families_->refused.Increment(); }
 

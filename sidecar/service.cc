@@ -37,8 +37,7 @@ grpc::ServerUnaryReactor* LookService::Explain(grpc::CallbackServerContext* cont
                                                const v1::ExplainRequest* request,
                                                v1::ExplainReply* reply) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  owner_.Post(
-      [=, this] { reactor->Finish(ToGrpc(engine_.Explain(request->job(), reply))); });
+  owner_.Post([=, this] { reactor->Finish(ToGrpc(engine_.Explain(request->job(), reply))); });
   return reactor;
 }
 
@@ -75,7 +74,8 @@ class EngineService::Stream final : public StreamReactor {
         break;
     }
     Act([this] {
-      End(absl::InvalidArgumentError("content: missing, or one that this version does not know; "
+      End(
+          absl::InvalidArgumentError("content: missing, or one that this version does not know; "
                                      "expected hello, facts or cycle"));
     });
   }
@@ -96,8 +96,8 @@ class EngineService::Stream final : public StreamReactor {
   void Greet(const v1::Hello& hello) {
     if (ended_) return;
     if (greeted_) return End(absl::InvalidArgumentError("hello: sent twice"));
-    const absl::Status status = service_.engine_.Begin(
-        hello, [this](v1::ScheduleReply reply) { Send(std::move(reply)); });
+    const absl::Status status =
+        service_.engine_.Begin(hello, [this](v1::ScheduleReply reply) { Send(std::move(reply)); });
     if (!status.ok()) return End(status);
     greeted_ = true;
   }

@@ -68,9 +68,8 @@ void FillNode(const Books& books, NodeId id, v1::NodeView* out) {
 
 bool HoldsRoom(const Books& books, const JobRow& job) {
   return std::any_of(job.roles.begin(), job.roles.end(), [&](const RoleRow& role) {
-    return std::any_of(role.tasks.begin(), role.tasks.end(), [&](TaskId task) {
-      return HoldsRoom(books.tasks[task.index()].phase);
-    });
+    return std::any_of(role.tasks.begin(), role.tasks.end(),
+                       [&](TaskId task) { return HoldsRoom(books.tasks[task.index()].phase); });
   });
 }
 
@@ -253,9 +252,8 @@ void FillState(const Books& books, bool everything, v1::GetStateReply* out) {
     return job.live && (everything || Waits(job));
   };
   const auto jobs =
-      Sorted<JobId>(books.jobs.size(), job_wanted, [&](JobId id) -> const std::string& {
-        return books.jobs[id.index()].uid;
-      });
+      Sorted<JobId>(books.jobs.size(), job_wanted,
+                    [&](JobId id) -> const std::string& { return books.jobs[id.index()].uid; });
   for (const JobId id : jobs) FillJob(books, id, out->add_jobs());
   if (!everything) return;
   for (const JobId id : jobs) {
@@ -270,9 +268,8 @@ void FillState(const Books& books, bool everything, v1::GetStateReply* out) {
     return !task.job.valid() && !task.uid.empty();
   };
   for (const TaskId id :
-       Sorted<TaskId>(books.tasks.size(), foreign, [&](TaskId t) -> const std::string& {
-         return books.tasks[t.index()].uid;
-       })) {
+       Sorted<TaskId>(books.tasks.size(), foreign,
+                      [&](TaskId t) -> const std::string& { return books.tasks[t.index()].uid; })) {
     FillTask(books, books.tasks[id.index()], out->add_tasks());
   }
 }

@@ -17,7 +17,8 @@ int main(int argc, char** argv) {
   CLI::App app("Tephra: a batch gang scheduler for GPUs.", "tephra");
   app.set_version_flag("--version", "tephra " TEPHRA_VERSION);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 done, 1 a check failed (parity, replay) or the engine says no, 2 bad input or "
+  app.footer(
+      "Exit codes: 0 done, 1 a check failed (parity, replay) or the engine says no, 2 bad input or "
       "usage, 3 no engine answers.");
   int code = 0;
   tephra::AddSimulateCommand(app, code);

@@ -337,9 +337,16 @@ func aFullDisk(t *testing.T, c *e2e.Cluster, ns string) {
 	for err == nil {
 		_, err = filler.Write(make([]byte, 4096))
 	}
-	ok(t, c.Submit(t.Context(), e2e.Job(ns, "after").Task("worker", 4, e2e.GPUs(1)).Object()))
-	ok(t, c.JobReaches(t.Context(), ns, "after", batch.Running))
+	// The page that the journal is in the midst of still has room for a few records.
+	for i := 0; i < 20 && !strings.Contains(engine.Said(), "without a journal"); i++ {
+		name := fmt.Sprintf("after-%d", i)
+		ok(t, c.Submit(t.Context(), e2e.Job(ns, name).Task("worker", 4, e2e.GPUs(1)).Object()))
+		ok(t, c.JobReaches(t.Context(), ns, name, batch.Running))
+		ok(t, c.Delete(t.Context(), ns, name))
+	}
 	says(t, engine.Process, "scheduling goes on without a journal", "No space left on device")
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "without").Task("worker", 4, e2e.GPUs(1)).Object()))
+	ok(t, c.JobReaches(t.Context(), ns, "without", batch.Running))
 	if !engine.Alive() {
 		t.Error("the engine ended")
 	}

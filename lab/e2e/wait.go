@@ -130,6 +130,11 @@ func (c *Cluster) Story(ctx context.Context, namespace string) string {
 	if jobs, err := c.Volcano.BatchV1alpha1().Jobs(namespace).List(ctx, metav1.ListOptions{}); err == nil {
 		for _, job := range jobs.Items {
 			fmt.Fprintf(&story, "job %s: %s %s %s\n", job.Name, job.Status.State.Phase, job.Status.State.Reason, job.Status.State.Message)
+			if explained, err := c.Engine.Tephra(ctx, "explain", namespace+"/"+job.Name); err != nil {
+				fmt.Fprintf(&story, "  %v\n", err)
+			} else {
+				fmt.Fprintf(&story, "  tephra explain: %s\n", strings.ReplaceAll(strings.TrimSpace(explained), "\n", "\n    "))
+			}
 		}
 	}
 	if groups, err := c.Volcano.SchedulingV1beta1().PodGroups(namespace).List(ctx, metav1.ListOptions{}); err == nil {
@@ -137,11 +142,6 @@ func (c *Cluster) Story(ctx context.Context, namespace string) string {
 			fmt.Fprintf(&story, "pod group %s: %s\n", group.Name, group.Status.Phase)
 			for _, condition := range group.Status.Conditions {
 				fmt.Fprintf(&story, "  %s=%s %s: %s\n", condition.Type, condition.Status, condition.Reason, condition.Message)
-			}
-			if explained, err := c.Engine.Tephra(ctx, "explain", namespace+"/"+group.Name); err != nil {
-				fmt.Fprintf(&story, "  %v\n", err)
-			} else {
-				fmt.Fprintf(&story, "  tephra explain: %s\n", strings.ReplaceAll(strings.TrimSpace(explained), "\n", "\n    "))
 			}
 		}
 	}

@@ -54,12 +54,12 @@ struct EngineClient::Connection {
 
 void AddEngineOptions(CLI::App& command, EngineAddress& engine) {
   engine.socket = kDefaultSocket;
-  CLI::Option* socket =
-      command.add_option("--socket", engine.socket, "socket of the engine")
-          ->envname("TEPHRA_SOCKET")
-          ->capture_default_str();
-  command.add_option("--address", engine.address,
-                     "HOST:PORT of an engine that was started with --listen, instead of a socket")
+  CLI::Option* socket = command.add_option("--socket", engine.socket, "socket of the engine")
+                            ->envname("TEPHRA_SOCKET")
+                            ->capture_default_str();
+  command
+      .add_option("--address", engine.address,
+                  "HOST:PORT of an engine that was started with --listen, instead of a socket")
       ->excludes(socket);
 }
 

@@ -111,8 +111,10 @@ void AddExplainCommand(CLI::App& app, int& code) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "explain", "Ask a running engine why a job runs where it runs, or why it does not.");
-  command->add_option("JOB", arguments->job, "job/NAMESPACE/NAME, job/NAME (namespace default) or "
-                                             "the uid of a PodGroup")
+  command
+      ->add_option("JOB", arguments->job,
+                   "job/NAMESPACE/NAME, job/NAME (namespace default) or "
+                   "the uid of a PodGroup")
       ->required();
   AddEngineOptions(*command, arguments->engine);
   AddOutputOption(*command, arguments->output);

@@ -30,13 +30,12 @@ void PrintQueues(const v1::GetStateReply& state, bool wide, std::ostream& out) {
   if (wide) header.insert(header.end(), {"CPU", "memory", "under"});
   Table table(header, "llrrrrrrl", 0);
   for (const v1::QueueView& queue : state.queues()) {
-    std::vector<std::string> row = {
-        queue.name(),
-        LifecycleWords(queue.lifecycle()),
-        GpuWords(AmountOf(queue.used(), kGpu)),
-        Limit(queue, kGpu, GpuWords(AmountOf(queue.limit(), kGpu))),
-        std::to_string(queue.jobs_running()),
-        std::to_string(queue.jobs_waiting())};
+    std::vector<std::string> row = {queue.name(),
+                                    LifecycleWords(queue.lifecycle()),
+                                    GpuWords(AmountOf(queue.used(), kGpu)),
+                                    Limit(queue, kGpu, GpuWords(AmountOf(queue.limit(), kGpu))),
+                                    std::to_string(queue.jobs_running()),
+                                    std::to_string(queue.jobs_waiting())};
     if (wide) {
       row.push_back(AmountWords(state.kinds(), kCpu, AmountOf(queue.used(), kCpu)));
       row.push_back(AmountWords(state.kinds(), kMemory, AmountOf(queue.used(), kMemory)));
@@ -130,8 +129,8 @@ void PrintJobs(const v1::GetStateReply& state, bool wide, int most, std::int64_t
     return a->created_ms() != b->created_ms() ? a->created_ms() < b->created_ms()
                                               : a->name() < b->name();
   });
-  std::vector<std::string> header = {"waiting job", "queue", "tasks", "priority", "age", "since",
-                                     "why"};
+  std::vector<std::string> header = {"waiting job", "queue", "tasks", "priority",
+                                     "age",         "since", "why"};
   if (wide) header.push_back("uid");
   Table table(header, "llrrrrll", 0);
   for (const v1::JobView* job : jobs) {
@@ -178,7 +177,8 @@ void AddTopCommand(CLI::App& app, int& code) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "top", "Ask a running engine what its cluster holds and what waits, as of its last cycle.");
-  command->add_option("WHAT", arguments->what, "queues, nodes or jobs; all of them if none is named")
+  command
+      ->add_option("WHAT", arguments->what, "queues, nodes or jobs; all of them if none is named")
       ->check(CLI::IsMember({"queues", "nodes", "jobs"}));
   AddEngineOptions(*command, arguments->engine);
   AddOutputOption(*command, arguments->output);

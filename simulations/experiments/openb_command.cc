@@ -6,8 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "text/bad_input.h"
 #include "simulations/experiments/openb_parity.h"
+#include "text/bad_input.h"
 #include "text/quantity.h"
 
 namespace tephra {

@@ -11,10 +11,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "text/bad_input.h"
 #include "simulations/experiments/openb_run.h"
 #include "simulations/output_file.h"
 #include "simulations/traces/csv.h"
+#include "text/bad_input.h"
 
 namespace tephra {
 namespace {

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "text/format.h"
 #include "simulations/report/print.h"
+#include "text/format.h"
 
 namespace tephra {
 namespace {

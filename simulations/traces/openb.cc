@@ -5,10 +5,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "simulations/traces/csv.h"
 #include "text/bad_input.h"
 #include "text/quantity.h"
 #include "text/text_file.h"
-#include "simulations/traces/csv.h"
 
 namespace tephra {
 namespace {

@@ -1,8 +1,8 @@
 // The section `events`: what happens to the cluster by itself.
 #include <algorithm>
 
-#include "text/quantity.h"
 #include "simulations/workload/sections.h"
+#include "text/quantity.h"
 
 namespace tephra {
 namespace {

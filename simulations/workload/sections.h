@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "text/fields.h"
 #include "simulations/workload/simulation.h"
+#include "text/fields.h"
 #include "topology/resources.h"
 
 namespace tephra {

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <numeric>
 
-#include "text/text_file.h"
 #include "simulations/traces/pod_shapes.h"
 #include "simulations/workload/sections.h"
+#include "text/text_file.h"
 
 namespace tephra {
 namespace {

@@ -4,10 +4,10 @@
 #include <cctype>
 
 #include "plugins/registry.h"
-#include "text/text_file.h"
 #include "simulations/workload/simulation_file.h"
 #include "simulations/world.h"
 #include "tests/fuzz/law.h"
+#include "text/text_file.h"
 
 namespace tephra {
 namespace {

@@ -20,9 +20,7 @@ namespace {
 // An engine here and one there, told the same and asked at the same times.
 class Pair {
  public:
-  Pair() : client_(ConnectTo(running_.socket())) {
-    REQUIRE(client_.connected());
-  }
+  Pair() : client_(ConnectTo(running_.socket())) { REQUIRE(client_.connected()); }
 
   // The plan of the one here; the test stops where the other one is not the same.
   Plan Cycle(const std::vector<Event>& events, TimeMs now) {

@@ -10,16 +10,9 @@
 
 #include <catch2/catch.hpp>
 
-namespace tephra {
+#include "tests/support/sanitized.h"
 
-// Sanitizers make a run about ten times as slow; they look for another kind of fault anyway.
-#ifdef __SANITIZE_ADDRESS__
-constexpr int kSlowdown = 8;
-#elif defined(__SANITIZE_THREAD__)
-constexpr int kSlowdown = 20;
-#else
-constexpr int kSlowdown = 1;
-#endif
+namespace tephra {
 
 inline double PropertyScale() {
   const char* scale = std::getenv("TEPHRA_PROPERTY_SCALE");

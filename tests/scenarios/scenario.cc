@@ -6,9 +6,9 @@
 
 #include "plugins/framework/engine.h"
 #include "plugins/registry.h"
-#include "text/fields.h"
 #include "simulations/workload/simulation_file.h"
 #include "simulations/world.h"
+#include "text/fields.h"
 
 namespace tephra {
 namespace {

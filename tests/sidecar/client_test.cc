@@ -116,7 +116,8 @@ TEST_CASE("An answer as JSON or YAML holds all of it") {
   std::ostringstream json, yaml;
   PrintMessage(looking.State(), Output::kJson, json);
   PrintMessage(looking.State(), Output::kYaml, yaml);
-  CHECK_THAT(json.str(), Contains("\"obstacle\": \"Room\"") && Contains("\"unschedulable\": false"));
+  CHECK_THAT(json.str(),
+             Contains("\"obstacle\": \"Room\"") && Contains("\"unschedulable\": false"));
   CHECK_THAT(yaml.str(), Contains("obstacle: Room") && Contains("unschedulable: false"));
 }
 

@@ -63,8 +63,9 @@ TEST_CASE("What is wrong is named with file, line, key, value and what was expec
   CHECK(Bad("journal: { segments: 2 }\n").find("journal.directory") != std::string::npos);
   CHECK(Bad("journal: { directory: j, segment_size: 1 }\n").find("64Ki") != std::string::npos);
   CHECK(Bad("metrics: { listen: here }\n").find("HOST:PORT") != std::string::npos);
-  CHECK(Bad("listen: 0.0.0.0:9101\n") == "engine.yaml:1: listen: \"0.0.0.0:9101\", expected "
-                                         "127.0.0.1:PORT or another loopback address");
+  CHECK(Bad("listen: 0.0.0.0:9101\n") ==
+        "engine.yaml:1: listen: \"0.0.0.0:9101\", expected "
+        "127.0.0.1:PORT or another loopback address");
   CHECK(Bad("- a list\n").find("a map of fields") != std::string::npos);
 }
 

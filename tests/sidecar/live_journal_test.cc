@@ -181,8 +181,7 @@ TEST_CASE("A journal directory that cannot be made is reported, and scheduling g
   client.Delta({Gang("train", 8)});
   REQUIRE(client.Cycle(1).has_cycle());
   REQUIRE(client.Cycle(100'000'000).has_cycle());
-  CHECK(running.metrics.Text().find("tephra_engine_journal_failures_total 1") !=
-        std::string::npos);
+  CHECK(running.metrics.Text().find("tephra_engine_journal_failures_total 1") != std::string::npos);
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ class Truth {
  private:
   // The key begins with the place that the kind has in a sync.
   static std::string KeyOf(const Event& event) {
-    if (const auto* queue = std::get_if<QueueUpserted>(&event)) return "1 queue " + queue->queue.name;
+    if (const auto* queue = std::get_if<QueueUpserted>(&event))
+      return "1 queue " + queue->queue.name;
     if (const auto* mask = std::get_if<MaskUpserted>(&event)) return "2 mask " + mask->name;
     if (const auto* node = std::get_if<NodeUpserted>(&event)) return "3 node " + node->node.name;
     if (const auto* task = std::get_if<TaskUpserted>(&event)) return "4 foreign " + task->task.uid;
@@ -115,7 +116,8 @@ std::string StateWithoutPlace(const RunningServer& running) {
   return state.DebugString();
 }
 
-TEST_CASE("After each lost, doubled or overtaken message the engine is as after a fresh full sync") {
+TEST_CASE(
+    "After each lost, doubled or overtaken message the engine is as after a fresh full sync") {
   constexpr CaseSize kSize{.queue_limits = true};
   constexpr std::uint64_t kSeeds = 40;
   constexpr int kRounds = 12;
@@ -148,7 +150,8 @@ TEST_CASE("After each lost, doubled or overtaken message the engine is as after 
       RunningServer fresh;
       SchedulerClient told(ConnectTo(fresh.socket()));
       told.Sync(truth.Everything());
-      REQUIRE(told.Cycle(now).cycle().plan().decisions_size() == plan.cycle().plan().decisions_size());
+      REQUIRE(told.Cycle(now).cycle().plan().decisions_size() ==
+              plan.cycle().plan().decisions_size());
       REQUIRE(StateWithoutPlace(running) == StateWithoutPlace(fresh));
     }
   }

@@ -105,7 +105,8 @@ v1::GetStateReply StateOf(const std::shared_ptr<grpc::Channel>& channel, bool ev
   v1::GetStateRequest request;
   request.set_everything(everything);
   v1::GetStateReply reply;
-  const grpc::Status status = v1::EngineService::NewStub(channel)->GetState(&context, request, &reply);
+  const grpc::Status status =
+      v1::EngineService::NewStub(channel)->GetState(&context, request, &reply);
   if (!status.ok()) throw std::runtime_error(status.error_message());
   return reply;
 }

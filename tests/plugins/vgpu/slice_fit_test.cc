@@ -9,6 +9,7 @@
 #include "tests/support/frozen.h"
 #include "tests/support/mirror.h"
 #include "tests/support/random_case.h"
+#include "tests/support/sanitized.h"
 
 namespace tephra {
 namespace {
@@ -124,11 +125,7 @@ TEST_CASE("SliceFit: options are one for each way that differs") {
   CHECK(bench.Options(APod().Gpus(1)) == 1);
 }
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr std::uint64_t kNodes = 500;  // the oracle is slow under it
-#else
-constexpr std::uint64_t kNodes = 4000;
-#endif
+constexpr std::uint64_t kNodes = 4000 / kSlowdown;
 
 // What the oracle finds is what Check says; each option is one that the oracle allows, and they
 // leave as many different states as the oracle knows.
