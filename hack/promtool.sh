@@ -9,8 +9,10 @@ if [ ! -x "$tool" ]; then
   fresh=$(mktemp -d)
   trap 'rm -rf "$fresh"' EXIT
   chmod 755 "$fresh"  # apt fetches as a user of its own
-  (cd "$fresh" && apt-get -q download prometheus >&2 && dpkg -x prometheus_*.deb tree) ||
-    { echo "promtool: could not fetch Debian's package prometheus; apt-get update first?" >&2; exit 1; }
+  fetch() { (cd "$fresh" && apt-get -q download prometheus >&2); }
+  fetch || { apt-get -q update >&2 && fetch; } ||
+    { echo "promtool: could not fetch Debian's package prometheus" >&2; exit 1; }
+  dpkg -x "$fresh"/prometheus_*.deb "$fresh/tree"
   mkdir -p "${tool%/*}"
   install "$fresh/tree/usr/bin/promtool" "$tool"
 fi

@@ -4,11 +4,11 @@
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
 
-steps=(release asan fuzz volcano lab claims)
+steps=(release asan fuzz volcano lab manifests claims)
 case "$#:${1:-}" in
   0:) ;;
   2:--only) steps=("$2") ;;
-  *) echo "usage: hack/test.sh [--only release|asan|fuzz|volcano|lab|claims]" >&2; exit 2 ;;
+  *) echo "usage: hack/test.sh [--only release|asan|fuzz|volcano|lab|manifests|claims]" >&2; exit 2 ;;
 esac
 
 # The sanitized build also replays, byte for byte, what the release build wrote.
@@ -29,8 +29,10 @@ volcano() { build release && hack/build-scheduler.sh && test_module plugins/volc
 # The lab, and on it the whole live path.
 lab() { build release && hack/build-scheduler.sh && hack/build-lab.sh && test_module lab; }
 
+manifests() { build release && hack/build-scheduler.sh && hack/build-lab.sh && tests/manifests/all; }
+
 claims() {
-  build release && hack/build-scheduler.sh && hack/build-lab.sh --only tephra-lab && tests/claims/all --quick
+  build release && hack/build-scheduler.sh && hack/build-bench.sh && hack/build-lab.sh && tests/claims/all --quick
 }
 
 step setup hack/setup.sh
@@ -41,6 +43,7 @@ for name in "${steps[@]}"; do
     fuzz) step fuzz hack/fuzz.sh 10 ;;
     volcano) step volcano volcano ;;
     lab) step lab lab ;;
+    manifests) step manifests manifests ;;
     claims) step claims claims ;;
     *) step "$name" false ;;
   esac

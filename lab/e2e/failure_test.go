@@ -2,14 +2,18 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	admission "k8s.io/api/admissionregistration/v1"
 	core "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"tephra.sh/lab/e2e"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
@@ -196,4 +200,75 @@ func TestTheEngineRefusesASecondSchedulerAndStillAnswersOthers(t *testing.T) {
 	ok(t, c.Submit(t.Context(), e2e.Job(ns, "train").Task("worker", 16, e2e.GPUs(1)).Object()))
 	ok(t, c.JobReaches(t.Context(), ns, "train", batch.Running))
 	ok(t, c.Scheduler.IsReady(t.Context()))
+}
+
+// forbidBinding lets the API server refuse bindings of that pod, until the function it returns is called.
+func forbidBinding(t *testing.T, c *e2e.Cluster, pod string) (allow func()) {
+	t.Helper()
+	const name = "unbindable.test"
+	policies, bindings := c.Kube.AdmissionregistrationV1().ValidatingAdmissionPolicies(), c.Kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
+	refuse := admission.Fail
+	_, err := policies.Create(t.Context(), &admission.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admission.ValidatingAdmissionPolicySpec{FailurePolicy: &refuse,
+			Validations: []admission.Validation{{Expression: fmt.Sprintf("object.metadata.name != %q", pod)}},
+			MatchConstraints: &admission.MatchResources{ResourceRules: []admission.NamedRuleWithOperations{{RuleWithOperations: admission.RuleWithOperations{
+				Operations: []admission.OperationType{admission.Create},
+				Rule:       admission.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods/binding"}}}}}}}}, metav1.CreateOptions{})
+	ok(t, err)
+	_, err = bindings.Create(t.Context(), &admission.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admission.ValidatingAdmissionPolicyBindingSpec{PolicyName: name, ValidationActions: []admission.ValidationAction{admission.Deny}}}, metav1.CreateOptions{})
+	ok(t, err)
+	allow = sync.OnceFunc(func() {
+		_ = bindings.Delete(context.Background(), name, metav1.DeleteOptions{})
+		_ = policies.Delete(context.Background(), name, metav1.DeleteOptions{})
+	})
+	t.Cleanup(allow)
+	probe := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: "default"},
+		Spec: core.PodSpec{SchedulerName: "nobody", Containers: []core.Container{{Name: "main", Image: "none"}}}}
+	pods := c.Kube.CoreV1().Pods("default")
+	_, err = pods.Create(t.Context(), probe, metav1.CreateOptions{})
+	ok(t, err)
+	defer func() { _ = pods.Delete(context.Background(), pod, metav1.DeleteOptions{}) }()
+	ok(t, e2e.Until(t.Context(), func(ctx context.Context) error { // policies are enforced a moment after they are created
+		err := pods.Bind(ctx, &core.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod}, Target: core.ObjectReference{Kind: "Node", Name: "no-such-node"}},
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil || !strings.Contains(err.Error(), name) {
+			return fmt.Errorf("%v, expected the policy to refuse it", err)
+		}
+		return nil
+	}))
+	return allow
+}
+
+// A gang that cannot be completed does not sit on what it has.
+func TestAGangThatTheAPIServerBindsInPartIsUnwoundAndStartsWholeLater(t *testing.T) {
+	c, ns := on(t)
+	ok(t, c.Engine.Configure("engine: { assume_timeout: 2s }\n"))
+	t.Cleanup(func() { ok(t, c.Engine.Configure("engine: { assume_timeout: 30s }\n")) })
+	allow := forbidBinding(t, c, "torn-worker-1")
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "torn").Task("worker", 2, e2e.GPUs(8), onNodes("node-0", "node-1")).Object()))
+	var first types.UID
+	ok(t, e2e.Until(t.Context(), func(ctx context.Context) error {
+		pods, err := c.Pods(ctx, ns, "torn")
+		for _, pod := range pods {
+			if pod.Name == "torn-worker-0" && pod.Spec.NodeName != "" && first == "" {
+				first = pod.UID
+			}
+		}
+		if err == nil && first == "" {
+			err = errors.New("worker 0 is not bound")
+		}
+		return err
+	}))
+	ok(t, e2e.Until(t.Context(), func(ctx context.Context) error {
+		pods, err := c.Pods(ctx, ns, "torn")
+		for _, pod := range pods {
+			if pod.UID == first && pod.DeletionTimestamp == nil {
+				err = errors.New("worker 0 holds its GPUs, and the gang has no place for worker 1")
+			}
+		}
+		return err
+	}))
+	allow()
+	ok(t, c.JobReaches(t.Context(), ns, "torn", batch.Running))
 }

@@ -62,6 +62,8 @@ class State {
   bool AssumedOn(const TaskRow& task, const std::string& node) const;
   TaskPhase Unplaced(const TaskRow& task) const;
   void Refuse(ClassId cls, const std::string& node);
+  void RefuseForNow(ClassId cls, const std::string& node);
+  void ForgiveRefusals(TimeMs now);
   void TakeBack(JobId job, std::uint64_t plan, bool elastic_only);
   void FollowPods(JobId job, bool pods_came);
   TaskId NewTask();
@@ -91,6 +93,8 @@ class State {
   std::vector<TaskId> unused_tasks_;
   std::vector<std::vector<TaskId>> tasks_on_;  // by NodeId
   std::deque<std::pair<TimeMs, TaskId>> assumptions_;
+  std::deque<std::pair<TimeMs, std::uint64_t>> failed_binds_;  // of Books::refused, those for now
+  TimeMs cycle_time_ = 0;                                      // of the last cycle
   std::vector<JobId> due_;
   std::uint64_t plans_ = 0;  // assumed so far
   std::uint64_t asked_growth_ = 0;

@@ -46,6 +46,8 @@ void State::Assume(const Plan& plan) {
 
 void State::Expire(TimeMs now) {
   TEPHRA_CHECK_OP(living_snapshots_, ==, 0);
+  cycle_time_ = now;
+  ForgiveRefusals(now);
   while (!assumptions_.empty()) {
     const auto [at, id] = assumptions_.front();
     const TaskRow& task = books_.tasks[id.index()];
@@ -89,8 +91,31 @@ bool State::AssumedOn(const TaskRow& task, const std::string& node) const {
 void State::Refuse(ClassId cls, const std::string& name) {
   const NodeId node = books_.hardware.Find(name);
   if (!node.valid()) return;
-  books_.refused.insert(RefusalKey(cls, node));
+  const std::uint64_t key = RefusalKey(cls, node);
+  books_.refused.insert(key);
   books_.occupancy.Touch(node);
+  std::erase_if(failed_binds_, [&](const auto& failed) { return failed.second == key; });
+}
+
+// No fact tells when what was in the way of a binding is gone, so the node is tried again once an
+// assumption would have been given up.
+void State::RefuseForNow(ClassId cls, const std::string& name) {
+  const NodeId node = books_.hardware.Find(name);
+  if (!node.valid()) return;
+  Refuse(cls, name);
+  failed_binds_.emplace_back(cycle_time_, RefusalKey(cls, node));
+}
+
+void State::ForgiveRefusals(TimeMs now) {
+  while (!failed_binds_.empty() &&
+         now - failed_binds_.front().first >= books_.config.assume_timeout_ms) {
+    const std::uint64_t key = failed_binds_.front().second;
+    failed_binds_.pop_front();
+    if (books_.refused.erase(key) == 0) continue;
+    books_.occupancy.Touch(NodeId(static_cast<std::uint32_t>(key)));
+    ++books_.growth;
+    ++books_.version;
+  }
 }
 
 // Takes back what that plan assumed for the job.
@@ -152,7 +177,7 @@ absl::Status State::On(const BindFailed& fact) {
   const TaskId task = role->tasks[static_cast<std::size_t>(fact.index)];
   const TaskRow& row = books_.tasks[task.index()];
   const bool assumed = AssumedOn(row, fact.node);
-  Refuse(assumed ? row.cls : role->cls, fact.node);
+  RefuseForNow(assumed ? row.cls : role->cls, fact.node);
   MarkDue(id);
   if (!assumed) return absl::OkStatus();
   SetPhase(task, Unplaced(row), NodeId(), {});

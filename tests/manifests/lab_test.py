@@ -160,10 +160,10 @@ class InventoryPolicy(unittest.TestCase):
         self.assertEqual(lab.kubectl("label", "--overwrite", "node", "node-0", "k=v", check=False), "")
 
 
-# While it is there, no pod with the label "unbindable" can be bound.
+# While it is there, these two pods cannot be bound; the other pod of the second's gang is deleted then.
 UNBINDABLE = [
     {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "unbindable"},
-     "spec": {"failurePolicy": "Fail", "validations": [{"expression": "!object.metadata.name.startsWith('unbindable')"}],
+     "spec": {"failurePolicy": "Fail", "validations": [{"expression": "!(object.metadata.name in ['unbindable-worker-0', 'torn-worker-1'])"}],
               "matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
                                                       "resources": ["pods/binding"]}]}}},
     {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "unbindable"},
@@ -220,7 +220,7 @@ class Rights(unittest.TestCase):
             self.assertIn(SLICES, p["metadata"]["annotations"])
         lab.apply(job_with_volume("disk", "local"))
         self.assertEqual(self.bound("disk", 1)[0]["spec"]["nodeName"], "node-1")
-        lab.apply(job_with_volume("new-disk", "made-on-demand"), job("unbindable", 1, 1),
+        lab.apply(job_with_volume("new-disk", "made-on-demand"), job("unbindable", 1, 1), job("torn", 2, 1),
                   pod("nowhere", {"scheduling.volcano.sh/queue-name": "nowhere"}, schedulerName="tephra"),
                   pod("too-large", schedulerName="tephra", container={"resources": {"limits": {"nvidia.com/gpu": "9"}}}))
 

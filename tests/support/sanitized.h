@@ -2,22 +2,18 @@
 // fewer, for sanitizers look for another kind of fault anyway.
 #pragma once
 
-namespace tephra {
-
-#ifdef __has_feature  // clang's; GCC has a macro for each
-#define TEPHRA_SANITIZED(feature, macro) __has_feature(feature)
-#else
-#define TEPHRA_SANITIZED(feature, macro) defined(macro)
+#ifndef __has_feature  // clang has it; GCC has a macro for each sanitizer
+#define __has_feature(feature) 0
 #endif
 
-#if TEPHRA_SANITIZED(address_sanitizer, __SANITIZE_ADDRESS__)
+namespace tephra {
+
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 constexpr int kSlowdown = 8;
-#elif TEPHRA_SANITIZED(thread_sanitizer, __SANITIZE_THREAD__)
+#elif defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
 constexpr int kSlowdown = 20;
 #else
 constexpr int kSlowdown = 1;
 #endif
-
-#undef TEPHRA_SANITIZED
 
 }  // namespace tephra

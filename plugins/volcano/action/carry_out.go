@@ -104,6 +104,9 @@ func (a *Action) find(ssn *framework.Session, gang *api.JobInfo, decision *pb.De
 		if task == nil {
 			return nil, fmt.Sprintf("the session does not have pod %s", pod.Name)
 		}
+		if task.Status == api.Binding {
+			a.feed.StillBinding(pod.UID)
+		}
 		if task.Status != api.Pending {
 			return nil, fmt.Sprintf("pod %s is %s", pod.Name, task.Status)
 		}

@@ -14,6 +14,7 @@ import (
 type handover struct {
 	node   string
 	slices []*tephrav1.Slice
+	tell   bool // the engine no longer assumes it
 }
 
 // inFlight: handed over, and the pod itself does not say so yet.
@@ -60,12 +61,23 @@ func (f *Feed) Job(uid string) (JobRef, bool) {
 
 // HandedOver: a binding of the pod to the node, with these slices, is on its way to the API server.
 // Until the pod says so itself, or BindFailed, a Sync tells it as running there and a Drain says
-// nothing of it.
+// nothing of it, unless it is StillBinding.
 func (f *Feed) HandedOver(podUID, node string, chosen []*tephrav1.Slice) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if p := f.pods[podUID]; p != nil {
-		p.handed = &handover{node, chosen}
+		p.handed = &handover{node: node, slices: chosen}
+	}
+}
+
+// StillBinding: the engine has given up waiting for the pod's binding, which goes on: a volume may take
+// minutes. From now on a Drain tells it as running there.
+func (f *Feed) StillBinding(podUID string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p := f.pods[podUID]; p != nil && p.inFlight() {
+		p.handed.tell = true
+		f.tellTasks.touch(podUID)
 	}
 }
 

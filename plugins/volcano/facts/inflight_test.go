@@ -45,6 +45,27 @@ func TestAHandedOverPodRunsForASyncAndSaysNothingToADrain(t *testing.T) {
 		`uid: "pod-p" job: "group-g" role: "member" phase: TASK_PHASE_PENDING`)
 }
 
+func TestAPodThatIsStillBeingBoundIsToldAsRunningOnceTheEngineHasGivenItUp(t *testing.T) {
+	feed := idleFeed(t, Options{Admit: true})
+	feed.setNode(gpuNode("n1"))
+	feed.setGroup(someGroup("g", 1))
+	feed.setPod(somePod("p", "g"))
+	m := wholeModel(t, feed)
+	feed.HandedOver("pod-p", "n1", oneSlice(1))
+	feed.StillBinding("pod-p")
+	if err := m.apply(feed.Drain()); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "while it is in flight", m.tasks["pod-p"], &tephrav1.Task{}, `uid: "pod-p" job: "group-g" role: "member"
+		phase: TASK_PHASE_RUNNING node: "n1" slices { device: 1 mode: SLICE_MODE_WHOLE compute: 1000 memory_mib: 5 }`)
+	feed.BindFailed("pod-p")
+	if err := m.apply(feed.Drain()); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "after the bind failed", m.tasks["pod-p"], &tephrav1.Task{},
+		`uid: "pod-p" job: "group-g" role: "member" phase: TASK_PHASE_PENDING`)
+}
+
 func TestABoundPodHasTheSlicesOfItsAnnotation(t *testing.T) {
 	feed := idleFeed(t, Options{Admit: true})
 	feed.setNode(gpuNode("n1"))

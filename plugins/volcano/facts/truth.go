@@ -38,7 +38,7 @@ func (f *Feed) taskFact(uid string) (told, bool) {
 	if p == nil {
 		return told{}, false
 	}
-	if p.inFlight() && !f.whole {
+	if p.inFlight() && !f.whole && !p.handed.tell {
 		// Nobody has denied it yet: what was said last stands, be it that it waits, which the
 		// engine takes for "is being bound".
 		before, known := f.tellTasks.told[uid]

@@ -223,7 +223,8 @@ TEST_CASE("Failed binding: a gang that cannot be completed gives its room back, 
 TEST_CASE("Failed binding: an eviction that nobody carries out is decided again") {
   SmallCluster cluster;
   BreakOne(cluster);
-  cluster.Tick(1);
+  cluster.Tell(PlacementRefused{"j", "w", "a", "for good"}).Tick(1);
+  CHECK(cluster.Of("j").evictions.size() == 3);
   CHECK(cluster.Tick(30 * kSecondMs).decisions.empty());
   cluster.Tick(1 + 30 * kSecondMs);
   CHECK(cluster.Of("j").evictions.size() == 3);
@@ -276,6 +277,24 @@ TEST_CASE("Failed binding: one that runs by a fact, or is assumed elsewhere, is 
   CHECK(Phase(cluster, "j", 0) == TaskPhase::kAssumed);
   cluster.Confirm().Tell(BindFailed{"j", "w", 0, "a", "late"});
   CHECK(Phase(cluster, "j", 0) == TaskPhase::kRunning);
+}
+
+TEST_CASE(
+    "Failed binding: the node is tried again after a while, a refused one only when it changes") {
+  SmallCluster cluster;
+  EngineConfig config;
+  config.assume_timeout_ms = 100;
+  cluster.Tell(ConfigChanged{config});
+  cluster.Add(ANode("a").Gpus(1)).Add(AJob("j").Role("w", 1, OneGpu())).Tick(1000);
+  cluster.Tell(BindFailed{"j", "w", 0, "a", "conflict"}).Tick(1099);
+  CHECK(Only(cluster.Of("j")) == Misfit::kRefused);
+  cluster.Tick(1100);
+  REQUIRE(cluster.Started("j"));
+  cluster.Tell(BindFailed{"j", "w", 0, "a", "conflict"});
+  cluster.Tell(PlacementRefused{"j", "w", "a", "no volume"}).Tick(9000);
+  CHECK(Only(cluster.Of("j")) == Misfit::kRefused);
+  cluster.Add(ANode("a").Gpus(2)).Tick(9001);
+  CHECK(cluster.Started("j"));
 }
 
 TEST_CASE("Failed binding: without a node it holds nothing against any") {
