@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(
   g++ clang libclang-rt-14-dev          # compilers; the fuzz targets need clang's runtime
   cmake ninja-build ccache pkg-config   # build
-  git python3 xz-utils                  # scripts, tests, compressed traces
+  git python3 xz-utils ca-certificates                  # scripts, tests, compressed traces
   python3-yaml umoci                    # tests of the manifests; images
   protobuf-compiler libprotobuf-dev protobuf-compiler-grpc libgrpc++-dev prometheus-cpp-dev
   libabsl-dev libbenchmark-dev libboost-graph-dev libcli11-dev libcsv-dev libeigen3-dev

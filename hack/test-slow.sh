@@ -14,6 +14,12 @@ tsan() { "${unrandomised[@]}" bash -c 'source hack/steps.sh && build_and_test ts
 # Twenty times the random cases of an ordinary run, so a test may take longer than usual too.
 property() { TEPHRA_PROPERTY_SCALE=20 build_and_test release -R '[Pp]roperty' --timeout 7200; }
 
+vet() (
+  hack/build-scheduler.sh && hack/build-lab.sh || exit
+  export CGO_ENABLED=0 GOFLAGS="-mod=readonly -trimpath"
+  for module in plugins/volcano lab; do (cd "$module" && go vet ./...) || exit; done
+)
+
 # The shim's facts under Go's race detector, which needs C.
 races() (
   hack/volcano-apis.sh && hack/proto-go.sh && cd plugins/volcano &&
@@ -28,6 +34,7 @@ step setup hack/setup.sh
 step tsan tsan
 step property property
 step fuzz hack/fuzz.sh 300
+step vet vet
 step races races
 step claims claims
 finish
