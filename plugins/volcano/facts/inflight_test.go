@@ -21,6 +21,19 @@ func gpuNode(name string) *corev1.Node {
 	})
 }
 
+// runsUntilItsBindFails: the model has the pod "p" running on n1, and waiting once its bind has failed.
+func runsUntilItsBindFails(t *testing.T, feed *Feed, m *model) {
+	t.Helper()
+	expect(t, "while it is in flight", m.tasks["pod-p"], &tephrav1.Task{}, `uid: "pod-p" job: "group-g" role: "member"
+		phase: TASK_PHASE_RUNNING node: "n1" slices { device: 1 mode: SLICE_MODE_WHOLE compute: 1000 memory_mib: 5 }`)
+	feed.BindFailed("pod-p")
+	if err := m.apply(feed.Drain()); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "after the bind failed", m.tasks["pod-p"], &tephrav1.Task{},
+		`uid: "pod-p" job: "group-g" role: "member" phase: TASK_PHASE_PENDING`)
+}
+
 func TestAHandedOverPodRunsForASyncAndSaysNothingToADrain(t *testing.T) {
 	feed := idleFeed(t, Options{Admit: true})
 	feed.setNode(gpuNode("n1"))
@@ -34,15 +47,7 @@ func TestAHandedOverPodRunsForASyncAndSaysNothingToADrain(t *testing.T) {
 		t.Errorf("while it is in flight: %v", events)
 	}
 	m = wholeModel(t, feed)
-	expect(t, "a sync meanwhile", m.tasks["pod-p"], &tephrav1.Task{}, `uid: "pod-p" job: "group-g" role: "member"
-		phase: TASK_PHASE_RUNNING node: "n1" slices { device: 1 mode: SLICE_MODE_WHOLE compute: 1000 memory_mib: 5 }`)
-
-	feed.BindFailed("pod-p")
-	if err := m.apply(feed.Drain()); err != nil {
-		t.Fatal(err)
-	}
-	expect(t, "after the bind failed", m.tasks["pod-p"], &tephrav1.Task{},
-		`uid: "pod-p" job: "group-g" role: "member" phase: TASK_PHASE_PENDING`)
+	runsUntilItsBindFails(t, feed, m)
 }
 
 func TestAPodThatIsStillBeingBoundIsToldAsRunningOnceTheEngineHasGivenItUp(t *testing.T) {
@@ -56,14 +61,7 @@ func TestAPodThatIsStillBeingBoundIsToldAsRunningOnceTheEngineHasGivenItUp(t *te
 	if err := m.apply(feed.Drain()); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "while it is in flight", m.tasks["pod-p"], &tephrav1.Task{}, `uid: "pod-p" job: "group-g" role: "member"
-		phase: TASK_PHASE_RUNNING node: "n1" slices { device: 1 mode: SLICE_MODE_WHOLE compute: 1000 memory_mib: 5 }`)
-	feed.BindFailed("pod-p")
-	if err := m.apply(feed.Drain()); err != nil {
-		t.Fatal(err)
-	}
-	expect(t, "after the bind failed", m.tasks["pod-p"], &tephrav1.Task{},
-		`uid: "pod-p" job: "group-g" role: "member" phase: TASK_PHASE_PENDING`)
+	runsUntilItsBindFails(t, feed, m)
 }
 
 func TestABoundPodHasTheSlicesOfItsAnnotation(t *testing.T) {
