@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The checks that take two hours: races, long fuzzing, many more random cases, every claim in full (50
+# The checks that take two hours: sanitizers, races, long fuzzing, many more random cases, every claim in full (50
 # kills among them).
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
@@ -8,6 +8,12 @@ source "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
 # expects ("unexpected memory mapping"), so its programs run without randomisation where allowed.
 unrandomised=()
 ! setarch -R true 2>/dev/null || unrandomised=(setarch -R)
+
+# The sanitized build also replays, byte for byte, what the release build wrote.
+asan() {
+  build_and_test asan && build release --target tephra &&
+    tests/replay/cross_build.sh build/release/simulations/tephra build/asan/simulations/tephra
+}
 
 tsan() { "${unrandomised[@]}" bash -c 'source hack/steps.sh && build_and_test tsan'; }
 
@@ -31,6 +37,7 @@ claims() {
 }
 
 step setup hack/setup.sh
+step asan asan
 step tsan tsan
 step property property
 step fuzz hack/fuzz.sh 300

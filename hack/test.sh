@@ -1,26 +1,15 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change goes in: hack/test.sh [--only STEP]
-# The slower checks are in hack/test-slow.sh. TEPHRA_JOBS bounds the parallelism.
+# The slower checks, sanitizers and fuzzers among them, are in hack/test-slow.sh. TEPHRA_JOBS bounds the parallelism.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
 
-steps=(release asan fuzz volcano lab manifests claims)
+steps=(release volcano lab manifests claims)
 case "$#:${1:-}" in
   0:) ;;
   2:--only) steps=("$2") ;;
-  *) echo "usage: hack/test.sh [--only release|asan|fuzz|volcano|lab|manifests|claims]" >&2; exit 2 ;;
+  *) echo "usage: hack/test.sh [--only release|volcano|lab|manifests|claims]" >&2; exit 2 ;;
 esac
-
-# What is measured and what runs live. Tests of single classes run once, in the sanitized build.
-release() {
-  cmake --preset release -DTEPHRA_UNIT_TESTS=OFF && build_and_test release
-}
-
-# The sanitized build also replays, byte for byte, what the release build wrote.
-asan() {
-  build_and_test asan && build release --target tephra &&
-    tests/replay/cross_build.sh build/release/simulations/tephra build/asan/simulations/tephra
-}
 
 # Tests a Go module as hack/build-*.sh build it: other flags would compile Kubernetes anew, and vet
 # would read all of it.
@@ -43,9 +32,7 @@ claims() {
 step setup hack/setup.sh
 for name in "${steps[@]}"; do
   case $name in
-    release) step release release ;;
-    asan) step asan asan ;;
-    fuzz) step fuzz hack/fuzz.sh 10 ;;
+    release) step release build_and_test release ;;
     volcano) step volcano volcano ;;
     lab) step lab lab ;;
     manifests) step manifests manifests ;;
