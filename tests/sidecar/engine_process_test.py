@@ -74,8 +74,10 @@ class EngineProcess(unittest.TestCase):
 
     def test_a_socket_left_by_a_dead_engine_is_replaced(self):
         self.write("")
-        self.start().kill()
-        self.wait_for(lambda: self.socket.exists())
+        dead = self.start()
+        dead.kill()
+        dead.wait()
+        self.assertTrue(self.socket.exists())
         self.log.write_text("")
         self.start()
         self.assertEqual(self.tephra("top", "--socket", self.socket).returncode, 1)
