@@ -9,7 +9,6 @@ import (
 	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
-	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
 // progress is how far each gang has come, as the API server tells it. Its methods may be called from
@@ -29,7 +28,6 @@ type progress struct {
 // standing is a gang, and those of its pods that are bound.
 type standing struct {
 	Gang
-	group string // its PodGroup; "" while it has no pods
 	bound map[types.UID]bool
 	half  time.Time // since when it is bound in part; zero: it is not
 }
@@ -54,7 +52,6 @@ func (p *progress) pod(pod *core.Pod, gone bool) {
 		return
 	}
 	now := time.Now()
-	gang.group = pod.Annotations[scheduling.KubeGroupNameAnnotationKey]
 	if p.devices != nil {
 		p.faults = append(p.faults, p.devices.Observe(pod, gone)...)
 	}

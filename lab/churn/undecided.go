@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"tephra.sh/lab/e2e"
@@ -15,7 +16,8 @@ const mostCycles = 2
 
 // undecided looks for gangs that stay bound in part.
 type undecided struct {
-	cluster *e2e.Cluster
+	cycle   func(context.Context) (instant, error)
+	decided func(context.Context, Gang) (bool, error) // somebody has: a node for each pod, or its end
 	since   map[string]instant
 	faults  map[string]string
 	longest time.Duration // that any gang was bound in part
@@ -28,7 +30,16 @@ type instant struct {
 }
 
 func newUndecided(cluster *e2e.Cluster) *undecided {
-	return &undecided{cluster: cluster, since: map[string]instant{}, faults: map[string]string{}}
+	return &undecided{
+		cycle: func(ctx context.Context) (instant, error) {
+			scheduler := cluster.Scheduler.Pid()
+			// A cycle without a plan of the engine is none: nobody could have decided.
+			cycle, err := cluster.Scheduler.Metric(ctx, "tephra_scheduler_engine_seconds")
+			return instant{scheduler, cycle}, err
+		},
+		decided: func(ctx context.Context, gang Gang) (bool, error) { return decided(ctx, cluster.Engine, gang) },
+		since:   map[string]instant{}, faults: map[string]string{},
+	}
 }
 
 // run looks until the context ends.
@@ -48,7 +59,7 @@ func (u *undecided) run(ctx context.Context, boundInPart func() []standing) {
 		if len(gangs) == 0 {
 			continue
 		}
-		now, err := u.now(ctx)
+		now, err := u.cycle(ctx)
 		if err != nil { // no scheduler answers, so no cycle passes
 			continue
 		}
@@ -56,13 +67,6 @@ func (u *undecided) run(ctx context.Context, boundInPart func() []standing) {
 			u.look(ctx, gang, now)
 		}
 	}
-}
-
-func (u *undecided) now(ctx context.Context) (instant, error) {
-	scheduler := u.cluster.Scheduler.Pid()
-	// A cycle without a plan of the engine is none: nobody could have decided.
-	cycle, err := u.cluster.Scheduler.Metric(ctx, "tephra_scheduler_engine_seconds")
-	return instant{scheduler, cycle}, err
 }
 
 func (u *undecided) look(ctx context.Context, gang standing, now instant) {
@@ -75,29 +79,39 @@ func (u *undecided) look(ctx context.Context, gang standing, now instant) {
 	if passed <= mostCycles {
 		return
 	}
-	placed, err := u.placed(ctx, gang)
-	if err == nil && placed < gang.Least {
-		u.faults[gang.Name] = fmt.Sprintf("%s: %d of %d pods bound, %d placed, for %.0f cycles and %.1f s",
-			gang.Name, len(gang.bound), gang.Least, placed, passed, time.Since(gang.half).Seconds())
+	if yes, err := u.decided(ctx, gang.Gang); err == nil && !yes {
+		u.faults[gang.Name] = fmt.Sprintf("%s: %d of %d pods bound for %.0f cycles and %.1f s, and nobody has decided about the others",
+			gang.Name, len(gang.bound), gang.Least, passed, time.Since(gang.half).Seconds())
 	}
 }
 
-// placed is how many of the gang's pods the engine has given a node.
-func (u *undecided) placed(ctx context.Context, gang standing) (sum int32, err error) {
-	text, err := u.cluster.Engine.Tephra(ctx, "explain", "job/"+namespace+"/"+gang.group, "--output", "json")
+// decided: the engine has given enough of the gang's pods a node, or takes back those that have one.
+// An error: the engine does not answer.
+func decided(ctx context.Context, engine *e2e.Engine, gang Gang) (bool, error) {
+	text, err := engine.Tephra(ctx, "explain", "job/"+namespace+"/"+gang.Name, "--output", "json")
+	if err != nil && strings.Contains(err.Error(), "the engine knows none") {
+		return false, nil
+	}
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	var reply struct {
 		Job struct {
 			Roles []struct{ Placed int32 }
 		}
+		Tasks []struct{ Phase string }
 	}
 	if err := json.Unmarshal([]byte(text), &reply); err != nil {
-		return 0, err
+		return false, err
 	}
+	for _, task := range reply.Tasks {
+		if task.Phase == "TASK_PHASE_RELEASING" {
+			return true, nil
+		}
+	}
+	placed := int32(0)
 	for _, role := range reply.Job.Roles {
-		sum += role.Placed
+		placed += role.Placed
 	}
-	return sum, nil
+	return placed >= gang.Least, nil
 }
