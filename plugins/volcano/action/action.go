@@ -50,7 +50,10 @@ type Action struct {
 // New makes the action of one scheduler. The feed must have synced before the first session.
 func New(feed *facts.Feed, options Options) (*Action, error) {
 	a := &Action{options: options, feed: feed, flight: newInFlight(), notices: newNotices(options.Recorder),
-		engine: &engineWatch{recorder: options.Recorder, self: options.Self}}
+		engine: &engineWatch{recorder: options.Recorder, self: options.Self, meantime: "nothing is scheduled"}}
+	if len(options.Fallback) > 0 {
+		a.engine.meantime = "Volcano's stock actions schedule"
+	}
 	a.outcomes = &outcomes{feed: feed}
 	var err error
 	a.link, err = link.New(options.EngineSocket, options.Client, a.outcomes)

@@ -12,6 +12,7 @@ import (
 type engineWatch struct {
 	recorder record.EventRecorder
 	self     *v1.ObjectReference // what its events are about
+	meantime string              // what happens while it is gone
 	up       atomic.Bool
 	said     bool
 }
@@ -23,9 +24,9 @@ func (w *engineWatch) lost(err error) {
 	engineFailures.Inc()
 	if w.up.Swap(false) || !w.said {
 		w.said = true
-		klog.ErrorS(err, "The engine does not answer; nothing is scheduled until it does")
+		klog.ErrorS(err, "The engine does not answer", "meantime", w.meantime)
 		w.recorder.Event(w.self, v1.EventTypeWarning, "EngineUnreachable",
-			"the scheduling engine does not answer, nothing is scheduled until it does: "+err.Error())
+			"the scheduling engine does not answer, "+w.meantime+" until it does: "+err.Error())
 	}
 }
 

@@ -12,7 +12,7 @@ var (
 	engineFailures = promauto.NewCounter(prometheus.CounterOpts{Name: "tephra_scheduler_engine_failures_total",
 		Help: "Cycles that got no plan from the engine."})
 	engineSeconds = promauto.NewHistogram(prometheus.HistogramOpts{Name: "tephra_scheduler_engine_seconds",
-		Help:    "From the first new fact sent to the plan received, in one cycle.",
+		Help:    "From asking for a plan, once the session is open, to the plan received.",
 		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)})
 	fullSyncs = promauto.NewGauge(prometheus.GaugeOpts{Name: "tephra_scheduler_full_syncs",
 		Help: "Full syncs sent to the engine since this process began."})

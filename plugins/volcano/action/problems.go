@@ -15,7 +15,8 @@ const unsupported = "Unsupported"
 
 // apiVersions of the kinds that a problem can be about.
 var apiVersions = map[string]string{"Node": "v1", "Pod": "v1",
-	"PodGroup": "scheduling.volcano.sh/v1beta1", "Queue": "scheduling.volcano.sh/v1beta1"}
+	"PodGroup": "scheduling.volcano.sh/v1beta1", "Queue": "scheduling.volcano.sh/v1beta1",
+	"HyperNode": "topology.volcano.sh/v1alpha1", "PodDisruptionBudget": "policy/v1"}
 
 // tellProblems says on each object, once, what of it could not be told to the engine, and why its
 // gang waits where it does.
