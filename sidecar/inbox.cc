@@ -36,6 +36,16 @@ struct SubjectOf {
   Subject operator()(const TaskRemoved& fact) const { return {Named('t', fact.uid), {}}; }
   Subject operator()(const MaskUpserted& fact) const { return {Named('m', fact.name), {}}; }
   Subject operator()(const MaskRemoved& fact) const { return {Named('m', fact.name), {}}; }
+  Subject operator()(const DomainUpserted& fact) const {
+    return {Named('d', fact.domain.name), {}};
+  }
+  Subject operator()(const DomainRemoved& fact) const { return {Named('d', fact.name), {}}; }
+  Subject operator()(const DisruptionBudgetUpserted& fact) const {
+    return {Named('b', fact.name), {}};
+  }
+  Subject operator()(const DisruptionBudgetRemoved& fact) const {
+    return {Named('b', fact.name), {}};
+  }
   template <class Other>
   Subject operator()(const Other&) const {
     return {};
@@ -47,7 +57,10 @@ bool IsUpsert(const Event& event) {
   return std::holds_alternative<NodeUpserted>(event) ||
          std::holds_alternative<QueueUpserted>(event) ||
          std::holds_alternative<JobUpserted>(event) ||
-         std::holds_alternative<TaskUpserted>(event) || std::holds_alternative<MaskUpserted>(event);
+         std::holds_alternative<TaskUpserted>(event) ||
+         std::holds_alternative<MaskUpserted>(event) ||
+         std::holds_alternative<DomainUpserted>(event) ||
+         std::holds_alternative<DisruptionBudgetUpserted>(event);
 }
 
 }  // namespace

@@ -29,10 +29,25 @@ using prometheus::Histogram;
 using prometheus::Registry;
 
 // In the order of Event's alternatives.
-constexpr const char* kFactKinds[] = {
-    "kinds_declared", "node_upserted", "node_removed",  "queue_upserted", "queue_removed",
-    "job_upserted",   "job_removed",   "task_upserted", "task_removed",   "placement_refused",
-    "config_changed", "mask_upserted", "mask_removed",  "plan_stale",     "bind_failed"};
+constexpr const char* kFactKinds[] = {"kinds_declared",
+                                      "node_upserted",
+                                      "node_removed",
+                                      "queue_upserted",
+                                      "queue_removed",
+                                      "job_upserted",
+                                      "job_removed",
+                                      "task_upserted",
+                                      "task_removed",
+                                      "placement_refused",
+                                      "config_changed",
+                                      "mask_upserted",
+                                      "mask_removed",
+                                      "plan_stale",
+                                      "bind_failed",
+                                      "domain_upserted",
+                                      "domain_removed",
+                                      "disruption_budget_upserted",
+                                      "disruption_budget_removed"};
 static_assert(std::size(kFactKinds) == std::variant_size_v<Event>);
 
 constexpr const char* kVerdicts[] = {"start", "start_after_eviction", "reserve", "wait",

@@ -148,6 +148,8 @@ void FillTask(const Books& books, const TaskRow& task, v1::TaskView* out) {
   out->set_phase(ToWire<v1::TaskPhase>(task.phase));
   if (task.node.valid()) out->set_node(books.hardware.spec(task.node).name);
   Encode(task.slices, out->mutable_slices());
+  out->mutable_disruption_budgets()->Assign(task.disruption_budgets.begin(),
+                                            task.disruption_budgets.end());
 }
 
 // All ids below `size` that `wanted` wants, in the order of `name`.
@@ -246,6 +248,13 @@ void FillState(const Books& books, bool everything, v1::GetStateReply* out) {
            books.queues.size(), queue_wanted,
            [&](QueueId q) -> const std::string& { return books.queues.spec(q).name; })) {
     FillQueue(books, counts, id, out->add_queues());
+  }
+  TextCopier text;  // what it finds not to be UTF-8 was refused when it came in
+  for (const auto& [name, domain] : books.domains) Encode(domain, text, out->add_domains());
+  for (const auto& [name, allowed] : books.disruption_budgets) {
+    v1::DisruptionBudgetView* view = out->add_disruption_budgets();
+    view->set_name(name);
+    view->set_allowed(allowed);
   }
   const auto job_wanted = [&](JobId id) {
     const JobRow& job = books.jobs[id.index()];

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -107,4 +108,71 @@ func TestTephraExplainAndTopAnswerOfTheLiveEngine(t *testing.T) {
 	if _, err := c.Engine.Tephra(t.Context(), "explain", ns+"/nothing"); err == nil || !strings.Contains(err.Error(), "nothing") {
 		t.Errorf("%v, expected an error that names the job", err)
 	}
+}
+
+func TestHyperNodesAndDisruptionBudgetsReachTheEngine(t *testing.T) {
+	c, ns := on(t)
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "guarded").Task("worker", 2, e2e.GPUs(1), labelled("app", "guarded")).Object()))
+	ok(t, c.JobReaches(t.Context(), ns, "guarded", batch.Running))
+	given[string](t)(c.Kubectl(t.Context(), `{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"one"},
+		"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"guarded"}}}}`, "apply", "-n", ns, "-f", "-"))
+	guarded := map[string]int{ns + "/one": 1} // how many evictions each budget allows
+	ok(t, budgetsAre(t, c, guarded))
+	ok(t, e2e.Until(t.Context(), func(ctx context.Context) error {
+		var explained struct {
+			Tasks []struct{ DisruptionBudgets []string }
+		}
+		text, err := c.Engine.Tephra(ctx, "explain", ns+"/guarded", "--output", "json")
+		if err != nil {
+			return err
+		}
+		ok(t, json.Unmarshal([]byte(text), &explained))
+		for _, task := range explained.Tasks {
+			if strings.Join(task.DisruptionBudgets, ",") != ns+"/one" {
+				return fmt.Errorf("%+v, expected both tasks to name the budget", explained)
+			}
+		}
+		return nil
+	}))
+	given[string](t)(c.Kubectl(t.Context(), "", "delete", "pdb", "one", "-n", ns))
+	ok(t, budgetsAre(t, c, map[string]int{}))
+
+	var state struct {
+		Domains []struct {
+			Name, TierName string
+			Tier           int
+			Nodes, Domains []string
+		}
+	}
+	ok(t, json.Unmarshal([]byte(given[string](t)(c.Engine.Tephra(t.Context(), "top", "--output", "json"))), &state))
+	want := "[{Name:rack-0 TierName:rack Tier:1 Nodes:[node-0 node-1] Domains:[]} " +
+		"{Name:rack-1 TierName:rack Tier:1 Nodes:[node-2 node-3] Domains:[]} " +
+		"{Name:row-0 TierName:row Tier:2 Nodes:[] Domains:[rack-0 rack-1]}]"
+	if got := fmt.Sprintf("%+v", state.Domains); got != want {
+		t.Errorf("domains %s\nexpected %s", got, want)
+	}
+}
+
+func budgetsAre(t *testing.T, c *e2e.Cluster, want map[string]int) error {
+	return e2e.Until(t.Context(), func(ctx context.Context) error {
+		var state struct {
+			DisruptionBudgets []struct {
+				Name    string
+				Allowed int
+			}
+		}
+		text, err := c.Engine.Tephra(ctx, "top", "--output", "json")
+		if err != nil {
+			return err
+		}
+		ok(t, json.Unmarshal([]byte(text), &state))
+		got := map[string]int{}
+		for _, budget := range state.DisruptionBudgets {
+			got[budget.Name] = budget.Allowed
+		}
+		if !maps.Equal(got, want) {
+			return fmt.Errorf("disruption budgets %v, expected %v", got, want)
+		}
+		return nil
+	})
 }

@@ -11,6 +11,7 @@
 #include "plugins/framework/config.h"
 #include "queue/job.h"
 #include "queue/queue_tree.h"
+#include "topology/domain.h"
 
 namespace tephra {
 
@@ -66,6 +67,9 @@ struct TaskFact {
   // Empty for a running task of a class that needs devices: the lowest free ones are assumed.
   Slices slices;
   std::optional<PodTemplate> pod;  // set for foreign pods only
+  // Names of the disruption budgets that evicting it would draw on, in order; they need not be
+  // known.
+  std::vector<std::string> disruption_budgets;
 };
 struct TaskUpserted {
   TaskFact task;
@@ -125,12 +129,34 @@ struct MaskRemoved {
   std::string name;
 };
 
+// Which nodes are near each other. No policy asks yet.
+struct DomainUpserted {
+  DomainSpec domain;
+  std::uint64_t version = 0;
+};
+struct DomainRemoved {
+  std::string name;
+};
+
+// How many more of the pods that name it may be evicted now: a PodDisruptionBudget, by
+// "namespace/name". No policy asks yet.
+struct DisruptionBudgetUpserted {
+  std::string name;
+  std::int32_t allowed = 0;
+  std::uint64_t version = 0;
+};
+struct DisruptionBudgetRemoved {
+  std::string name;
+};
+
 struct ConfigChanged {
   EngineConfig config;
 };
 
-using Event = std::variant<KindsDeclared, NodeUpserted, NodeRemoved, QueueUpserted, QueueRemoved,
-                           JobUpserted, JobRemoved, TaskUpserted, TaskRemoved, PlacementRefused,
-                           ConfigChanged, MaskUpserted, MaskRemoved, PlanStale, BindFailed>;
+using Event =
+    std::variant<KindsDeclared, NodeUpserted, NodeRemoved, QueueUpserted, QueueRemoved, JobUpserted,
+                 JobRemoved, TaskUpserted, TaskRemoved, PlacementRefused, ConfigChanged,
+                 MaskUpserted, MaskRemoved, PlanStale, BindFailed, DomainUpserted, DomainRemoved,
+                 DisruptionBudgetUpserted, DisruptionBudgetRemoved>;
 
 }  // namespace tephra

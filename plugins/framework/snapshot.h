@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -25,6 +26,7 @@ struct TaskRow {
   NodeId node;  // valid while it holds room or is bound to a node not known yet
   Slices slices;
   std::uint64_t version = 0;
+  std::vector<std::string> disruption_budgets;  // names
   // Of what a plan assumed of it: when, by the how manieth plan, as which part of its gang.
   TimeMs assumed_at = 0;
   std::uint64_t assumed_by = 0;
@@ -108,6 +110,8 @@ struct Books {
   std::vector<JobId> waiting;                 // jobs with a pending task, in no order
   std::unordered_set<std::uint64_t> refused;  // class and node, see RefusalKey
   Masks masks;
+  std::map<std::string, DomainSpec> domains;               // by name
+  std::map<std::string, std::int32_t> disruption_budgets;  // how many evictions each allows
   EngineConfig config;
   std::uint64_t config_version = 0;
   std::uint64_t version = 0;  // grows with every fact

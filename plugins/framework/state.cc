@@ -292,6 +292,7 @@ absl::Status State::On(const TaskUpserted& fact) {
     tasks_by_uid_[said.uid] = id;
   }
   task.version = fact.version;
+  task.disruption_budgets = said.disruption_budgets;
   if (said.pod.has_value() && !task.job.valid() && *said.pod != books_.classes[task.cls].pod) {
     // Resized in place: what it held goes before it is charged anew.
     SetPhase(id, TaskPhase::kFailed, NodeId(), {});
@@ -333,6 +334,7 @@ void State::RemovePod(TaskId id) {
   tasks_by_uid_.erase(task.uid);
   task.uid.clear();
   task.version = 0;
+  task.disruption_budgets.clear();
   if (!task.job.valid()) {
     DropTask(id);
   } else if (task.phase != TaskPhase::kSucceeded) {
@@ -363,6 +365,38 @@ absl::Status State::On(const MaskUpserted& fact) {
 absl::Status State::On(const MaskRemoved& fact) {
   mask_versions_.erase(fact.name);
   books_.masks.Remove(fact.name);
+  return absl::OkStatus();
+}
+
+absl::Status State::On(const DomainUpserted& fact) {
+  TEPHRA_RETURN_IF_ERROR(ValidateDomain(fact.domain));
+  if (Newer(domain_versions_, fact.domain.name, fact.version)) {
+    books_.domains[fact.domain.name] = fact.domain;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status State::On(const DomainRemoved& fact) {
+  domain_versions_.erase(fact.name);
+  books_.domains.erase(fact.name);
+  return absl::OkStatus();
+}
+
+absl::Status State::On(const DisruptionBudgetUpserted& fact) {
+  if (fact.name.empty()) return absl::InvalidArgumentError("disruption budget: name: empty");
+  if (fact.allowed < 0) {
+    return absl::InvalidArgumentError("disruption budget \"" + fact.name + "\": allowed: " +
+                                      std::to_string(fact.allowed) + ", expected 0 or more");
+  }
+  if (Newer(disruption_budget_versions_, fact.name, fact.version)) {
+    books_.disruption_budgets[fact.name] = fact.allowed;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status State::On(const DisruptionBudgetRemoved& fact) {
+  disruption_budget_versions_.erase(fact.name);
+  books_.disruption_budgets.erase(fact.name);
   return absl::OkStatus();
 }
 

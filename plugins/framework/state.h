@@ -55,6 +55,10 @@ class State {
   absl::Status On(const BindFailed&);
   absl::Status On(const MaskUpserted&);
   absl::Status On(const MaskRemoved&);
+  absl::Status On(const DomainUpserted&);
+  absl::Status On(const DomainRemoved&);
+  absl::Status On(const DisruptionBudgetUpserted&);
+  absl::Status On(const DisruptionBudgetRemoved&);
   absl::Status On(const ConfigChanged&);
 
   absl::StatusOr<TaskId> FindTask(const TaskFact& fact);
@@ -88,7 +92,8 @@ class State {
   Books books_;
   std::unordered_map<std::string, JobId> jobs_by_uid_;
   std::unordered_map<std::string, TaskId> tasks_by_uid_;
-  std::unordered_map<std::string, std::uint64_t> node_versions_, queue_versions_, mask_versions_;
+  std::unordered_map<std::string, std::uint64_t> node_versions_, queue_versions_, mask_versions_,
+      domain_versions_, disruption_budget_versions_;
   std::vector<JobId> unused_jobs_;
   std::vector<TaskId> unused_tasks_;
   std::vector<std::vector<TaskId>> tasks_on_;  // by NodeId

@@ -193,6 +193,10 @@ void AddTopCommand(CLI::App& app, int& code) {
       if (!what.empty() && what != "queues") state.clear_queues();
       if (!what.empty() && what != "nodes") state.clear_nodes();
       if (!what.empty() && what != "jobs") state.clear_jobs();
+      if (!what.empty()) {
+        state.clear_domains();
+        state.clear_disruption_budgets();
+      }
       PrintMessage(state, arguments->output, std::cout);
     } else {
       PrintTop(state, arguments->what, arguments->output == Output::kWide, Now(), std::cout);

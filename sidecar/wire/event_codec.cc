@@ -22,6 +22,7 @@ void Encode(const TaskFact& in, TextCopier& text, v1::Task* out) {
   text.Copy(in.node, out->mutable_node());
   Encode(in.slices, out->mutable_slices());
   if (in.pod.has_value()) Encode(*in.pod, text, out->mutable_pod());
+  text.CopyAll(in.disruption_budgets, out->mutable_disruption_budgets());
 }
 
 absl::Status Decode(const v1::Task& in, const FieldPath& at, TaskFact& out) {
@@ -32,6 +33,7 @@ absl::Status Decode(const v1::Task& in, const FieldPath& at, TaskFact& out) {
   TEPHRA_RETURN_IF_ERROR(FromWire(in.phase(), TaskPhase::kAbsent, at.At("phase"), out.phase));
   out.node = in.node();
   TEPHRA_RETURN_IF_ERROR(Decode(in.slices(), at, "slices", out.slices));
+  out.disruption_budgets.assign(in.disruption_budgets().begin(), in.disruption_budgets().end());
   return in.has_pod() ? Decode(in.pod(), at.At("pod"), out.pod.emplace()) : absl::OkStatus();
 }
 
@@ -171,6 +173,26 @@ struct Encoder {
     text.Copy(fact.name, out->mutable_mask_removed()->mutable_name());
     return absl::OkStatus();
   }
+  absl::Status operator()(const DomainUpserted& fact) {
+    Encode(fact.domain, text, out->mutable_domain_upserted()->mutable_domain());
+    out->mutable_domain_upserted()->set_version(fact.version);
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const DomainRemoved& fact) {
+    text.Copy(fact.name, out->mutable_domain_removed()->mutable_name());
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const DisruptionBudgetUpserted& fact) {
+    v1::DisruptionBudgetUpserted* wire = out->mutable_disruption_budget_upserted();
+    text.Copy(fact.name, wire->mutable_name());
+    wire->set_allowed(fact.allowed);
+    wire->set_version(fact.version);
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const DisruptionBudgetRemoved& fact) {
+    text.Copy(fact.name, out->mutable_disruption_budget_removed()->mutable_name());
+    return absl::OkStatus();
+  }
   absl::Status operator()(const ConfigChanged& fact) {
     Encode(fact.config, text, out->mutable_config_changed()->mutable_config());
     return absl::OkStatus();
@@ -202,6 +224,13 @@ absl::StatusOr<Event> DecodeTask(const v1::TaskUpserted& in, const FieldPath& at
   if (!in.has_task()) return MissingField(at.At("task"));
   TaskUpserted fact{{}, in.version()};
   TEPHRA_RETURN_IF_ERROR(Decode(in.task(), at.At("task"), fact.task));
+  return Event(std::move(fact));
+}
+
+absl::StatusOr<Event> DecodeDomain(const v1::DomainUpserted& in, const FieldPath& at) {
+  if (!in.has_domain()) return MissingField(at.At("domain"));
+  DomainUpserted fact{{}, in.version()};
+  Decode(in.domain(), fact.domain);
   return Event(std::move(fact));
 }
 
@@ -265,6 +294,16 @@ absl::StatusOr<Event> DecodeEvent(const v1::Event& in) {
       const v1::BindFailed& fact = in.bind_failed();
       return Event(BindFailed{fact.job(), fact.role(), fact.index(), fact.node(), fact.why()});
     }
+    case v1::Event::kDomainUpserted:
+      return DecodeDomain(in.domain_upserted(), root.At("domain_upserted"));
+    case v1::Event::kDomainRemoved:
+      return Event(DomainRemoved{in.domain_removed().name()});
+    case v1::Event::kDisruptionBudgetUpserted: {
+      const v1::DisruptionBudgetUpserted& fact = in.disruption_budget_upserted();
+      return Event(DisruptionBudgetUpserted{fact.name(), fact.allowed(), fact.version()});
+    }
+    case v1::Event::kDisruptionBudgetRemoved:
+      return Event(DisruptionBudgetRemoved{in.disruption_budget_removed().name()});
     case v1::Event::FACT_NOT_SET:
       break;
   }

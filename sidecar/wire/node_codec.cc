@@ -163,6 +163,22 @@ absl::Status Decode(const v1::Node& in, const FieldPath& at, NodeSpec& out) {
   return absl::OkStatus();
 }
 
+void Encode(const DomainSpec& in, TextCopier& text, v1::Domain* out) {
+  text.Copy(in.name, out->mutable_name());
+  out->set_tier(in.tier);
+  text.Copy(in.tier_name, out->mutable_tier_name());
+  text.CopyAll(in.nodes, out->mutable_nodes());
+  text.CopyAll(in.domains, out->mutable_domains());
+}
+
+void Decode(const v1::Domain& in, DomainSpec& out) {
+  out.name = in.name();
+  out.tier = in.tier();
+  out.tier_name = in.tier_name();
+  out.nodes.assign(in.nodes().begin(), in.nodes().end());
+  out.domains.assign(in.domains().begin(), in.domains().end());
+}
+
 void Encode(const NodeConstraints& in, TextCopier& text, v1::NodeConstraints* out) {
   Encode(in.selector, text, out->mutable_selector());
   for (const NodeSelectorTerm& term : in.affinity) {

@@ -61,6 +61,19 @@ Event History::Next() {
     case 22:
       return MakeMask();
     default:
+      break;
+  }
+  switch (bytes_.Below(5)) {
+    case 0:
+      return DomainUpserted{{bytes_.Once(8) ? "" : "d0", bytes_.Below(4) - 1, "", {Node()}, {}},
+                            Version()};
+    case 1:
+      return DomainRemoved{"d0"};
+    case 2:
+      return DisruptionBudgetUpserted{bytes_.Once(8) ? "" : "b0", bytes_.Below(4) - 1, Version()};
+    case 3:
+      return DisruptionBudgetRemoved{"b0"};
+    default:
       return KindsDeclared{{"example.com/fpga", "example.com/nic"}};
   }
 }

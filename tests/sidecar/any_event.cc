@@ -170,6 +170,7 @@ TaskFact Task(Dice& dice) {
   task.node = Word(dice);
   task.slices = SomeSlices(dice);
   if (dice.Percent(50)) task.pod = Pod(dice);
+  task.disruption_budgets = Words(dice);
   return task;
 }
 
@@ -213,7 +214,7 @@ bool Equal(const TaskUpserted& a, const TaskUpserted& b) {
   const auto fields = [](const TaskUpserted& fact) {
     const TaskFact& task = fact.task;
     return std::tie(task.uid, task.job, task.role, task.index, task.phase, task.node, task.slices,
-                    task.pod, fact.version);
+                    task.pod, task.disruption_budgets, fact.version);
   };
   return fields(a) == fields(b);
 }
@@ -234,6 +235,16 @@ bool Equal(const MaskUpserted& a, const MaskUpserted& b) {
          std::tie(b.name, b.excluded_nodes, b.version);
 }
 bool Equal(const MaskRemoved& a, const MaskRemoved& b) { return a.name == b.name; }
+bool Equal(const DomainUpserted& a, const DomainUpserted& b) {
+  return a.domain == b.domain && a.version == b.version;
+}
+bool Equal(const DomainRemoved& a, const DomainRemoved& b) { return a.name == b.name; }
+bool Equal(const DisruptionBudgetUpserted& a, const DisruptionBudgetUpserted& b) {
+  return std::tie(a.name, a.allowed, a.version) == std::tie(b.name, b.allowed, b.version);
+}
+bool Equal(const DisruptionBudgetRemoved& a, const DisruptionBudgetRemoved& b) {
+  return a.name == b.name;
+}
 bool Equal(const ConfigChanged& a, const ConfigChanged& b) {
   // Shares by their bits, so that a NaN is equal to itself; the rest by ==.
   EngineConfig x = a.config, y = b.config;
@@ -289,8 +300,19 @@ Event AnyEvent(Dice& dice, int variant) {
       return MaskRemoved{Word(dice)};
     case 13:
       return PlanStale{Word(dice), Word(dice), dice.Percent(50)};
-    default:
+    case 14:
       return BindFailed{Word(dice), Word(dice), Number<std::int32_t>(dice), Word(dice), Word(dice)};
+    case 15:
+      return DomainUpserted{
+          {Word(dice), Number<std::int32_t>(dice), Word(dice), Words(dice), Words(dice)},
+          Number<std::uint64_t>(dice)};
+    case 16:
+      return DomainRemoved{Word(dice)};
+    case 17:
+      return DisruptionBudgetUpserted{Word(dice), Number<std::int32_t>(dice),
+                                      Number<std::uint64_t>(dice)};
+    default:
+      return DisruptionBudgetRemoved{Word(dice)};
   }
 }
 

@@ -27,13 +27,17 @@ class Truth {
 
   // Something happens to the cluster; what a scheduler would say of it.
   Event Change() {
-    const int which = dice_.Below(4);
+    const int which = dice_.Below(6);
     if (which == 0) return Note(Cordoned());
     if (which == 1) return Note(MaskOf());
+    if (which == 4) return DomainOrNone();
+    if (which == 5) return BudgetOrNone();
     const std::string name = "new" + std::to_string(dice_.Below(6));
     if (which == 2) {
       if (facts_.erase("4 foreign " + name) > 0) return TaskRemoved{name};
-      return Note(TaskUpserted{RandomForeign(dice_, name, AnyNode().node, size_), ++version_});
+      TaskUpserted foreign{RandomForeign(dice_, name, AnyNode().node, size_), ++version_};
+      if (dice_.Percent(50)) foreign.task.disruption_budgets = {"team/b0", "team/b1"};
+      return Note(foreign);
     }
     if (facts_.erase("5 job " + name) > 0) return JobRemoved{name};
     JobUpserted job{RandomJob(dice_, name, size_), ++version_};
@@ -50,6 +54,10 @@ class Truth {
     if (const auto* node = std::get_if<NodeUpserted>(&event)) return "3 node " + node->node.name;
     if (const auto* task = std::get_if<TaskUpserted>(&event)) return "4 foreign " + task->task.uid;
     if (const auto* job = std::get_if<JobUpserted>(&event)) return "5 job " + job->job.uid;
+    if (const auto* domain = std::get_if<DomainUpserted>(&event))
+      return "6 domain " + domain->domain.name;
+    if (const auto* budget = std::get_if<DisruptionBudgetUpserted>(&event))
+      return "7 budget " + budget->name;
     return "0 kinds";
   }
 
@@ -74,6 +82,21 @@ class Truth {
     MaskUpserted mask = RandomMask(dice_, dice_.Percent(50) ? "m0" : "m1", size_);
     mask.version = ++version_;
     return mask;
+  }
+
+  Event DomainOrNone() {
+    const std::string name = dice_.Percent(50) ? "d0" : "d1";
+    if (facts_.erase("6 domain " + name) > 0 && dice_.Percent(30)) return DomainRemoved{name};
+    const DomainSpec spec{name, dice_.Below(3), "rack", {AnyNode().node.name, "not-there"}, {"d2"}};
+    return Note(DomainUpserted{spec, ++version_});
+  }
+
+  Event BudgetOrNone() {
+    const std::string name = dice_.Percent(50) ? "team/b0" : "team/b1";
+    if (facts_.erase("7 budget " + name) > 0 && dice_.Percent(30)) {
+      return DisruptionBudgetRemoved{name};
+    }
+    return Note(DisruptionBudgetUpserted{name, dice_.Below(3), ++version_});
   }
 
   Dice& dice_;

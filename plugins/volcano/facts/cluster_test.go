@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	topologyv1alpha1 "volcano.sh/apis/pkg/apis/topology/v1alpha1"
 	vcfake "volcano.sh/apis/pkg/client/clientset/versioned/fake"
 	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
 
@@ -152,6 +154,26 @@ func someJob(name string, tasks ...batchv1alpha1.TaskSpec) *batchv1alpha1.Job {
 func taskSpec(name string, replicas int32, containers ...corev1.Container) batchv1alpha1.TaskSpec {
 	return batchv1alpha1.TaskSpec{Name: name, Replicas: replicas,
 		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: containers}}}
+}
+
+func someHyperNode(name string, tier int, members ...topologyv1alpha1.MemberSpec) *topologyv1alpha1.HyperNode {
+	return &topologyv1alpha1.HyperNode{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: topologyv1alpha1.HyperNodeSpec{Tier: tier, TierName: "rack", Members: members}}
+}
+
+func nodeMember(selector topologyv1alpha1.MemberSelector) topologyv1alpha1.MemberSpec {
+	return topologyv1alpha1.MemberSpec{Type: topologyv1alpha1.MemberTypeNode, Selector: selector}
+}
+
+func hyperMember(name string) topologyv1alpha1.MemberSpec {
+	return topologyv1alpha1.MemberSpec{Type: topologyv1alpha1.MemberTypeHyperNode,
+		Selector: topologyv1alpha1.MemberSelector{ExactMatch: &topologyv1alpha1.ExactMatch{Name: name}}}
+}
+
+func somePDB(name string, labels map[string]string, allowed int32) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name},
+		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}},
+		Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed}}
 }
 
 // wholeModel is the model of what the feed says of everything.

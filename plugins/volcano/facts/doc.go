@@ -1,5 +1,6 @@
-// Package facts turns what the scheduler's informers know into the engine's facts: nodes, queues,
-// pod groups with their Volcano Jobs, and every pod of the cluster.
+// Package facts turns what the scheduler's informers know into the engine's facts: nodes, the
+// HyperNodes they are in, queues, pod groups with their Volcano Jobs, every pod of the cluster and the
+// disruption budgets that guard them.
 //
 // A Feed keeps what the engine was told. Drain says what has changed since, each object at most
 // once, and says nothing about the noise of heartbeats and conditions; Sync says everything that is
@@ -10,6 +11,6 @@
 // Informer handlers may call in from any goroutine. Everything exported may be called from any
 // goroutine too, but Sync and Drain tell one listener, so one goroutine calls them.
 //
-// What is not told, because no policy reads it yet: HyperNodes, PodDisruptionBudgets, preferred
-// affinities, topology spread that is only preferred.
+// What is not told, because no policy reads it yet: preferred affinities, topology spread that
+// is only preferred.
 package facts

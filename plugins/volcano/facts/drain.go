@@ -19,7 +19,8 @@ func sameMessage[M proto.Message](a, b M) bool { return proto.Equal(a, b) }
 
 func sameTask(a, b told) bool {
 	return a.shape == b.shape && samePlace(a, b) && a.fact.Phase == b.fact.Phase &&
-		a.fact.Node == b.fact.Node && slices.EqualFunc(a.fact.Slices, b.fact.Slices, sameSlice) &&
+		a.fact.Node == b.fact.Node && slices.Equal(a.fact.DisruptionBudgets, b.fact.DisruptionBudgets) &&
+		slices.EqualFunc(a.fact.Slices, b.fact.Slices, sameSlice) &&
 		(a.fact.Pod == b.fact.Pod || proto.Equal(a.fact.Pod, b.fact.Pod))
 }
 
@@ -33,7 +34,7 @@ func sameSlice(a, b *tephrav1.Slice) bool {
 }
 
 // Sync is everything that is true now, for an engine that knows nothing: resource kinds, queues,
-// nodes, masks, jobs, tasks, each by name.
+// nodes, domains, disruption budgets, masks, jobs, tasks, each by name.
 func (f *Feed) Sync() []*tephrav1.Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -43,6 +44,14 @@ func (f *Feed) Sync() []*tephrav1.Event {
 	f.kindsTold = 0
 	f.tellQueues.forget(sortedKeys(f.queues))
 	f.tellNodes.forget(sortedKeys(f.nodes))
+	f.tellDomains.forget(sortedKeys(f.domains))
+	var budgets []string
+	for namespace, in := range f.budgets {
+		for name := range in {
+			budgets = append(budgets, namespace+"/"+name)
+		}
+	}
+	f.tellBudgets.forget(budgets)
 	f.tellMasks.forget(sortedKeys(f.masks))
 	f.tellJobs.forget(sortedKeys(f.groupsOf))
 	f.tellTasks.forget(sortedKeys(f.pods))
@@ -73,15 +82,18 @@ func (f *Feed) drain() []*tephrav1.Event {
 			KindsDeclared: &tephrav1.KindsDeclared{Names: slices.Clone(names)}}})
 	}
 	queues, nodes := f.tellQueues.news(f.queueFact), f.tellNodes.news(f.nodeFact)
+	domains, budgets := f.tellDomains.news(f.domainFact), f.tellBudgets.news(f.disruptionBudgetFact)
 	masks, jobs := f.tellMasks.news(f.maskFact), f.tellJobs.news(f.jobFact)
 	for _, job := range jobs {
 		f.retell(job)
 	}
 	tasks := f.tellTasks.news(f.taskFact)
-	f.forgetRefusals(queues, nodes, tasks)
+	f.forgetRefusals(queues, nodes, domains, tasks)
 
 	out = f.upserts(out, len(queues), func(i int) *tephrav1.Event { return queueUpserted(queues[i], f.next()) })
 	out = f.upserts(out, len(nodes), func(i int) *tephrav1.Event { return nodeUpserted(nodes[i], f.next()) })
+	out = f.upserts(out, len(domains), func(i int) *tephrav1.Event { return domainUpserted(domains[i], f.next()) })
+	out = f.upserts(out, len(budgets), func(i int) *tephrav1.Event { return disruptionBudgetUpserted(budgets[i], f.next()) })
 	out = f.upserts(out, len(masks), func(i int) *tephrav1.Event { return maskUpserted(masks[i], f.next()) })
 	for _, job := range jobs {
 		if !job.has {
@@ -100,6 +112,16 @@ func (f *Feed) drain() []*tephrav1.Event {
 			out = append(out, maskRemoved(mask.name))
 		}
 	}
+	for _, budget := range budgets {
+		if !budget.has {
+			out = append(out, disruptionBudgetRemoved(budget.name))
+		}
+	}
+	for _, domain := range domains {
+		if !domain.has {
+			out = append(out, domainRemoved(domain.name))
+		}
+	}
 	for _, node := range nodes {
 		if !node.has {
 			out = append(out, nodeRemoved(node.name))
@@ -114,7 +136,8 @@ func (f *Feed) drain() []*tephrav1.Event {
 }
 
 // forgetRefusals: what is told anew has not been refused.
-func (f *Feed) forgetRefusals(queues []news[*tephrav1.Queue], nodes []news[*tephrav1.Node], tasks []news[told]) {
+func (f *Feed) forgetRefusals(queues []news[*tephrav1.Queue], nodes []news[*tephrav1.Node], domains []news[*tephrav1.Domain],
+	tasks []news[told]) {
 	if len(f.problems.standing) == 0 {
 		return
 	}
@@ -123,6 +146,11 @@ func (f *Feed) forgetRefusals(queues []news[*tephrav1.Queue], nodes []news[*teph
 	}
 	for _, node := range nodes {
 		f.problems.set(Object{Kind: "Node", Name: node.name}, engineSays, nil)
+	}
+	for _, domain := range domains {
+		if d := f.domains[domain.name]; d != nil {
+			f.problems.set(domainObject(d.obj), engineSays, nil)
+		}
 	}
 	for _, task := range tasks {
 		if p := f.pods[task.name]; p != nil {

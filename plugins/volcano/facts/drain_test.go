@@ -10,11 +10,13 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	topologyv1alpha1 "volcano.sh/apis/pkg/apis/topology/v1alpha1"
 
 	"tephra.sh/volcano/annotations"
 	"tephra.sh/volcano/tephrav1"
@@ -29,6 +31,8 @@ type history struct {
 	jobs   map[string]*batchv1alpha1.Job
 	pods   map[string]*corev1.Pod
 	prios  map[string]*schedulingv1.PriorityClass
+	hypers map[string]*topologyv1alpha1.HyperNode
+	pdbs   map[string]*policyv1.PodDisruptionBudget
 	serial int
 }
 
@@ -36,7 +40,8 @@ func newHistory(seed uint64) *history {
 	return &history{Rand: rand.New(rand.NewPCG(seed, 1)), nodes: map[string]*corev1.Node{},
 		queues: map[string]*schedulingv1beta1.Queue{}, groups: map[string]*schedulingv1beta1.PodGroup{},
 		jobs: map[string]*batchv1alpha1.Job{}, pods: map[string]*corev1.Pod{},
-		prios: map[string]*schedulingv1.PriorityClass{}}
+		prios: map[string]*schedulingv1.PriorityClass{}, hypers: map[string]*topologyv1alpha1.HyperNode{},
+		pdbs: map[string]*policyv1.PodDisruptionBudget{}}
 }
 
 // cluster is where the changes go.
@@ -60,9 +65,13 @@ func (h *history) step(to cluster) {
 		step(h, to, h.queues, h.name("queue", 3), h.queue)
 	case what < 16:
 		step(h, to, h.prios, h.name("prio", 2), h.prio)
-	case what < 25:
+	case what < 18:
+		step(h, to, h.hypers, h.name("rack", 3), h.hyper)
+	case what < 20:
+		step(h, to, h.pdbs, h.name("budget", 3), h.pdb)
+	case what < 28:
 		step(h, to, h.jobs, h.name("job", 4), h.job)
-	case what < 37:
+	case what < 38:
 		step(h, to, h.groups, h.name("job", 6), h.group)
 	default:
 		step(h, to, h.pods, h.name("pod", 20), h.pod)
@@ -112,6 +121,33 @@ func (h *history) queue(name string, _ *schedulingv1beta1.Queue, _ bool) *schedu
 func (h *history) prio(name string, _ *schedulingv1.PriorityClass, _ bool) *schedulingv1.PriorityClass {
 	return &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: int32(h.IntN(3)),
 		GlobalDefault: h.IntN(2) == 0}
+}
+
+func (h *history) hyper(name string, _ *topologyv1alpha1.HyperNode, _ bool) *topologyv1alpha1.HyperNode {
+	return someHyperNode(name, h.IntN(2), h.member(), h.member())
+}
+
+func (h *history) member() topologyv1alpha1.MemberSpec {
+	switch h.IntN(5) {
+	case 0:
+		return hyperMember(h.name("rack", 3))
+	case 1:
+		return nodeMember(topologyv1alpha1.MemberSelector{ExactMatch: &topologyv1alpha1.ExactMatch{Name: h.name("node", 5)}})
+	case 2:
+		return nodeMember(topologyv1alpha1.MemberSelector{RegexMatch: &topologyv1alpha1.RegexMatch{Pattern: h.pick("^node[0-2]$", "node(")}})
+	default:
+		return nodeMember(topologyv1alpha1.MemberSelector{LabelMatch: &metav1.LabelSelector{MatchLabels: map[string]string{"zone": h.name("zone", 2)}}})
+	}
+}
+
+func (h *history) pdb(name string, before *policyv1.PodDisruptionBudget, is bool) *policyv1.PodDisruptionBudget {
+	if is && h.IntN(2) == 0 {
+		after := before.DeepCopy()
+		after.Status.DisruptionsAllowed = int32(h.IntN(3))
+		after.Status.DisruptedPods = map[string]metav1.Time{h.name("pod", 20): {}}
+		return after
+	}
+	return somePDB(name, map[string]string{"app": h.name("app", 2)}, int32(h.IntN(3)))
 }
 
 func (h *history) pick(of ...string) string { return of[h.IntN(len(of))] }
@@ -238,6 +274,10 @@ func (c handlers) put(object any) {
 		f.setJob(typed)
 	case *schedulingv1beta1.PodGroup:
 		f.setGroup(typed)
+	case *topologyv1alpha1.HyperNode:
+		f.setDomain(typed)
+	case *policyv1.PodDisruptionBudget:
+		f.setDisruptionBudget(typed)
 	case *corev1.Pod:
 		f.setPod(typed)
 	}
@@ -258,6 +298,10 @@ func (c handlers) remove(object any) {
 		f.dropJob(typed)
 	case *schedulingv1beta1.PodGroup:
 		f.dropGroup(typed)
+	case *topologyv1alpha1.HyperNode:
+		f.dropDomain(typed)
+	case *policyv1.PodDisruptionBudget:
+		f.dropDisruptionBudget(typed)
 	case *corev1.Pod:
 		f.dropPod(typed)
 	}
@@ -285,6 +329,12 @@ func (h *history) tell(to cluster) {
 	}
 	for _, name := range sortedKeys(h.queues) {
 		to.put(h.queues[name])
+	}
+	for _, name := range sortedKeys(h.pdbs) {
+		to.put(h.pdbs[name])
+	}
+	for _, name := range sortedKeys(h.hypers) {
+		to.put(h.hypers[name])
 	}
 	for _, name := range sortedKeys(h.nodes) {
 		to.put(h.nodes[name])
@@ -348,6 +398,7 @@ func sameProblem(a, b Problem) bool { return a == b }
 func comparison(m, drained, fresh *model) map[string]string {
 	out := newModel()
 	out.kinds, out.queues, out.nodes, out.masks = m.kinds, m.queues, m.nodes, m.masks
+	out.domains, out.budgets = m.domains, m.budgets
 	skip := map[string]bool{}
 	for uid, job := range drained.jobs {
 		skip[uid] = job.PodsExist && !fresh.jobs[uid].GetPodsExist()
@@ -368,7 +419,7 @@ func comparison(m, drained, fresh *model) map[string]string {
 			continue
 		}
 		numberless := &tephrav1.Task{Uid: task.Uid, Job: task.Job, Role: task.Role, Phase: task.Phase,
-			Node: task.Node, Slices: task.Slices, Pod: task.Pod}
+			Node: task.Node, Slices: task.Slices, Pod: task.Pod, DisruptionBudgets: task.DisruptionBudgets}
 		out.tasks[uid] = numberless
 	}
 	return out.linesOf(slices.DeleteFunc(slices.Clone(fresh.kinds), func(kind string) bool {

@@ -28,6 +28,22 @@ func maskUpserted(n news[[]string], version uint64) *tephrav1.Event {
 		MaskUpserted: &tephrav1.MaskUpserted{Name: n.name, ExcludedNodes: n.is, Version: version}}}
 }
 
+func domainUpserted(n news[*tephrav1.Domain], version uint64) *tephrav1.Event {
+	if !n.has {
+		return nil
+	}
+	return &tephrav1.Event{Fact: &tephrav1.Event_DomainUpserted{
+		DomainUpserted: &tephrav1.DomainUpserted{Domain: n.is, Version: version}}}
+}
+
+func disruptionBudgetUpserted(n news[int32], version uint64) *tephrav1.Event {
+	if !n.has {
+		return nil
+	}
+	return &tephrav1.Event{Fact: &tephrav1.Event_DisruptionBudgetUpserted{
+		DisruptionBudgetUpserted: &tephrav1.DisruptionBudgetUpserted{Name: n.name, Allowed: n.is, Version: version}}}
+}
+
 func jobUpserted(n news[*tephrav1.Job], version uint64) *tephrav1.Event {
 	if !n.has {
 		return nil
@@ -57,6 +73,16 @@ func nodeRemoved(name string) *tephrav1.Event {
 func maskRemoved(name string) *tephrav1.Event {
 	return &tephrav1.Event{Fact: &tephrav1.Event_MaskRemoved{
 		MaskRemoved: &tephrav1.MaskRemoved{Name: name}}}
+}
+
+func domainRemoved(name string) *tephrav1.Event {
+	return &tephrav1.Event{Fact: &tephrav1.Event_DomainRemoved{
+		DomainRemoved: &tephrav1.DomainRemoved{Name: name}}}
+}
+
+func disruptionBudgetRemoved(name string) *tephrav1.Event {
+	return &tephrav1.Event{Fact: &tephrav1.Event_DisruptionBudgetRemoved{
+		DisruptionBudgetRemoved: &tephrav1.DisruptionBudgetRemoved{Name: name}}}
 }
 
 func jobRemoved(uid string) *tephrav1.Event {

@@ -51,6 +51,8 @@ type Feed struct {
 	ofJob      map[string]map[*group]bool    // by the namespace/name of the Job that owns them
 	pods       map[string]*pod               // by uid
 	masks      map[string][]string
+	domains    map[string]*domain
+	budgets    map[string]map[string]*disruptionBudget // by namespace and name
 	problems   problems
 
 	kindsRead     int // how many there were when nodes and foreign pods were last read
@@ -65,6 +67,9 @@ type Feed struct {
 	tellMasks  table[[]string]
 	tellJobs   table[*tephrav1.Job]
 	tellTasks  table[told]
+
+	tellDomains table[*tephrav1.Domain]
+	tellBudgets table[int32]
 }
 
 type node struct {
@@ -80,7 +85,8 @@ type queue struct {
 }
 
 // New registers with the informers; they may already run. REQUIRES: they are started after this at
-// the latest, priority classes and Volcano Jobs included.
+// the latest, priority classes, Volcano Jobs, HyperNodes and disruption
+// budgets included.
 func New(sources Sources, options Options) (*Feed, error) {
 	f := &Feed{
 		options:     options,
@@ -94,12 +100,16 @@ func New(sources Sources, options Options) (*Feed, error) {
 		ofJob:       map[string]map[*group]bool{},
 		pods:        map[string]*pod{},
 		masks:       map[string][]string{},
+		domains:     map[string]*domain{},
+		budgets:     map[string]map[string]*disruptionBudget{},
 		dirtyGroups: map[*group]bool{},
 		tellQueues:  newTable(sameMessage[*tephrav1.Queue]),
 		tellNodes:   newTable(sameMessage[*tephrav1.Node]),
 		tellMasks:   newTable(slices.Equal[[]string]),
 		tellJobs:    newTable(sameMessage[*tephrav1.Job]),
 		tellTasks:   newTable(sameTask),
+		tellDomains: newTable(sameMessage[*tephrav1.Domain]),
+		tellBudgets: newTable(func(a, b int32) bool { return a == b }),
 	}
 	for _, source := range []struct {
 		of       string
@@ -114,6 +124,10 @@ func New(sources Sources, options Options) (*Feed, error) {
 		{"jobs", sources.Volcano.Batch().V1alpha1().Jobs().Informer(), handle(f, f.setJob, f.dropJob)},
 		{"pod groups", sources.Volcano.Scheduling().V1beta1().PodGroups().Informer(),
 			handle(f, f.setGroup, f.dropGroup)},
+		{"hyper nodes", sources.Volcano.Topology().V1alpha1().HyperNodes().Informer(),
+			handle(f, f.setDomain, f.dropDomain)},
+		{"pod disruption budgets", sources.Kube.Policy().V1().PodDisruptionBudgets().Informer(),
+			handle(f, f.setDisruptionBudget, f.dropDisruptionBudget)},
 		{"pods", sources.Kube.Core().V1().Pods().Informer(), handle(f, f.setPod, f.dropPod)},
 	} {
 		registration, err := source.informer.AddEventHandler(source.handler)
@@ -175,6 +189,7 @@ func (f *Feed) nodeNamed(name string) *node {
 
 func (f *Feed) setNode(obj *corev1.Node) {
 	n := f.nodeNamed(obj.Name)
+	f.regroup(obj.Name, n.obj, obj)
 	n.obj = obj
 	f.readNode(n)
 }
@@ -191,6 +206,7 @@ func (f *Feed) readNode(n *node) {
 func (f *Feed) dropNode(obj *corev1.Node) {
 	n := f.nodeNamed(obj.Name)
 	before := n.fact
+	f.regroup(obj.Name, n.obj, nil)
 	n.obj, n.fact = nil, nil
 	f.note(Object{Kind: "Node", Name: obj.Name}, "", "", nil)
 	f.tellNodes.touch(obj.Name)

@@ -143,6 +143,10 @@ func (f *Feed) RefusedByEngine(event *tephrav1.Event, why string) {
 		f.refuse(Object{Kind: "Node", Name: fact.NodeUpserted.Node.Name}, "", why)
 	case *tephrav1.Event_QueueUpserted:
 		f.refuse(Object{Kind: "Queue", Name: fact.QueueUpserted.Queue.Name}, "", why)
+	case *tephrav1.Event_DomainUpserted:
+		if d := f.domains[fact.DomainUpserted.Domain.Name]; d != nil {
+			f.refuse(domainObject(d.obj), "", why)
+		}
 	case *tephrav1.Event_JobUpserted:
 		uid := fact.JobUpserted.Job.Uid
 		g := f.groupsOf[uid]

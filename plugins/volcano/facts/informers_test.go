@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	topologyv1alpha1 "volcano.sh/apis/pkg/apis/topology/v1alpha1"
 	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
 	vcfake "volcano.sh/apis/pkg/client/clientset/versioned/fake"
 	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
@@ -65,6 +67,10 @@ func (s apiServer) put(object any) {
 		store(s.t, s.kube.SchedulingV1().PriorityClasses(), o, nil, false)
 	case *schedulingv1beta1.Queue:
 		store(s.t, s.volcano.SchedulingV1beta1().Queues(), o, nil, false)
+	case *topologyv1alpha1.HyperNode:
+		store(s.t, s.volcano.TopologyV1alpha1().HyperNodes(), o, nil, false)
+	case *policyv1.PodDisruptionBudget:
+		store(s.t, s.kube.PolicyV1().PodDisruptionBudgets(o.Namespace), o, nil, false)
 	case *batchv1alpha1.Job:
 		store(s.t, s.volcano.BatchV1alpha1().Jobs(o.Namespace), o, nil, false)
 	case *schedulingv1beta1.PodGroup:
@@ -85,6 +91,10 @@ func (s apiServer) remove(object any) {
 		err = s.kube.SchedulingV1().PriorityClasses().Delete(ctx, o.Name, now)
 	case *schedulingv1beta1.Queue:
 		err = s.volcano.SchedulingV1beta1().Queues().Delete(ctx, o.Name, now)
+	case *topologyv1alpha1.HyperNode:
+		err = s.volcano.TopologyV1alpha1().HyperNodes().Delete(ctx, o.Name, now)
+	case *policyv1.PodDisruptionBudget:
+		err = s.kube.PolicyV1().PodDisruptionBudgets(o.Namespace).Delete(ctx, o.Name, now)
 	case *batchv1alpha1.Job:
 		err = s.volcano.BatchV1alpha1().Jobs(o.Namespace).Delete(ctx, o.Name, now)
 	case *schedulingv1beta1.PodGroup:
@@ -136,7 +146,17 @@ func caughtUp(f *Feed, h *history) bool {
 			return false
 		}
 	}
-	return len(f.pods) == len(h.pods) && len(f.queues) == len(h.queues) && len(f.jobs) == len(h.jobs) &&
+	for name, hyper := range h.hypers {
+		if f.domains[name] == nil || !same(f.domains[name].obj, hyper) {
+			return false
+		}
+	}
+	for name, pdb := range h.pdbs {
+		if b := f.budgets["team"][name]; b == nil || !same(b.obj, pdb) {
+			return false
+		}
+	}
+	return len(f.domains) == len(h.hypers) && len(f.budgets["team"]) == len(h.pdbs) && len(f.pods) == len(h.pods) && len(f.queues) == len(h.queues) && len(f.jobs) == len(h.jobs) &&
 		len(f.groupsOf) == len(h.groups) && len(f.priorities) == len(h.prios)
 }
 

@@ -19,6 +19,8 @@ type model struct {
 	queues  map[string]*tephrav1.Queue
 	nodes   map[string]*tephrav1.Node
 	masks   map[string][]string
+	domains map[string]*tephrav1.Domain
+	budgets map[string]int32
 	jobs    map[string]*tephrav1.Job
 	tasks   map[string]*tephrav1.Task
 	version uint64
@@ -26,7 +28,7 @@ type model struct {
 
 func newModel() *model {
 	return &model{queues: map[string]*tephrav1.Queue{}, nodes: map[string]*tephrav1.Node{},
-		masks: map[string][]string{}, jobs: map[string]*tephrav1.Job{}, tasks: map[string]*tephrav1.Task{}}
+		masks: map[string][]string{}, domains: map[string]*tephrav1.Domain{}, budgets: map[string]int32{}, jobs: map[string]*tephrav1.Job{}, tasks: map[string]*tephrav1.Task{}}
 }
 
 func (m *model) apply(events []*tephrav1.Event) error {
@@ -61,6 +63,16 @@ func (m *model) applyOne(event *tephrav1.Event) error {
 		return m.newer(fact.MaskUpserted.Version)
 	case *tephrav1.Event_MaskRemoved:
 		delete(m.masks, fact.MaskRemoved.Name)
+	case *tephrav1.Event_DomainUpserted:
+		m.domains[fact.DomainUpserted.Domain.Name] = fact.DomainUpserted.Domain
+		return m.newer(fact.DomainUpserted.Version)
+	case *tephrav1.Event_DomainRemoved:
+		delete(m.domains, fact.DomainRemoved.Name)
+	case *tephrav1.Event_DisruptionBudgetUpserted:
+		m.budgets[fact.DisruptionBudgetUpserted.Name] = fact.DisruptionBudgetUpserted.Allowed
+		return m.newer(fact.DisruptionBudgetUpserted.Version)
+	case *tephrav1.Event_DisruptionBudgetRemoved:
+		delete(m.budgets, fact.DisruptionBudgetRemoved.Name)
 	case *tephrav1.Event_JobUpserted:
 		m.jobs[fact.JobUpserted.Job.Uid] = fact.JobUpserted.Job
 		m.dropUnplaced(fact.JobUpserted.Job.Uid)
@@ -140,6 +152,12 @@ func (m *model) linesOf(kinds []string) map[string]string {
 	}
 	for name, mask := range m.masks {
 		out["mask "+name] = strings.Join(mask, " ")
+	}
+	for name, domain := range m.domains {
+		add("domain", name, domain)
+	}
+	for name, allowed := range m.budgets {
+		out["budget "+name] = fmt.Sprint(allowed)
 	}
 	for uid, job := range m.jobs {
 		add("job", uid, job)

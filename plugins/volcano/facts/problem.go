@@ -8,7 +8,7 @@ import (
 
 // Object names a Kubernetes object.
 type Object struct {
-	Kind      string // "PodGroup", "Pod", "Node", "Queue", "Resource"
+	Kind      string // "PodGroup", "Pod", "Node", "Queue", "HyperNode", "PodDisruptionBudget", "Resource"
 	Namespace string // empty where the kind has none
 	Name      string
 	UID       string // empty where it is not known

@@ -53,6 +53,9 @@ func (f *Feed) taskFact(uid string) (told, bool) {
 		fact.Phase = tephrav1.TaskPhase_TASK_PHASE_RUNNING
 		fact.Node, fact.Slices = p.handed.node, p.handed.slices
 	}
+	if fact.Node != "" {
+		fact.DisruptionBudgets = f.budgetsOf(p.obj)
+	}
 	if g := p.group; g != nil && g.fact != nil && !g.refused && g.roles[p.slot] == p {
 		if fact.Phase == tephrav1.TaskPhase_TASK_PHASE_PENDING && !asks(p.obj) {
 			return told{}, false

@@ -236,6 +236,33 @@ TEST_CASE("State: a version at or below the known one changes nothing") {
   CHECK(state.books().hardware.total()[kCpu] == 4000);
 }
 
+TEST_CASE("State: domains and disruption budgets are kept as last told, tasks name their budgets") {
+  State state;
+  const auto apply = [&](const Event& event) { REQUIRE(state.Apply(event).ok()); };
+  const Books& books = state.books();
+  const DomainSpec rack{"rack", 1, "rack", {"n"}, {}}, row{"rack", 2, "row", {}, {"other"}};
+  apply(DomainUpserted{rack, 5});
+  apply(DomainUpserted{row, 4});
+  CHECK(books.domains.at("rack") == rack);
+  apply(DomainUpserted{row, 6});
+  CHECK(books.domains.at("rack") == row);
+  apply(DisruptionBudgetUpserted{"team/b", 2, 5});
+  apply(DisruptionBudgetUpserted{"team/b", 1, 5});
+  CHECK(books.disruption_budgets.at("team/b") == 2);
+  TaskFact fact;
+  fact.uid = "p", fact.phase = TaskPhase::kRunning, fact.node = "n", fact.pod = OneGpu();
+  fact.disruption_budgets = {"team/b"};
+  apply(TaskUpserted{fact, 1});
+  CHECK(books.tasks[0].disruption_budgets == fact.disruption_budgets);
+  fact.disruption_budgets = {};
+  apply(TaskUpserted{fact, 2});
+  CHECK(books.tasks[0].disruption_budgets.empty());
+  apply(DomainRemoved{"rack"});
+  apply(DisruptionBudgetRemoved{"team/b"});
+  CHECK(books.domains.empty());
+  CHECK(books.disruption_budgets.empty());
+}
+
 TEST_CASE("State: removing what is not there is no fault") {
   State state;
   CHECK(state.Apply(NodeRemoved{"n"}).ok());
@@ -243,6 +270,8 @@ TEST_CASE("State: removing what is not there is no fault") {
   CHECK(state.Apply(JobRemoved{"j"}).ok());
   CHECK(state.Apply(TaskRemoved{"t"}).ok());
   CHECK(state.Apply(PlacementRefused{"j", "w", "n", ""}).ok());
+  CHECK(state.Apply(DomainRemoved{"rack"}).ok());
+  CHECK(state.Apply(DisruptionBudgetRemoved{"team/b"}).ok());
   CHECK(state.CheckBooks() == "");
 }
 
@@ -300,6 +329,9 @@ TEST_CASE("State: a fact that cannot be is refused whole, by name") {
   refused(TaskUpserted{fact, 1}, "memory_mib 1073741825");
   refused(PlacementRefused{"j", "x", "n", ""}, "x");
   refused(JobUpserted{AJob("k").Role("w", 1, OneGpu(), 2), 1}, "min");
+  refused(DomainUpserted{{"rack", -1, "", {}, {}}, 1}, "domain \"rack\": tier: -1");
+  refused(DisruptionBudgetUpserted{"", 1, 1}, "disruption budget: name: empty");
+  refused(DisruptionBudgetUpserted{"team/b", -1, 1}, "disruption budget \"team/b\": allowed: -1");
   CHECK_FALSE(state.FindJob("k").valid());
 }
 
