@@ -168,8 +168,16 @@ func (l *Lab) StopComponent(name string) error {
 	return nil
 }
 
+// WatchesReturn is the time within which all watches are back once a stopped API server is ready again.
+// client-go's reflector waits before each try, in the end for 30 s and as much again by chance
+// (NewReflectorWithOptions). The wait that the API server's return falls into may be as long; the try
+// after it finds that the API server has forgotten the version ("too old resource version"), and the
+// next one, which lists anew, comes after one more such wait.
+const WatchesReturn = 2 * time.Minute
+
 // StartComponent starts a stopped component again: same port, same data. It returns when the
-// component runs; when the component is the API server, when it is ready.
+// component runs; when the component is the API server, when it is ready, which is before the other
+// components hear from it again: see WatchesReturn.
 func (l *Lab) StartComponent(ctx context.Context, name string) error {
 	c, err := l.component(name)
 	if err != nil {

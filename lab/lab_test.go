@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"tephra.sh/lab"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	volcano "volcano.sh/apis/pkg/client/clientset/versioned"
 )
 
@@ -47,7 +49,9 @@ func TestALabRunsVolcanoJobs(t *testing.T) {
 	options.StockScheduler = true
 	running := start(t, options)
 	client := kubernetes.NewForConfigOrDie(running.Config)
-	jobs := volcano.NewForConfigOrDie(running.Config).BatchV1alpha1().Jobs("default")
+	volcanoClient := volcano.NewForConfigOrDie(running.Config)
+	jobs := volcanoClient.BatchV1alpha1().Jobs("default")
+	podGroups := volcanoClient.SchedulingV1beta1().PodGroups("default")
 
 	submit := func(t *testing.T, job *batch.Job) {
 		t.Helper()
@@ -55,10 +59,10 @@ func TestALabRunsVolcanoJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	reaches := func(t *testing.T, name string, phase batch.JobPhase) *batch.Job {
+	reachesWithin := func(t *testing.T, limit time.Duration, name string, phase batch.JobPhase) *batch.Job {
 		t.Helper()
 		var job *batch.Job
-		eventually(t, func() (err error) {
+		within(t, limit, func() (err error) {
 			if job, err = jobs.Get(t.Context(), name, metav1.GetOptions{}); err != nil {
 				return err
 			}
@@ -68,6 +72,10 @@ func TestALabRunsVolcanoJobs(t *testing.T) {
 			return nil
 		})
 		return job
+	}
+	reaches := func(t *testing.T, name string, phase batch.JobPhase) *batch.Job {
+		t.Helper()
+		return reachesWithin(t, time.Minute, name, phase)
 	}
 
 	t.Run("a gang runs on the fake nodes, and its pods go when it is deleted", func(t *testing.T) {
@@ -103,6 +111,32 @@ func TestALabRunsVolcanoJobs(t *testing.T) {
 			t.Errorf("%v, expected a denial", err)
 		}
 	})
+	t.Run("a job runs whose PodGroup was let in before the controllers heard of it", func(t *testing.T) {
+		if err := running.StopComponent("volcano-scheduler"); err != nil {
+			t.Fatal(err)
+		}
+		submit(t, gang("late", 4, nil))
+		job := reaches(t, "late", batch.Pending)
+		// Made anew, already let in: what a watch that was broken meanwhile would see.
+		name := job.Name + "-" + string(job.UID)
+		eventually(t, func() error {
+			group, err := podGroups.Get(t.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if err := podGroups.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+				return err
+			}
+			group.ResourceVersion, group.UID = "", ""
+			group.Status.Phase = scheduling.PodGroupInqueue
+			_, err = podGroups.Create(t.Context(), group, metav1.CreateOptions{})
+			return err
+		})
+		if err := running.StartComponent(t.Context(), "volcano-scheduler"); err != nil {
+			t.Fatal(err)
+		}
+		reaches(t, "late", batch.Running)
+	})
 	t.Run("the API server comes back at its address with its data, and jobs run again", func(t *testing.T) {
 		before := running.Components()["kube-apiserver"]
 		if err := running.StopComponent("kube-apiserver"); err != nil {
@@ -122,7 +156,7 @@ func TestALabRunsVolcanoJobs(t *testing.T) {
 			_, err := jobs.Create(t.Context(), gang("again", 4, nil), metav1.CreateOptions{})
 			return err
 		})
-		reaches(t, "again", batch.Running)
+		reachesWithin(t, afterOutage, "again", batch.Running)
 	})
 	t.Run("a component that is killed is started again", func(t *testing.T) {
 		before := running.Components()["volcano-controllers"]

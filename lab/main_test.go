@@ -52,10 +52,20 @@ func start(t *testing.T, options lab.Options) *lab.Lab {
 	return running
 }
 
-// eventually asks until the answer is nil; the test's own time limit is the only other one.
+// eventually asks until the answer is nil, for a minute at most.
 func eventually(t *testing.T, ask func() error) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	within(t, time.Minute, ask)
+}
+
+// afterOutage is for how long to wait for what needs the watches of the API server's clients, once it is
+// back: as long as StartComponent says that they may stay away, and then as long as for anything else.
+const afterOutage = lab.WatchesReturn + time.Minute
+
+// within asks until the answer is nil, for as long as the limit says.
+func within(t *testing.T, limit time.Duration, ask func() error) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
 		err := ask()
 		if err == nil {
 			return

@@ -1,5 +1,6 @@
 // Package components holds every server that a lab consists of, each as the upstream program that it
-// is, so that one binary can be any of them: `BINARY component kube-apiserver --flag ...`.
+// is, so that one binary can be any of them: `BINARY component kube-apiserver --flag ...`. One has an
+// addition, Volcano's controllers: latePodGroups.
 //
 // A lab runs each in a process of its own. A fatal error of one then ends that one alone, each can be
 // stopped and started again, and upstream's process-wide state (flags, signal handlers, feature gates)

@@ -33,6 +33,9 @@ import (
 
 func volcanoControllers() {
 	forgetFlags()
+	if err := framework.RegisterController(&latePodGroups{}); err != nil {
+		end(err)
+	}
 	options := controllermanageroptions.NewServerOption()
 	var names []string
 	framework.ForeachController(func(c framework.Controller) {
