@@ -4,7 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "plugins/fairshare/priority_order.h"
+#include "plugins/fairshare/fair_order.h"
+#include "plugins/fairshare/fair_shares.h"
 #include "plugins/fairshare/queue_limits.h"
 #include "plugins/gang/allocate.h"
 #include "plugins/gang/gang_placer.h"
@@ -164,7 +165,7 @@ absl::Status ValidateConfig(const EngineConfig& config) {
 Policies MakePolicies(const EngineConfig& config, const Snapshot&,
                       std::shared_ptr<const Score> score) {
   Policies policies;
-  policies.order = std::make_unique<PriorityOrder>();
+  policies.order = std::make_unique<FairOrder>();
   policies.entitlement = std::make_unique<QueueLimits>();
   policies.score = std::move(score);
   policies.fit = std::make_unique<SliceFit>(*policies.score);
@@ -191,5 +192,7 @@ Assembly DefaultAssembly() {
   assembly.actions = Actions();
   return assembly;
 }
+
+std::vector<Resources> QueueShares(const Books& books) { return FairShares(books); }
 
 }  // namespace tephra

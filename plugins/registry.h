@@ -13,4 +13,7 @@ Assembly DefaultAssembly();
 // Names for node_scores and device_scores, in order.
 std::vector<std::string> ScoreNames();
 
+// What each queue is to have now, by QueueId; below zero: not shared (plugins/fairshare).
+std::vector<Resources> QueueShares(const Books& books);
+
 }  // namespace tephra

@@ -1,45 +1,59 @@
 #include "queue/queue_tree.h"
 
-#include <string>
+#include <algorithm>
+#include <bit>
+#include <map>
 
 namespace tephra {
+namespace {
+
+absl::Status ValidateAmounts(const QueueSpec& spec, const char* field, const Resources& amounts) {
+  for (Kind kind = 0; kind < kMaxKinds; ++kind) {
+    if (amounts[kind] < 0 || amounts[kind] > kMaxSum) {
+      return absl::InvalidArgumentError(
+          "queue \"" + spec.name + "\": " + field + "[kind " + std::to_string(kind) +
+          "]: " + std::to_string(amounts[kind]) + ", expected 0 to " + std::to_string(kMaxSum));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status QueueTree::Upsert(const QueueSpec& spec) {
-  const std::string where = "queue \"" + spec.name + "\"";
   if (spec.name.empty()) return absl::InvalidArgumentError("queue: name: empty");
   if (spec.weight < 1) {
-    return absl::InvalidArgumentError(where + ": weight: " + std::to_string(spec.weight) +
-                                      ", expected at least 1");
+    return absl::InvalidArgumentError("queue \"" + spec.name + "\": weight: " +
+                                      std::to_string(spec.weight) + ", expected at least 1");
   }
-  for (Kind kind = 0; kind < kMaxKinds; ++kind) {
-    if (spec.limit[kind] < 0 || spec.limit[kind] > kMaxSum) {
-      return absl::InvalidArgumentError(where + ": limit[kind " + std::to_string(kind) +
-                                        "]: " + std::to_string(spec.limit[kind]) +
-                                        ", expected 0 to " + std::to_string(kMaxSum));
-    }
-  }
-  // The chain of parents as it would become; it must end.
-  std::string chain = spec.name;
-  for (std::string up = spec.parent; !up.empty();) {
-    chain += " -> " + up;
-    if (up == spec.name) {
-      return absl::InvalidArgumentError(where + ": parent: cycle " + chain);
-    }
-    const QueueId id = Find(up);
-    up = id.valid() ? rows_[id.index()].spec.parent : "";
-  }
-  Row& row = rows_[Reserve(spec.name).index()];
+  TEPHRA_RETURN_IF_ERROR(ValidateAmounts(spec, "limit", spec.limit));
+  TEPHRA_RETURN_IF_ERROR(ValidateAmounts(spec, "guarantee", spec.guarantee));
+  TEPHRA_RETURN_IF_ERROR(ValidateAmounts(spec, "deserved", spec.deserved));
+  const QueueId id = Reserve(spec.name);
+  Row& row = rows_[id.index()];
+  Count(row, -1);
   row.spec = spec;
   row.present = true;
-  Relink();
+  Count(row, +1);
+  under_[spec.parent].push_back(id);
+  LinkAnew(spec.name);
   return absl::OkStatus();
 }
 
 void QueueTree::Remove(const std::string& name) {
   const QueueId id = Find(name);
   if (!id.valid()) return;
-  rows_[id.index()].present = false;
-  Relink();
+  Row& row = rows_[id.index()];
+  Count(row, -1);
+  row.present = false;
+  LinkAnew(name);
+}
+
+// What the tree keeps of its queues in sum.
+void QueueTree::Count(const Row& row, int sign) {
+  if (!row.present) return;
+  if (row.spec.guarantee.NonZero() != 0) guarantees_ += sign;
+  if (sign < 0) std::erase(under_[row.spec.parent], by_name_.at(row.spec.name));
 }
 
 QueueId QueueTree::Find(const std::string& name) const {
@@ -53,8 +67,102 @@ QueueId QueueTree::Reserve(const std::string& name) {
   return it->second;
 }
 
-void QueueTree::Relink() {
-  for (Row& row : rows_) row.parent = row.present ? Find(row.spec.parent) : QueueId();
+// Links the queue of that name, which has come, gone or moved, and those under it.
+void QueueTree::LinkAnew(const std::string& name) {
+  const QueueId id = by_name_.at(name);
+  if (!cycles_) {
+    Row& row = rows_[id.index()];
+    row.parent = row.present ? Find(row.spec.parent) : QueueId();
+    for (const QueueId child : under_[name]) {
+      rows_[child.index()].parent = row.present ? id : QueueId();
+    }
+    if (EndsAbove(id)) return;
+  }
+  LinkAll();
+}
+
+bool QueueTree::EndsAbove(QueueId id) const {
+  for (QueueId up = parent(id); up.valid(); up = parent(up)) {
+    if (up == id) return false;
+  }
+  return true;
+}
+
+void QueueTree::LinkAll() {
+  cycles_ = false;
+  for (Row& row : rows_) {
+    row.parent = row.present ? Find(row.spec.parent) : QueueId();
+    row.cycle.clear();
+  }
+  std::vector<std::size_t> walk(rows_.size());  // by which walk a row was reached first
+  for (std::size_t start = 0; start < rows_.size(); ++start) {
+    QueueId at(start);
+    while (at.valid() && walk[at.index()] == 0) {
+      walk[at.index()] = start + 1;
+      at = parent(at);
+    }
+    if (!at.valid() || walk[at.index()] != start + 1) continue;
+    // `at` is on a cycle. It is told from its first name on, whoever found it.
+    std::vector<QueueId> members;
+    for (QueueId member = at; members.empty() || member != at; member = parent(member)) {
+      members.push_back(member);
+    }
+    const auto name = [&](QueueId id) -> const std::string& { return spec(id).name; };
+    std::rotate(members.begin(),
+                std::min_element(members.begin(), members.end(),
+                                 [&](QueueId a, QueueId b) { return name(a) < name(b); }),
+                members.end());
+    std::string text;
+    for (const QueueId member : members) text += name(member) + " -> ";
+    text += name(members.front());
+    for (const QueueId member : members) {
+      rows_[member.index()].parent = QueueId();
+      rows_[member.index()].cycle = text;
+    }
+    cycles_ = true;
+  }
+}
+
+std::vector<QueueTree::Overdraft> QueueTree::Overdrawn(const ResourceKinds& kinds) const {
+  std::map<std::string, QueueId> by_name;
+  for (const auto& [name, id] : by_name_) {
+    if (present(id)) by_name.emplace(name, id);
+  }
+  std::vector<Overdraft> found;
+  for (const auto& [name, id] : by_name) {
+    const QueueSpec& queue = spec(id);
+    Resources promised;  // to those right under it
+    std::string heirs;
+    const auto under = under_.find(name);
+    if (under != under_.end()) {
+      std::vector<std::string> names;
+      for (const QueueId child : under->second) {
+        if (parent(child) != id || spec(child).guarantee.NonZero() == 0) continue;
+        promised.Add(spec(child).guarantee);
+        names.push_back(spec(child).name);
+      }
+      std::sort(names.begin(), names.end());
+      for (const std::string& heir : names) heirs += (heirs.empty() ? "" : ", ") + heir;
+    }
+    for (Kind kind = 0; kind < kinds.size(); ++kind) {
+      const bool limited = (queue.limited_kinds >> kind & 1) != 0;
+      const auto words = [&](std::int64_t amount) { return AmountText(kinds, kind, amount); };
+      const std::string what = "guarantee: ";
+      if (limited && queue.guarantee[kind] > queue.limit[kind]) {
+        found.push_back({id, what + words(queue.guarantee[kind]) + " to " + name +
+                                 ", expected at most its limit of " + words(queue.limit[kind])});
+      } else if (limited && promised[kind] > queue.limit[kind]) {
+        found.push_back({id, what + words(promised[kind]) + " to the queues under " + name + " (" +
+                                 heirs + "), expected at most its limit of " +
+                                 words(queue.limit[kind])});
+      } else if (queue.guarantee[kind] > 0 && promised[kind] > queue.guarantee[kind]) {
+        found.push_back({id, what + words(promised[kind]) + " to the queues under " + name + " (" +
+                                 heirs + "), expected at most its own of " +
+                                 words(queue.guarantee[kind])});
+      }
+    }
+  }
+  return found;
 }
 
 }  // namespace tephra

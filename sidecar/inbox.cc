@@ -74,8 +74,10 @@ void Inbox::Add(Received fact) {
     const auto [found, first] = last_.try_emplace(subject.about, here);
     if (!first) {
       std::optional<Received>& earlier = facts_[std::exchange(found->second, here)];
-      // Facts that only need the object are about another one.
+      // Facts that only need the object are about another one. That a task succeeded is remembered
+      // when its pod is gone, so its last words are not dropped for its removal.
       if (earlier.has_value() && IsUpsert(earlier->event) &&
+          !std::holds_alternative<TaskRemoved>(fact.event) &&
           std::visit(SubjectOf{}, earlier->event).about == subject.about) {
         earlier.reset();
         ++superseded_;

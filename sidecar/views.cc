@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "plugins/registry.h"
 #include "sidecar/wire/node_codec.h"
 #include "sidecar/wire/plan_codec.h"
 #include "tephra/v1/service.pb.h"
@@ -23,8 +24,9 @@ std::string BindingName(const ResourceKinds& kinds, Kind kind) {
 }
 
 bool NamesKind(Obstacle obstacle) {
-  return obstacle == Obstacle::kQueueLimit || obstacle == Obstacle::kRoom ||
-         obstacle == Obstacle::kTogether || obstacle == Obstacle::kSearch;
+  return obstacle == Obstacle::kQueueLimit || obstacle == Obstacle::kQueueGuarantee ||
+         obstacle == Obstacle::kRoom || obstacle == Obstacle::kTogether ||
+         obstacle == Obstacle::kSearch;
 }
 
 template <class Reply>
@@ -92,7 +94,17 @@ struct JobCounts {
   }
 };
 
-void FillQueue(const Books& books, const JobCounts& counts, QueueId id, v1::QueueView* out) {
+// What is worked out for all queues at once.
+struct TreeView {
+  std::vector<Resources> shares;
+  std::vector<QueueTree::Overdraft> overdrawn;
+
+  explicit TreeView(const Books& books)
+      : shares(QueueShares(books)), overdrawn(books.queues.Overdrawn(books.kinds)) {}
+};
+
+void FillQueue(const Books& books, const JobCounts& counts, const TreeView& tree, QueueId id,
+               v1::QueueView* out) {
   const QueueSpec& spec = books.queues.spec(id);
   out->set_name(spec.name);
   out->set_parent(spec.parent);
@@ -104,6 +116,21 @@ void FillQueue(const Books& books, const JobCounts& counts, QueueId id, v1::Queu
     }
   }
   Encode(books.occupancy.queue_total(id), out->mutable_used());
+  Encode(spec.guarantee, out->mutable_guarantee());
+  Encode(spec.deserved, out->mutable_deserved());
+  Resources share = tree.shares[id.index()];
+  for (std::int64_t& amount : share.amount) amount = std::max<std::int64_t>(amount, 0);
+  Encode(share, out->mutable_fair_share());
+  out->set_reclaimable(spec.reclaimable);
+  out->set_fifo(spec.dequeue == Dequeue::kFifo);
+  out->set_weight(spec.weight);
+  out->set_priority(spec.priority);
+  if (!books.queues.cycle(id).empty()) {
+    out->add_problems("parent: cycle " + books.queues.cycle(id));
+  }
+  for (const QueueTree::Overdraft& overdraft : tree.overdrawn) {
+    if (overdraft.queue == id) out->add_problems(overdraft.what);
+  }
   out->set_jobs_waiting(counts.waiting[id.index()]);
   out->set_jobs_running(counts.running[id.index()]);
 }
@@ -184,6 +211,12 @@ const char* ObstacleWord(Obstacle obstacle) {
       return "Together";
     case Obstacle::kSearch:
       return "Search";
+    case Obstacle::kQueueCycle:
+      return "QueueCycle";
+    case Obstacle::kQueueGuarantee:
+      return "QueueGuarantee";
+    case Obstacle::kBehind:
+      return "Behind";
     case Obstacle::kQuarantine:
       return "Quarantine";
   }
@@ -224,7 +257,7 @@ void FillExplain(const Books& books, JobId id, v1::ExplainReply* out) {
     }
   }
   if (books.queues.present(job.queue)) {
-    FillQueue(books, JobCounts(books), job.queue, out->mutable_queue());
+    FillQueue(books, JobCounts(books), TreeView(books), job.queue, out->mutable_queue());
   }
 }
 
@@ -240,6 +273,7 @@ void FillState(const Books& books, bool everything, v1::GetStateReply* out) {
     FillNode(books, id, out->add_nodes());
   }
   const JobCounts counts(books);
+  const TreeView tree(books);
   const auto queue_wanted = [&](QueueId id) {
     return books.queues.present(id) || counts.waiting[id.index()] > 0 ||
            counts.running[id.index()] > 0;
@@ -247,7 +281,7 @@ void FillState(const Books& books, bool everything, v1::GetStateReply* out) {
   for (const QueueId id : Sorted<QueueId>(
            books.queues.size(), queue_wanted,
            [&](QueueId q) -> const std::string& { return books.queues.spec(q).name; })) {
-    FillQueue(books, counts, id, out->add_queues());
+    FillQueue(books, counts, tree, id, out->add_queues());
   }
   TextCopier text;  // what it finds not to be UTF-8 was refused when it came in
   for (const auto& [name, domain] : books.domains) Encode(domain, text, out->add_domains());

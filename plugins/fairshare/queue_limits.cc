@@ -1,22 +1,96 @@
 #include "plugins/fairshare/queue_limits.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace tephra {
+namespace {
+
+Reason Closed(Obstacle obstacle, const std::string& queue) {
+  Reason reason;
+  reason.obstacle = obstacle;
+  reason.queue = queue;
+  return reason;
+}
+
+// The queue under `level`, or anywhere, that most of the kind is kept for. Only its name is wanted,
+// so it is looked for where the answer is no.
+std::string KeptFor(const Ledger& ledger, QueueId level, Kind k) {
+  const QueueTree& queues = ledger.snapshot().queues();
+  const auto under = [&](QueueId id) {
+    while (id.valid() && id != level) id = queues.parent(id);
+    return id == level;
+  };
+  std::string most;
+  std::int64_t kept = 0;
+  for (std::size_t q = 0; q < queues.size(); ++q) {
+    const QueueId id(q);
+    if (!queues.present(id) || id == level || !under(id)) continue;
+    const std::int64_t here = queues.spec(id).guarantee[k] - ledger.occupancy().queue_total(id)[k];
+    const std::string& name = queues.spec(id).name;
+    if (here > kept || (here == kept && here > 0 && name < most)) kept = here, most = name;
+  }
+  return most;
+}
+
+// What the job asks for would take of what is kept for others, at some level of the tree.
+std::optional<Reason> Kept(const Ledger& ledger, QueueId queue, const Resources& extra,
+                           const Resources& tried) {
+  const QueueTree& queues = ledger.snapshot().queues();
+  const Occupancy& occupancy = ledger.occupancy();
+  for (Kind k = 0; k < kMaxKinds; ++k) {
+    const std::int64_t asked = extra[k] + tried[k];
+    if (asked == 0) continue;
+    // How much the claim of each level grows by it: nothing while a queue is within its guarantee.
+    std::int64_t with = extra[k], without = -tried[k];
+    for (QueueId up = queue;; up = queues.parent(up)) {
+      if (!up.valid()) {
+        const std::int64_t free = occupancy.free_total()[k] - extra[k];
+        const std::int64_t kept = occupancy.kept_free()[k] + with - extra[k];
+        if (kept <= std::max<std::int64_t>(free, 0)) break;
+        Reason reason = Closed(Obstacle::kQueueGuarantee, "");
+        reason.binding = k;
+        reason.limit = occupancy.free_total()[k] + tried[k];
+        reason.kept = kept;
+        reason.kept_for = KeptFor(ledger, up, k);
+        reason.asked = asked;
+        return reason;
+      }
+      const std::int64_t now = occupancy.queue_claim(up)[k];
+      with = occupancy.ClaimWith(queues, up, k, with) - now;
+      without = occupancy.ClaimWith(queues, up, k, without) - now;
+      if (with == without) break;
+      const QueueSpec& spec = queues.spec(up);
+      const bool limited = queues.present(up) && (spec.limited_kinds >> k & 1) != 0;
+      if (limited && now + with > spec.limit[k]) {
+        Reason reason = Closed(Obstacle::kQueueGuarantee, spec.name);
+        reason.binding = k;
+        reason.limit = spec.limit[k];
+        reason.used = occupancy.queue_total(up)[k] - tried[k];
+        reason.kept = now + with - occupancy.queue_total(up)[k] - extra[k];
+        reason.kept_for = KeptFor(ledger, up, k);
+        reason.asked = asked;
+        return reason;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<Reason> QueueLimits::Deny(const Ledger& ledger, JobId id, const Resources& extra,
                                         const Resources& tried) const {
   const JobRow& job = ledger.snapshot().job(id);
   const QueueTree& queues = ledger.snapshot().queues();
-  Reason reason;
-  reason.queue = job.queue_name;
   if (!job.queue.valid() || !queues.present(job.queue)) {
-    reason.obstacle = Obstacle::kQueueMissing;
-    return reason;
+    return Closed(Obstacle::kQueueMissing, job.queue_name);
   }
   if (queues.spec(job.queue).state != QueueState::kOpen) {
-    reason.obstacle = Obstacle::kQueueClosed;
-    return reason;
+    return Closed(Obstacle::kQueueClosed, job.queue_name);
+  }
+  for (QueueId up = job.queue; up.valid(); up = queues.parent(up)) {
+    if (!queues.cycle(up).empty()) return Closed(Obstacle::kQueueCycle, queues.cycle(up));
   }
   for (QueueId up = job.queue; up.valid(); up = queues.parent(up)) {
     const QueueSpec& queue = queues.spec(up);
@@ -25,8 +99,7 @@ std::optional<Reason> QueueLimits::Deny(const Ledger& ledger, JobId id, const Re
       const Kind k = static_cast<Kind>(std::countr_zero(kinds));
       // Only what the job asks for can make it worse.
       if (extra[k] + tried[k] == 0 || used[k] + extra[k] <= queue.limit[k]) continue;
-      reason.obstacle = Obstacle::kQueueLimit;
-      reason.queue = queue.name;
+      Reason reason = Closed(Obstacle::kQueueLimit, queue.name);
       reason.binding = k;
       reason.limit = queue.limit[k];
       reason.used = used[k] - tried[k];
@@ -34,7 +107,8 @@ std::optional<Reason> QueueLimits::Deny(const Ledger& ledger, JobId id, const Re
       return reason;
     }
   }
-  return std::nullopt;
+  if (!queues.guarantees()) return std::nullopt;
+  return Kept(ledger, job.queue, extra, tried);
 }
 
 }  // namespace tephra

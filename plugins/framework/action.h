@@ -40,7 +40,7 @@ struct Cycle {
   Workbench& now;    // what is free at the Snapshot's instant
   Workbench& empty;  // the same nodes with nothing on them
   Proofs& proofs;
-  const std::vector<JobId>& due;  // jobs to ask, first in the Order first
+  const std::vector<JobId>& due;  // jobs to ask, sorted by Order::Before
   Plan& plan;
 };
 

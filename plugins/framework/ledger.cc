@@ -26,7 +26,8 @@ void Ledger::Begin(const Snapshot& snapshot) {
 }
 
 void Ledger::Charge(ClassId cls, QueueId queue, const Placement& placement) {
-  occupancy_.Charge(facts(), snapshot_->cls(cls), queue, placement.node, placement.slices, +1);
+  occupancy_.Charge(facts(), snapshot_->cls(cls), Holder(queue), placement.node, placement.slices,
+                    +1);
   log_.push_back({cls, queue, placement});
 }
 
@@ -40,7 +41,8 @@ void Ledger::RollBackTo(std::size_t mark) {
 }
 
 void Ledger::Uncharge(ClassId cls, QueueId queue, const Placement& placement) {
-  occupancy_.Charge(facts(), snapshot_->cls(cls), queue, placement.node, placement.slices, -1);
+  occupancy_.Charge(facts(), snapshot_->cls(cls), Holder(queue), placement.node, placement.slices,
+                    -1);
 }
 
 std::vector<Placement> Ledger::Since(std::size_t mark) const {

@@ -42,6 +42,9 @@ class Ledger {
   NodeView View(NodeId node) const { return occupancy_.View(snapshot_->hardware(), node); }
 
  private:
+  // Nobody's queue holds anything in an empty cluster.
+  QueueId Holder(QueueId queue) const { return basis_ == Basis::kNow ? queue : QueueId(); }
+
   struct Entry {
     ClassId cls;
     QueueId queue;

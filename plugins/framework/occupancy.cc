@@ -1,6 +1,7 @@
 #include "plugins/framework/occupancy.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "topology/base/check.h"
@@ -35,6 +36,7 @@ void Occupancy::Grow(const Facts& facts) {
   if (queue_own_.size() < facts.queues.size()) {
     queue_own_.resize(facts.queues.size());
     queue_total_.resize(facts.queues.size());
+    if (!queue_claims_.empty()) queue_claims_.resize(facts.queues.size());
   }
   if (limits_.size() < facts.classes.limit_count()) limits_.resize(facts.classes.limit_count());
 }
@@ -118,6 +120,7 @@ void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, 
       queue_log_.Add(up);
     }
     queue_log_.Trim(2 * queue_own_.size() + kLogSlack);
+    if (!queue_claims_.empty()) ChargeClaims(facts.queues, queue, amount, sign, kinds);
   }
 
   for (std::size_t i = 0; i < cls.limits.size(); ++i) {
@@ -138,11 +141,59 @@ void Occupancy::Touch(NodeId node) {
   node_log_.Add(node);
 }
 
+std::int64_t Occupancy::ClaimWith(const QueueTree& queues, QueueId id, Kind kind,
+                                  std::int64_t more) const {
+  const Claim& claim = queue_claims_[id.index()];
+  const std::int64_t holds = queue_own_[id.index()][kind] + claim.under[kind] + more;
+  return queues.present(id) ? std::max(queues.spec(id).guarantee[kind], holds) : holds;
+}
+
+// REQUIRES: the queue's own holdings have been charged already.
+void Occupancy::ChargeClaims(const QueueTree& queues, QueueId queue, const Resources& amount,
+                             int sign, KindSet kinds) {
+  for (; kinds != 0; kinds &= kinds - 1) {
+    const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+    kept_free_[k] -= sign * amount[k];
+    for (QueueId up = queue;;) {
+      std::int64_t& total = queue_claims_[up.index()].total[k];
+      const std::int64_t grown = ClaimWith(queues, up, k, 0) - total;
+      total += grown;
+      if (grown == 0) break;
+      up = queues.parent(up);
+      if (!up.valid()) {
+        kept_free_[k] += grown;
+        break;
+      }
+      queue_claims_[up.index()].under[k] += grown;
+    }
+  }
+}
+
+bool Occupancy::AddEmptyQueue(const QueueTree& queues, QueueId id) {
+  if (queue_own_[id.index()] != Resources{}) return false;
+  const Resources& guarantee = queues.spec(id).guarantee;
+  if (guarantee.NonZero() == 0) return true;
+  if (queue_claims_.empty()) return false;
+  ChargeClaims(queues, id, Resources{}, +1, guarantee.NonZero());
+  for (QueueId up = id; up.valid(); up = queues.parent(up)) queue_log_.Add(up);
+  return true;
+}
+
 void Occupancy::RollUpQueues(const QueueTree& queues) {
   std::fill(queue_total_.begin(), queue_total_.end(), Resources{});
   for (std::size_t q = 0; q < queue_own_.size(); ++q) {
     for (QueueId up(q); up.valid(); up = queues.parent(up)) {
       queue_total_[up.index()].Add(queue_own_[q]);
+    }
+  }
+  queue_claims_.clear();
+  kept_free_ = {};
+  if (queues.guarantees()) {
+    queue_claims_.resize(queue_own_.size());
+    // As if each queue came to hold what it does one after the other.
+    constexpr KindSet kAll = (KindSet{1} << kMaxKinds) - 1;
+    for (std::size_t q = 0; q < queue_own_.size(); ++q) {
+      ChargeClaims(queues, QueueId(q), queue_own_[q], +1, kAll);
     }
   }
   queue_log_.Reset();
@@ -184,6 +235,8 @@ void Occupancy::CopyChanges(const Hardware& hardware, const Occupancy& truth) {
   devices_.resize(truth.devices_.size());
   queue_own_.resize(truth.queue_own_.size());
   queue_total_.resize(truth.queue_total_.size());
+  queue_claims_.resize(truth.queue_claims_.size());
+  kept_free_ = truth.kept_free_;
   limits_.resize(truth.limits_.size());
   Follow(
       truth.node_log_, nodes_read_, [&](NodeId node) { CopyNode(hardware, truth, node); },
@@ -199,10 +252,12 @@ void Occupancy::CopyChanges(const Hardware& hardware, const Occupancy& truth) {
       [&](QueueId q) {
         queue_own_[q.index()] = truth.queue_own_[q.index()];
         queue_total_[q.index()] = truth.queue_total_[q.index()];
+        if (!queue_claims_.empty()) queue_claims_[q.index()] = truth.queue_claims_[q.index()];
       },
       [&] {
         queue_own_ = truth.queue_own_;
         queue_total_ = truth.queue_total_;
+        queue_claims_ = truth.queue_claims_;
       });
   Follow(
       truth.limit_log_, limits_read_,
@@ -237,6 +292,7 @@ bool Occupancy::SameColumns(const Occupancy& other) const {
                     same_row) &&
          devices_ == other.devices_ && free_total_ == other.free_total_ &&
          queue_own_ == other.queue_own_ && queue_total_ == other.queue_total_ &&
+         queue_claims_ == other.queue_claims_ && kept_free_ == other.kept_free_ &&
          limits_ == other.limits_;
 }
 

@@ -61,6 +61,9 @@ class Occupancy {
               const Slices& slices, int sign);
   // Names the node as changed although no amount moved.
   void Touch(NodeId node);
+  // A queue has come, without any under it. False where that is not enough to bring the totals up
+  // to date: it holds something already, or is the first that is guaranteed anything.
+  bool AddEmptyQueue(const QueueTree& queues, QueueId id);
   // Totals along the tree, from what each queue holds itself; after the tree changed.
   void RollUpQueues(const QueueTree& queues);
 
@@ -80,6 +83,13 @@ class Occupancy {
   // Held by the queue and everything under it.
   const Resources& queue_total(QueueId id) const { return queue_total_[id.index()]; }
   const Resources& queue_own(QueueId id) const { return queue_own_[id.index()]; }
+  // Room that nobody else may use: what the queue and those under it hold, or are guaranteed where
+  // that is more; level by level. REQUIRES: some queue is guaranteed something.
+  const Resources& queue_claim(QueueId id) const { return queue_claims_[id.index()].total; }
+  // What the claims of the top queues are above what they hold: room that is kept free.
+  const Resources& kept_free() const { return kept_free_; }
+  // What the claim of the queue would be if it held `more` itself. `more` may be below zero.
+  std::int64_t ClaimWith(const QueueTree& queues, QueueId id, Kind kind, std::int64_t more) const;
   // Tasks of the limit's group in the domain.
   const BoundedCount& limit_count(LimitId limit, std::uint32_t domain) const;
   // How many more tasks of the class its limits leave on the node; a large number where none does.
@@ -96,6 +106,8 @@ class Occupancy {
  private:
   void ChargeDevices(const Facts& facts, const TaskClass& cls, NodeId node, const Slices& slices,
                      int sign, Resources& amount);
+  void ChargeClaims(const QueueTree& queues, QueueId queue, const Resources& amount, int sign,
+                    KindSet kinds);
   void CopyNode(const Hardware& hardware, const Occupancy& truth, NodeId node);
 
   using Counts = std::unordered_map<std::uint32_t, BoundedCount>;  // by domain; none is empty
@@ -105,6 +117,14 @@ class Occupancy {
   Resources free_total_;
   std::vector<Resources> queue_own_;
   std::vector<Resources> queue_total_;
+  struct Claim {
+    Resources total;
+    Resources under;  // the sum of the totals of the queues right under it
+
+    bool operator==(const Claim&) const = default;
+  };
+  std::vector<Claim> queue_claims_;  // empty while nobody is guaranteed anything
+  Resources kept_free_;
   std::vector<Counts> limits_;
   std::vector<DeviceCharge> scratch_;
 

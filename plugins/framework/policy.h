@@ -19,11 +19,26 @@ namespace tephra {
 
 class Workbench;
 
-// Who is asked first? A strict total order over waiting jobs; the last tie-break is the uid.
+// The jobs of one cycle by whose turn it is, which may depend on what others got before.
+class Line {
+ public:
+  virtual ~Line() = default;
+  // The next one; invalid: all have had their turn.
+  virtual JobId Next(const Ledger&) = 0;
+  // Has the job that Next gave last been placed?
+  virtual void Asked(JobId, bool placed) = 0;
+  // Who has to be placed before that job may be asked; invalid: nobody.
+  virtual JobId Behind(JobId) const = 0;
+};
+
+// Who is asked first?
 class Order {
  public:
   virtual ~Order() = default;
+  // Among jobs of one queue. A strict total order; the last tie-break is the uid.
   virtual bool Before(const Snapshot&, JobId a, JobId b) const = 0;
+  // `sorted`: by Before. The Snapshot must outlive the line.
+  virtual std::unique_ptr<Line> LineUp(const Snapshot&, const std::vector<JobId>& sorted) const = 0;
 };
 
 // May the job's queue hold `extra` beside what the ledger says it holds? The Reason if not.

@@ -36,6 +36,19 @@ std::string RoomText(const ResourceKinds& kinds, const Reason& reason) {
   return text + Nodes(reason);
 }
 
+std::string KeptText(const ResourceKinds& kinds, const Reason& reason) {
+  const auto words = [&](std::int64_t amount) { return AmountText(kinds, reason.binding, amount); };
+  std::string text;
+  if (reason.queue.empty()) {
+    text = words(reason.limit) + " are free, but " + words(reason.kept) + " of them are kept";
+  } else {
+    text = "queue " + reason.queue + " may hold " + words(reason.limit) + ", holds " +
+           words(reason.used) + ", and keeps " + words(reason.kept);
+  }
+  return text + " for queues with a guarantee (the most for " + reason.kept_for +
+         "), and this needs " + words(reason.asked);
+}
+
 }  // namespace
 
 const char* MisfitText(Misfit misfit) {
@@ -97,6 +110,13 @@ std::string ReasonText(const ResourceKinds& kinds, const Reason& reason) {
     case Obstacle::kSearch:
       return "no placement found within the search budget, though none is proven impossible; " +
              RoomText(kinds, reason);
+    case Obstacle::kQueueCycle:
+      return "the queue cannot be used: its parents form a cycle, " + reason.queue;
+    case Obstacle::kQueueGuarantee:
+      return KeptText(kinds, reason);
+    case Obstacle::kBehind:
+      return "queue " + reason.queue + " is first in, first out, and job " + reason.ahead +
+             " waits ahead of this";
     case Obstacle::kQuarantine:
       return "its last placement failed verification; it waits until its facts change";
   }

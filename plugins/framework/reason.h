@@ -27,17 +27,20 @@ enum class Misfit : std::uint8_t {
 constexpr int kMisfits = 12;
 const char* MisfitText(Misfit misfit);
 
-// What holds a gang back, the strongest first.
+// What holds a gang back.
 enum class Obstacle : std::uint8_t {
   kNone,
   kQueueMissing,
   kQueueClosed,
   kQueueLimit,
-  kMembers,     // fewer tasks ask to run than its minimum takes
-  kRoom,        // not enough room for its tasks
-  kTogether,    // each role has room, all of them together have not
-  kSearch,      // the search budget ended before an answer was proven
-  kQuarantine,  // its last decision failed verification; waits for its facts to change
+  kMembers,         // fewer tasks ask to run than its minimum takes
+  kRoom,            // not enough room for its tasks
+  kTogether,        // each role has room, all of them together have not
+  kSearch,          // the search budget ended before an answer was proven
+  kQuarantine,      // its last decision failed verification; waits for its facts to change
+  kQueueCycle,      // its queue, or one above it, is its own ancestor
+  kQueueGuarantee,  // room is there, but kept for other queues
+  kBehind,          // its queue is first in, first out, and one ahead of it waits
 };
 
 struct Reason {
@@ -61,6 +64,11 @@ struct Reason {
   // kQueue*: the queue, and for its limit the numbers of the kind that binds.
   std::string queue;
   std::int64_t limit = 0, used = 0, asked = 0;
+  // kQueueGuarantee: `limit` is that of the queue, or what is free where `queue` is empty: the
+  // cluster. Of it `kept` is for the queues under it, the most for `kept_for`.
+  std::int64_t kept = 0;
+  std::string kept_for;
+  std::string ahead;  // kBehind: the job that it waits behind
 
   bool operator==(const Reason&) const = default;
 };

@@ -109,6 +109,15 @@ struct Books {
   std::vector<TaskRow> tasks;
   std::vector<JobId> waiting;                 // jobs with a pending task, in no order
   std::unordered_set<std::uint64_t> refused;  // class and node, see RefusalKey
+  // Demand of pending tasks, by QueueId, each its own. How much memory whole devices have shows
+  // only when they are chosen.
+  struct Demand {
+    Resources amount;
+    std::int64_t whole_gpus = 0;  // of the GPUs, those asked for whole
+
+    bool operator==(const Demand&) const = default;
+  };
+  std::vector<Demand> queue_pending;
   Masks masks;
   std::map<std::string, DomainSpec> domains;               // by name
   std::map<std::string, std::int32_t> disruption_budgets;  // how many evictions each allows

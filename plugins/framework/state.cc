@@ -144,12 +144,21 @@ absl::Status State::On(const NodeRemoved& fact) {
 absl::Status State::On(const QueueUpserted& fact) {
   const auto known = queue_versions_.find(fact.queue.name);
   if (known != queue_versions_.end() && fact.version <= known->second) return absl::OkStatus();
+  const QueueSpec& queue = fact.queue;
   TEPHRA_RETURN_IF_ERROR(
-      CheckDeclared(books_.kinds, "queue", fact.queue.name, fact.queue.limited_kinds));
-  TEPHRA_RETURN_IF_ERROR(books_.queues.Upsert(fact.queue));
-  queue_versions_[fact.queue.name] = fact.version;
+      CheckDeclared(books_.kinds, "queue", queue.name,
+                    queue.limited_kinds | queue.guarantee.NonZero() | queue.deserved.NonZero()));
+  const QueueId before = books_.queues.Find(queue.name);
+  const bool unmoved = before.valid() && books_.queues.spec(before).parent == queue.parent &&
+                       books_.queues.spec(before).guarantee == queue.guarantee;
+  TEPHRA_RETURN_IF_ERROR(books_.queues.Upsert(queue));
+  queue_versions_[queue.name] = fact.version;
   books_.occupancy.Grow(books_.facts());
-  books_.occupancy.RollUpQueues(books_.queues);
+  const QueueId id = books_.queues.Find(queue.name);
+  if (before.valid() || books_.queues.has_heirs(queue.name) ||
+      !books_.occupancy.AddEmptyQueue(books_.queues, id)) {
+    if (!unmoved) books_.occupancy.RollUpQueues(books_.queues);
+  }
   ++books_.growth;
   return absl::OkStatus();
 }
@@ -197,9 +206,20 @@ absl::Status State::On(const JobUpserted& fact) {
         }
       }
     };
+    const auto count_demand = [&](int sign) {
+      for (const RoleRow& role : job.roles) {
+        for (TaskId task : role.tasks) {
+          const TaskRow& row = books_.tasks[task.index()];
+          if (row.phase == TaskPhase::kPending) CountDemand(job.queue, row.cls, sign);
+        }
+      }
+    };
     charge_all(-1);
+    count_demand(-1);
+    if (InOrder(job)) ++books_.growth;
     job.queue = queue;
     charge_all(+1);
+    count_demand(+1);
     ++books_.growth;
   }
   job.uid = spec.uid;
@@ -240,13 +260,21 @@ absl::Status State::On(const JobUpserted& fact) {
   job.broken = job.broken && !job.satisfied();
   MarkDue(id);
   RefreshWaiting(id);
+  if (InOrder(job)) ++books_.growth;
   return absl::OkStatus();
+}
+
+// Others of its queue may wait behind it.
+bool State::InOrder(const JobRow& job) const {
+  return books_.queues.present(job.queue) &&
+         books_.queues.spec(job.queue).dequeue == Dequeue::kFifo;
 }
 
 absl::Status State::On(const JobRemoved& fact) {
   const auto it = jobs_by_uid_.find(fact.uid);
   if (it == jobs_by_uid_.end()) return absl::OkStatus();
   const JobId id = it->second;
+  if (InOrder(books_.jobs[id.index()])) ++books_.growth;
   for (std::uint32_t r = 0; r < books_.jobs[id.index()].roles.size(); ++r) {
     ReshapeRole(id, r, 0, books_.jobs[id.index()].roles[r].cls);
     books_.classes.Release(books_.jobs[id.index()].roles[r].cls);
@@ -319,7 +347,12 @@ absl::Status State::On(const TaskUpserted& fact) {
           HoldsRoom(task.phase) && task.node == node ? task.slices : GuessSlices(task.cls, node);
     }
   }
+  const JobId job = task.job;
+  const bool waited = job.valid() && !books_.jobs[job.index()].satisfied();
   SetPhase(id, said.phase, node, std::move(slices));
+  if (waited && books_.jobs[job.index()].satisfied() && InOrder(books_.jobs[job.index()])) {
+    ++books_.growth;  // who waited behind it may be next
+  }
   return absl::OkStatus();
 }
 

@@ -77,6 +77,8 @@ class State {
   ClassId AcquireClass(const PodTemplate& pod);
   void SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices);
   void Count(const TaskRow& task, int sign);
+  void CountDemand(QueueId queue, ClassId cls, int sign);
+  bool InOrder(const JobRow& job) const;
   void Seat(TaskId id);
   void Unseat(TaskId id);
   void ChargeTask(const TaskRow& task, int sign);

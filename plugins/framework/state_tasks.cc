@@ -119,12 +119,25 @@ void State::Unseat(TaskId id) {
   here.pop_back();
 }
 
-// A running job's pod and the pending one: the role's counters.
+// A running job's pod and the pending one: the counters of role and queue.
 void State::Count(const TaskRow& task, int sign) {
   if (!task.job.valid()) return;
+  const JobRow& job = books_.jobs[task.job.index()];
   RoleRow& role = books_.jobs[task.job.index()].roles[task.role];
-  if (task.phase == TaskPhase::kPending) role.pending += sign;
+  if (task.phase == TaskPhase::kPending) {
+    role.pending += sign;
+    CountDemand(job.queue, task.cls, sign);
+  }
   if (CountsToMinimum(task.phase)) role.counted += sign;
+}
+
+void State::CountDemand(QueueId queue, ClassId cls, int sign) {
+  if (!queue.valid()) return;
+  if (books_.queue_pending.size() <= queue.index()) books_.queue_pending.resize(queue.index() + 1);
+  const TaskClass& asks = books_.classes[cls];
+  Books::Demand& demand = books_.queue_pending[queue.index()];
+  demand.amount.AddKinds(asks.demand, sign, asks.demand_kinds | 1u << kGpu | 1u << kGpuMemory);
+  demand.whole_gpus += sign * asks.whole_gpus;
 }
 
 void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
@@ -162,6 +175,10 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
 // A task that asks anew asks for what its role says now. REQUIRES: it holds no room.
 void State::ChangeClass(TaskRow& task, ClassId cls) {
   if (task.cls == cls) return;
+  if (task.phase == TaskPhase::kPending) {
+    CountDemand(QueueOf(task), task.cls, -1);
+    CountDemand(QueueOf(task), cls, +1);
+  }
   books_.classes.Retain(cls);
   books_.classes.Release(task.cls);
   task.cls = cls;
@@ -302,7 +319,16 @@ std::string State::CheckBooks() const {
     fresh.Charge(books_.facts(), books_.classes[task.cls], QueueOf(task), task.node, task.slices,
                  +1);
   }
+  fresh.RollUpQueues(books_.queues);
   if (!fresh.SameColumns(books_.occupancy)) return "occupancy differs from what the tasks hold";
+  std::vector<Books::Demand> pending(books_.queue_pending.size());
+  for (const TaskRow& task : books_.tasks) {
+    if (!task.job.valid() || task.phase != TaskPhase::kPending) continue;
+    const TaskClass& asks = books_.classes[task.cls];
+    pending[QueueOf(task).index()].amount.Add(asks.demand);
+    pending[QueueOf(task).index()].whole_gpus += asks.whole_gpus;
+  }
+  if (pending != books_.queue_pending) return "demand of queues differs from what is pending";
   for (const JobRow& job : books_.jobs) {
     if (!job.live) continue;
     for (const RoleRow& role : job.roles) {

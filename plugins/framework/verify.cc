@@ -24,6 +24,8 @@ void Verifier::Begin(const Snapshot& snapshot) {
   limit_counts_.clear();
   counted_.clear();
   queue_extra_.clear();
+  claim_extra_.clear();
+  top_extra_ = {};
 }
 
 Verifier::Row& Verifier::RowOf(NodeId node) {
@@ -55,6 +57,7 @@ std::string Verifier::Check(const Decision& decision) {
   }
   if (fault.empty()) fault = CheckMinimum(decision);
   if (fault.empty()) fault = CheckQueue(decision);
+  if (fault.empty() && snapshot_->queues().guarantees()) fault = CheckKept(decision);
   if (fault.empty()) return "";
   // Nothing of a decision that does not hold stays in the rows.
   for (std::size_t i = 0; i < taken; ++i) {
@@ -178,12 +181,35 @@ void Verifier::Take(const TaskClass& cls, const Placement& placement, int sign) 
        up = snapshot_->queues().parent(up)) {
     queue_extra_[up].Add(amount, sign);
   }
+  if (snapshot_->queues().guarantees()) {
+    TakeClaims(snapshot_->job(task.job).queue, amount, sign);
+  }
   for (std::size_t i = 0; i < cls.limits.size(); ++i) {
     const std::string& key = snapshot_->classes().topology_key(cls.limits[i]);
     const std::uint32_t domain = snapshot_->hardware().domain(key, placement.node);
     if (domain == Hardware::kNoDomain) continue;
     CountOf(cls.limits[i], domain).Add(cls.pod.limits[i].max, sign);
   }
+}
+
+void Verifier::TakeClaims(QueueId queue, const Resources& amount, int sign) {
+  const QueueTree& queues = snapshot_->queues();
+  const Occupancy& occupancy = snapshot_->occupancy();
+  top_extra_.holds.Add(amount, sign);
+  Resources grown = amount;
+  std::int64_t times = sign;
+  for (QueueId up = queue; up.valid(); up = queues.parent(up)) {
+    Claim& extra = claim_extra_[up];
+    extra.holds.Add(grown, times);
+    times = 1;
+    for (Kind k = 0; k < kMaxKinds; ++k) {
+      const std::int64_t claims =
+          occupancy.ClaimWith(queues, up, k, extra.holds[k]) - occupancy.queue_claim(up)[k];
+      grown[k] = claims - extra.claims[k];
+      extra.claims[k] = claims;
+    }
+  }
+  top_extra_.claims.Add(grown, times);
 }
 
 BoundedCount& Verifier::CountOf(LimitId limit, std::uint32_t domain) {
@@ -252,6 +278,32 @@ std::string Verifier::CheckQueue(const Decision& decision) {
         return "queue " + queue.name + " would hold " + snapshot_->books().kinds.Name(k) + " " +
                Numbers(after, queue.limit[k]);
       }
+    }
+  }
+  return "";
+}
+
+// Nothing that is kept for one queue is taken by another.
+std::string Verifier::CheckKept(const Decision& decision) {
+  const QueueTree& queues = snapshot_->queues();
+  const Occupancy& occupancy = snapshot_->occupancy();
+  for (Kind k = 0; k < kMaxKinds; ++k) {
+    const std::string& kind =
+        k < snapshot_->books().kinds.size() ? snapshot_->books().kinds.Name(k) : std::string();
+    for (QueueId up = snapshot_->job(decision.job).queue; up.valid(); up = queues.parent(up)) {
+      const QueueSpec& queue = queues.spec(up);
+      if (!queues.present(up) || (queue.limited_kinds >> k & 1) == 0) continue;
+      const std::int64_t more = claim_extra_[up].claims[k];
+      const std::int64_t after = occupancy.queue_claim(up)[k] + more;
+      if (more > 0 && after > queue.limit[k]) {
+        return "queue " + queue.name + " would hold or keep for others " + kind + " " +
+               Numbers(after, queue.limit[k]);
+      }
+    }
+    const std::int64_t free = occupancy.free_total()[k] - top_extra_.holds[k];
+    const std::int64_t kept = occupancy.kept_free()[k] + top_extra_.claims[k] - top_extra_.holds[k];
+    if (top_extra_.claims[k] > 0 && kept > std::max<std::int64_t>(free, 0)) {
+      return "the cluster would keep for others " + kind + " " + Numbers(kept, free) + " free";
     }
   }
   return "";

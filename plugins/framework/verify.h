@@ -36,7 +36,9 @@ class Verifier {
   std::string CheckMinimum(const Decision& decision);
   std::string CheckUnwinding(const Decision& decision);
   std::string CheckQueue(const Decision& decision);
+  std::string CheckKept(const Decision& decision);
   void Take(const TaskClass& cls, const Placement& placement, int sign);
+  void TakeClaims(QueueId queue, const Resources& amount, int sign);
   Row& RowOf(NodeId node);
   BoundedCount& CountOf(LimitId limit, std::uint32_t domain);
 
@@ -47,6 +49,13 @@ class Verifier {
   std::unordered_map<std::uint64_t, BoundedCount> limit_counts_;  // by limit and domain
   std::unordered_map<std::uint64_t, std::int32_t> counted_;       // by job and role
   std::unordered_map<QueueId, Resources> queue_extra_;
+  // Beside the Snapshot's: what each queue itself and the claims right under it hold more, by how
+  // much its own claim is larger, and the sums of the top.
+  struct Claim {
+    Resources holds, claims;
+  };
+  std::unordered_map<QueueId, Claim> claim_extra_;
+  Claim top_extra_;
   std::vector<DeviceCharge> scratch_;
 };
 

@@ -98,40 +98,56 @@ class Pass {
  public:
   explicit Pass(Cycle& cycle) : cycle_(cycle) {}
 
-  void PlaceMinimum(JobId id) {
+  // What the gang lacks to run, unless it has to wait behind `ahead`. True where nobody has to wait
+  // for it any more.
+  bool PlaceMinimum(JobId id, JobId ahead) {
     if (cycle_.snapshot.job(id).quarantined) {
       Reason reason;
       reason.obstacle = Obstacle::kQuarantine;
       Say(id, Part::kMinimum, Verdict::kWait, std::move(reason), {});
-      return;
+      return false;
     }
     if (cycle_.snapshot.job(id).satisfied()) {
       elastic_.push_back({id, kNoDecision});
-      return;
+      return true;
+    }
+    if (ahead.valid()) {
+      const Standing& said = cycle_.snapshot.job(id).standing;
+      if (said.asked && said.reason.obstacle == Obstacle::kBehind &&
+          said.reason.ahead == cycle_.snapshot.job(ahead).name) {
+        return false;
+      }
+      Reason reason;
+      reason.obstacle = Obstacle::kBehind;
+      reason.queue = cycle_.snapshot.job(id).queue_name;
+      reason.ahead = cycle_.snapshot.job(ahead).name;
+      SayNo(id, Verdict::kWait, std::move(reason));
+      return false;
     }
     const GangAsk ask = MissingMinimum(cycle_.snapshot, id);
     if (auto reason = MissingMembers(cycle_.snapshot, ask)) {
       Say(id, Part::kMinimum, Verdict::kWait, std::move(*reason), {});
-      return;
+      return false;
     }
     if (auto reason = Denied(ask, LeastDemand(cycle_.snapshot, ask))) {
       SayNo(id, Verdict::kWait, std::move(*reason));
-      return;
+      return false;
     }
     Attempt attempt(cycle_.now.ledger());
     const Resources before = QueueHolds(ask);
     const Placer::Answer answer = Ask(cycle_.now, cycle_.proofs.now, ask);
     if (answer.outcome != Placer::Outcome::kPlaced) {
       SayShort(ask, answer);
-      return;
+      return false;
     }
     if (auto reason = DeniedSince(before, ask)) {
       SayNo(id, Verdict::kWait, std::move(*reason));
-      return;
+      return false;
     }
     const bool more = ask.least < cycle_.snapshot.job(id).pending();
     Say(id, Part::kMinimum, Verdict::kStart, {}, attempt.Keep());
     if (more) elastic_.push_back({id, cycle_.plan.decisions.size() - 1});
+    return true;
   }
 
   // One by one: each elastic member stands for itself.
@@ -268,7 +284,11 @@ class Pass {
 
 void Allocate::Run(Cycle& cycle) const {
   Pass pass(cycle);
-  for (JobId job : cycle.due) pass.PlaceMinimum(job);
+  const std::unique_ptr<Line> line = cycle.policies.order->LineUp(cycle.snapshot, cycle.due);
+  for (JobId job = line->Next(cycle.now.ledger()); job.valid();
+       job = line->Next(cycle.now.ledger())) {
+    line->Asked(job, pass.PlaceMinimum(job, line->Behind(job)));
+  }
   pass.PlaceElastic();
 }
 

@@ -52,19 +52,24 @@ void PrintQueue(const v1::ExplainReply& reply, std::ostream& out) {
   const v1::QueueView& queue = reply.queue();
   out << "\nqueue " << queue.name() << " is " << LifecycleWords(queue.lifecycle()) << ": "
       << queue.jobs_running() << " jobs run, " << queue.jobs_waiting() << " wait\n";
-  Table table({"resource", "used", "limit"}, "lrr");
+  Table table({"resource", "used", "share", "guarantee", "deserved", "limit"}, "lrrrrr");
   for (int kind = 0; kind < reply.kinds_size(); ++kind) {
     const bool limited = std::find(queue.limited_kinds().begin(), queue.limited_kinds().end(),
                                    static_cast<std::uint32_t>(kind)) != queue.limited_kinds().end();
-    const std::int64_t used = AmountOf(queue.used(), static_cast<Kind>(kind));
-    if (used == 0 && !limited) continue;
+    const auto amount = [&](const auto& of) { return AmountOf(of, static_cast<Kind>(kind)); };
+    const std::int64_t used = amount(queue.used());
+    const bool promised = amount(queue.guarantee()) > 0 || amount(queue.deserved()) > 0;
+    if (used == 0 && amount(queue.fair_share()) == 0 && !limited && !promised) continue;
     const auto words = [&](std::int64_t amount) {
       return AmountWords(reply.kinds(), static_cast<Kind>(kind), amount);
     };
-    table.Add({reply.kinds(kind), words(used),
+    table.Add({reply.kinds(kind), words(used), words(amount(queue.fair_share())),
+               amount(queue.guarantee()) > 0 ? words(amount(queue.guarantee())) : "-",
+               amount(queue.deserved()) > 0 ? words(amount(queue.deserved())) : "-",
                limited ? words(AmountOf(queue.limit(), static_cast<Kind>(kind))) : "-"});
   }
   if (!table.empty()) table.Print(out);
+  for (const std::string& problem : queue.problems()) out << "  " << problem << "\n";
 }
 
 std::int64_t Now() {

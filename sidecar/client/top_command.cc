@@ -26,17 +26,23 @@ std::string Limit(const v1::QueueView& queue, Kind kind, const std::string& word
 }
 
 void PrintQueues(const v1::GetStateReply& state, bool wide, std::ostream& out) {
-  std::vector<std::string> header = {"queue", "state", "GPUs", "limit", "run", "wait"};
-  if (wide) header.insert(header.end(), {"CPU", "memory", "under"});
-  Table table(header, "llrrrrrrl", 0);
+  std::vector<std::string> header = {"queue", "state", "GPUs", "share", "limit", "run", "wait"};
+  if (wide) {
+    header.insert(header.end(), {"guarantee", "deserved", "weight", "CPU", "memory", "under"});
+  }
+  Table table(header, "llrrrrrrrrrrl", 0);
   for (const v1::QueueView& queue : state.queues()) {
     std::vector<std::string> row = {queue.name(),
                                     LifecycleWords(queue.lifecycle()),
                                     GpuWords(AmountOf(queue.used(), kGpu)),
+                                    GpuWords(AmountOf(queue.fair_share(), kGpu)),
                                     Limit(queue, kGpu, GpuWords(AmountOf(queue.limit(), kGpu))),
                                     std::to_string(queue.jobs_running()),
                                     std::to_string(queue.jobs_waiting())};
     if (wide) {
+      row.push_back(GpuWords(AmountOf(queue.guarantee(), kGpu)));
+      row.push_back(GpuWords(AmountOf(queue.deserved(), kGpu)));
+      row.push_back(std::to_string(queue.weight()));
       row.push_back(AmountWords(state.kinds(), kCpu, AmountOf(queue.used(), kCpu)));
       row.push_back(AmountWords(state.kinds(), kMemory, AmountOf(queue.used(), kMemory)));
       row.push_back(queue.parent());
@@ -44,6 +50,11 @@ void PrintQueues(const v1::GetStateReply& state, bool wide, std::ostream& out) {
     table.Add(std::move(row));
   }
   table.Print(out);
+  for (const v1::QueueView& queue : state.queues()) {
+    for (const std::string& problem : queue.problems()) {
+      out << "queue " << queue.name() << ": " << problem << "\n";
+    }
+  }
 }
 
 // One character a device, filled as far as it is used.

@@ -135,6 +135,10 @@ void Encode(const QueueSpec& in, TextCopier& text, v1::Queue* out) {
     if ((in.limited_kinds >> kind & 1) != 0) out->add_limited_kinds(kind);
   }
   out->set_state(ToWire<v1::QueueState>(in.state));
+  Encode(in.guarantee, out->mutable_guarantee());
+  Encode(in.deserved, out->mutable_deserved());
+  out->set_not_reclaimable(!in.reclaimable);
+  out->set_fifo(in.dequeue == Dequeue::kFifo);
 }
 
 absl::Status Decode(const v1::Queue& in, const FieldPath& at, QueueSpec& out) {
@@ -150,6 +154,10 @@ absl::Status Decode(const v1::Queue& in, const FieldPath& at, QueueSpec& out) {
     }
     out.limited_kinds |= KindSet{1} << kind;
   }
+  TEPHRA_RETURN_IF_ERROR(Decode(in.guarantee(), at, "guarantee", out.guarantee));
+  TEPHRA_RETURN_IF_ERROR(Decode(in.deserved(), at, "deserved", out.deserved));
+  out.reclaimable = !in.not_reclaimable();
+  out.dequeue = in.fifo() ? Dequeue::kFifo : Dequeue::kTraverse;
   return FromWire(in.state(), QueueState::kClosed, at.At("state"), out.state);
 }
 

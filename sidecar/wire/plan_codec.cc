@@ -8,7 +8,7 @@ namespace {
 
 static_assert(v1::VERDICT_INFEASIBLE == ToWire<v1::Verdict>(Verdict::kInfeasible));
 static_assert(v1::PART_ELASTIC == ToWire<v1::Part>(Part::kElastic));
-static_assert(v1::OBSTACLE_QUARANTINE == ToWire<v1::Obstacle>(Obstacle::kQuarantine));
+static_assert(v1::OBSTACLE_BEHIND == ToWire<v1::Obstacle>(Obstacle::kBehind));
 static_assert(v1::MISFIT_EXCLUDED == ToWire<v1::Misfit>(Misfit::kExcluded));
 static_assert(v1::MISFIT_EXCLUDED == kMisfits);
 
@@ -33,6 +33,9 @@ void Encode(const Reason& in, v1::Reason* out) {
   out->set_limit(in.limit);
   out->set_used(in.used);
   out->set_asked(in.asked);
+  out->set_kept(in.kept);
+  out->set_kept_for(in.kept_for);
+  out->set_ahead(in.ahead);
   out->set_pods_there(in.pods_there);
   out->set_pods_needed(in.pods_needed);
 }

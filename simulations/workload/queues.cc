@@ -8,43 +8,67 @@ namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-// Kinds that are named are limited, with 0 too.
-void ReadQueueLimit(Sections& sections, const std::string& name, const Item& item,
-                    QueueSpec& queue) {
-  const absl::StatusOr<Kind> kind = sections.kinds.Intern(name);
-  if (!kind.ok()) {
-    item.wrong->Wrong(item.node->line, kind.status());
-    return;
-  }
-  if (name == "gpus" || name == "gpu_memory" || name == "nvidia.com/gpu") {
-    item.Wrong("the kinds cpu, memory, pods, gpu, gpu-memory or an extended resource");
-    return;
-  }
-  const std::int64_t per = *kind == kCpu || *kind == kGpu ? 1000 : 1;
-  std::int64_t amount = 0;
-  if (!ReadQuantity(item, amount, per)) return;
-  queue.limit[*kind] = *kind == kGpuMemory ? amount / kMiB : amount;
-  queue.limited_kinds |= KindSet{1} << *kind;
+// The kinds that `field` names, with 0 too.
+KindSet ReadAmounts(Sections& sections, Fields& fields, const char* field, Resources& amounts) {
+  KindSet kinds = 0;
+  fields.Map(field, [&](const std::string& name, const Item& item) {
+    const absl::StatusOr<Kind> kind = sections.kinds.Intern(name);
+    if (!kind.ok()) {
+      item.wrong->Wrong(item.node->line, kind.status());
+      return;
+    }
+    if (name == "gpus" || name == "gpu_memory" || name == "nvidia.com/gpu") {
+      item.Wrong("the kinds cpu, memory, pods, gpu, gpu-memory or an extended resource");
+      return;
+    }
+    const std::int64_t per = *kind == kCpu || *kind == kGpu ? 1000 : 1;
+    std::int64_t amount = 0;
+    if (!ReadQuantity(item, amount, per)) return;
+    amounts[*kind] = *kind == kGpuMemory ? amount / kMiB : amount;
+    kinds |= KindSet{1} << *kind;
+  });
+  return kinds;
 }
 
 }  // namespace
 
 QueueSpec ReadQueue(Sections& sections, const Item& item) {
   QueueSpec queue;
-  int state = 0;
+  int state = 0, dequeue = 0;
   Fields fields(item);
   fields.Need("name");
   fields.Text("name", queue.name);
   fields.Text("parent", queue.parent);
   fields.Whole("weight", queue.weight, 1);
   fields.Whole("priority", queue.priority);
-  fields.Map("limit", [&](const std::string& name, const Item& amount) {
-    ReadQueueLimit(sections, name, amount, queue);
-  });
+  queue.limited_kinds = ReadAmounts(sections, fields, "limit", queue.limit);
+  ReadAmounts(sections, fields, "guarantee", queue.guarantee);
+  ReadAmounts(sections, fields, "deserved", queue.deserved);
+  fields.Switch("reclaimable", queue.reclaimable);
+  fields.OneOf("dequeue_strategy", {"traverse", "fifo"}, dequeue);
   fields.OneOf("state", {"open", "closing", "closed"}, state);
   fields.Done();
   queue.state = static_cast<QueueState>(state);
+  queue.dequeue = static_cast<Dequeue>(dequeue);
   return queue;
+}
+
+// A child may not be guaranteed more than its parent can give.
+static void CheckPromises(const ResourceKinds& kinds, const std::vector<QueueSpec>& queues,
+                          const std::vector<Item>& items) {
+  QueueTree tree;
+  for (std::size_t q = 0; q < queues.size(); ++q) {
+    const absl::Status status = tree.Upsert(queues[q]);
+    if (!status.ok()) items[q].wrong->Wrong(items[q].node->line, status);
+  }
+  for (const QueueTree::Overdraft& overdraft : tree.Overdrawn(kinds)) {
+    const std::string& name = tree.spec(overdraft.queue).name;
+    for (std::size_t q = 0; q < queues.size(); ++q) {
+      if (queues[q].name != name) continue;
+      items[q].wrong->Wrong(items[q].node->line,
+                            absl::InvalidArgumentError(items[q].path + "." + overdraft.what));
+    }
+  }
 }
 
 void ReadQueues(Sections& sections, const Item& item, std::vector<QueueSpec>& queues) {
@@ -56,6 +80,7 @@ void ReadQueues(Sections& sections, const Item& item, std::vector<QueueSpec>& qu
                    *one.wrong);
   });
   if (item.wrong->ok()) CheckParents(queues, items);
+  if (item.wrong->ok()) CheckPromises(sections.kinds, queues, items);
 }
 
 void CheckParents(const std::vector<QueueSpec>& queues, const std::vector<Item>& items) {

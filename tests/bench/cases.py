@@ -21,6 +21,7 @@ CASES = {
     "BestFitDecision/5000": ("best fit for one GPU on 5,000 x 8", 0.020, "Fluxion 79 ms"),
     "OnlyOneNodeFits": ("the one node among 1,000 that fits", 0.020, "Armada 0.020 ms"),
     "GangOfWholeNodes": ("one gang of 512 x 8 GPUs", 5, "Fluxion about 20 ms"),
+    "FairSharesOfATree": ("the fair shares of 10,000 queues in five levels", 20, ""),
     "OnlyTimeMoved": ("a cycle in which only the time moved: 5,000 nodes, 40,000 running tasks, "
                       "1,000 waiting gangs", 1, ""),
 }

@@ -101,6 +101,27 @@ BENCHMARK(OneEventOneTick)
     ->UseManualTime()
     ->Unit(benchmark::kMicrosecond);
 
+// 10,000 queues in five levels, one job waiting in each, on 100 nodes: the fair shares of all.
+void FairSharesOfATree(benchmark::State& state) {
+  constexpr int kQueues = 10000, kTop = 13, kHeirs = 5;
+  Engine engine = Cluster(100, Node{});
+  const auto name = [](int q) { return "queue-" + std::to_string(q); };
+  for (int q = 0; q < kQueues; ++q) {
+    QueueUpserted event{{}, 1};
+    event.queue.name = name(q);
+    if (q >= kTop) event.queue.parent = name((q - kTop) / kHeirs);
+    event.queue.weight = 1 + q % 7;
+    if (q % 3 == 0) event.queue.deserved[kGpu] = 100 * (q % 11);
+    if (q % 5 == 0) event.queue.guarantee[kGpu] = 10 * (q % 7);
+    Must(engine.Apply(event));
+    JobUpserted job = JobEvent("job-" + std::to_string(q), 1, Pod{});
+    job.job.queue = event.queue.name;
+    Must(engine.Apply(job));
+  }
+  for (auto _ : state) benchmark::DoNotOptimize(QueueShares(engine.state().books()));
+}
+BENCHMARK(FairSharesOfATree)->Unit(benchmark::kMillisecond);
+
 // 1,000 one-GPU jobs, each with a Tick of its own, from a cluster that never saw their like: the
 // mean of a decision, the first look at every node included.
 void BestFitDecision(benchmark::State& state) {

@@ -121,6 +121,14 @@ std::string Differs(const Occupancy& a, const Occupancy& b, const Books& books) 
   return a.free_total() == b.free_total() ? "" : "the total";
 }
 
+std::string ClaimsDiffer(const Occupancy& a, const Occupancy& b, const Books& books) {
+  if (!books.queues.guarantees()) return "";
+  for (std::size_t q = 0; q < books.queues.size(); ++q) {
+    if (a.queue_claim(QueueId(q)) != b.queue_claim(QueueId(q))) return "a queue's claim";
+  }
+  return a.kept_free() == b.kept_free() ? "" : "what is kept free";
+}
+
 TEST_CASE("A standing ledger begins each cycle with the truth") {
   ForEachSeed(600, [](std::uint64_t seed) {
     Dice dice(seed + 3000000);
@@ -141,6 +149,7 @@ TEST_CASE("A standing ledger begins each cycle with the truth") {
       standing.Begin(snapshot);
       INFO("event " << i);
       REQUIRE(Differs(standing.occupancy(), snapshot.occupancy(), snapshot.books()) == "");
+      REQUIRE(ClaimsDiffer(standing.occupancy(), snapshot.occupancy(), snapshot.books()) == "");
       empty.Begin(snapshot);
       Ledger fresh(Ledger::Basis::kEmpty);
       fresh.Begin(snapshot);

@@ -1,5 +1,7 @@
 #include "queue/queue_tree.h"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "tests/support/build.h"
@@ -18,24 +20,64 @@ TEST_CASE("QueueTree: a queue is under its parent, whichever came first") {
   CHECK_FALSE(tree.Find("top").valid());
 }
 
-TEST_CASE("QueueTree: a cycle of parents is refused with its names, and the tree stays") {
-  QueueTree tree;
-  REQUIRE(tree.Upsert(AQueue("a")).ok());
-  REQUIRE(tree.Upsert(AQueue("b").Under("a")).ok());
-  REQUIRE(tree.Upsert(AQueue("c").Under("b")).ok());
-  const absl::Status status = tree.Upsert(AQueue("a").Under("c"));
-  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
-  CHECK(std::string(status.message()).find("a -> c -> b -> a") != std::string::npos);
-  CHECK(tree.spec(tree.Find("a")).parent.empty());
-  CHECK_FALSE(tree.parent(tree.Find("a")).valid());
-  CHECK_FALSE(tree.Upsert(AQueue("self").Under("self")).ok());
+// The tree of the same queues, told in every order, must be the same.
+TEST_CASE("QueueTree: a cycle of parents makes its queues top ones, whoever came last") {
+  std::vector<QueueSpec> specs = {AQueue("a").Under("c"), AQueue("b").Under("a"),
+                                  AQueue("c").Under("b"), AQueue("d").Under("c"), AQueue("e")};
+  std::vector<std::size_t> order = {0, 1, 2, 3, 4};
+  do {
+    QueueTree tree;
+    for (const std::size_t i : order) REQUIRE(tree.Upsert(specs[i]).ok());
+    for (const char* name : {"a", "b", "c"}) {
+      CHECK(tree.cycle(tree.Find(name)) == "a -> c -> b -> a");
+      CHECK_FALSE(tree.parent(tree.Find(name)).valid());
+    }
+    CHECK(tree.parent(tree.Find("d")) == tree.Find("c"));
+    CHECK(tree.cycle(tree.Find("d")).empty());
+    CHECK(tree.cycle(tree.Find("e")).empty());
+    REQUIRE(tree.Upsert(AQueue("b").Under("e")).ok());
+    CHECK(tree.cycle(tree.Find("a")).empty());
+    CHECK(tree.parent(tree.Find("c")) == tree.Find("b"));
+    CHECK(tree.parent(tree.Find("b")) == tree.Find("e"));
+  } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("QueueTree: a cycle that closes through a queue not known yet is refused when it comes") {
+TEST_CASE("QueueTree: a queue under itself is a cycle, and one that is removed ends it") {
   QueueTree tree;
+  REQUIRE(tree.Upsert(AQueue("self").Under("self")).ok());
+  CHECK(tree.cycle(tree.Find("self")) == "self -> self");
   REQUIRE(tree.Upsert(AQueue("a").Under("b")).ok());
-  CHECK_FALSE(tree.Upsert(AQueue("b").Under("a")).ok());
-  CHECK_FALSE(tree.Find("b").valid());
+  REQUIRE(tree.Upsert(AQueue("b").Under("a")).ok());
+  CHECK(tree.cycle(tree.Find("b")) == "a -> b -> a");
+  tree.Remove("b");
+  CHECK(tree.cycle(tree.Find("a")).empty());
+  CHECK(tree.cycle(tree.Find("self")) == "self -> self");
+}
+
+TEST_CASE("QueueTree: promises beyond what a queue can give are named with both sides") {
+  ResourceKinds kinds;
+  QueueTree tree;
+  const auto overdrawn = [&] {
+    std::vector<std::string> found;
+    for (const auto& [queue, what] : tree.Overdrawn(kinds)) {
+      found.push_back(tree.spec(queue).name + ": " + what);
+    }
+    return found;
+  };
+  REQUIRE(tree.Upsert(AQueue("top").Limit(kGpu, 10000).Guarantee(kCpu, 4000)).ok());
+  REQUIRE(tree.Upsert(AQueue("a").Under("top").Guarantee(kGpu, 6000)).ok());
+  REQUIRE(tree.Upsert(AQueue("b").Under("top").Guarantee(kGpu, 4000).Guarantee(kCpu, 4000)).ok());
+  CHECK(overdrawn().empty());
+  REQUIRE(tree.Upsert(AQueue("b").Under("top").Guarantee(kGpu, 5000).Guarantee(kCpu, 5000)).ok());
+  CHECK(
+      overdrawn() ==
+      std::vector<std::string>{
+          "top: guarantee: 5 CPU to the queues under top (a, b), expected at most its own of 4 CPU",
+          "top: guarantee: 11 GPU to the queues under top (a, b), expected at most its limit of "
+          "10 GPU"});
+  REQUIRE(tree.Upsert(AQueue("b").Limit(kGpu, 1000).Guarantee(kGpu, 5000)).ok());
+  CHECK(overdrawn() ==
+        std::vector<std::string>{"b: guarantee: 5 GPU to b, expected at most its limit of 1 GPU"});
 }
 
 TEST_CASE("QueueTree: weights below one, negative limits and empty names are refused") {
@@ -44,6 +86,8 @@ TEST_CASE("QueueTree: weights below one, negative limits and empty names are ref
   queue.weight = 0;
   CHECK_FALSE(tree.Upsert(queue).ok());
   CHECK_FALSE(tree.Upsert(AQueue("q").Limit(kGpu, -1)).ok());
+  CHECK_FALSE(tree.Upsert(AQueue("q").Guarantee(kGpu, -1)).ok());
+  CHECK_FALSE(tree.Upsert(AQueue("q").Deserved(kGpu, kMaxSum + 1)).ok());
   CHECK_FALSE(tree.Upsert(AQueue("")).ok());
   CHECK_FALSE(tree.Find("q").valid());
 }

@@ -22,7 +22,8 @@ const std::vector<std::string>& VerdictWords() {
 const std::vector<std::string>& ReasonWords() {
   static const std::vector<std::string> kWords = {"none",        "queue-missing", "queue-closed",
                                                   "queue-limit", "members",       "room",
-                                                  "together",    "search",        "quarantine"};
+                                                  "together",    "search",        "quarantine",
+                                                  "queue-cycle", "queue-guarantee", "behind"};
   return kWords;
 }
 

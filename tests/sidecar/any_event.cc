@@ -157,6 +157,10 @@ QueueSpec Queue(Dice& dice) {
   queue.limit = Amounts(dice);
   queue.limited_kinds = static_cast<KindSet>(dice.Below(1 << kMaxKinds));
   queue.state = OneOf(dice, QueueState::kClosed);
+  queue.guarantee = Amounts(dice);
+  queue.deserved = Amounts(dice);
+  queue.reclaimable = dice.Percent(50);
+  queue.dequeue = OneOf(dice, Dequeue::kFifo);
   return queue;
 }
 

@@ -49,6 +49,10 @@ TEST_CASE("A removal takes the place of the upsert before it, and an upsert afte
   CHECK(Left({Node("n", 1), NodeRemoved{"n"}, Node("n", 2)}) == Indexes{1, 2});
 }
 
+TEST_CASE("What a pod said last is kept before its removal, for a success outlives the pod") {
+  CHECK(Left({Pod("p", "j", 1), Pod("p", "j", 2), TaskRemoved{"p"}}) == Indexes{1, 2});
+}
+
 TEST_CASE("A fact that another one needs keeps its place") {
   CHECK(Left({Job("j", 1), Pod("p", "j", 1), Job("j", 2)}) == Indexes{0, 1, 2});
   CHECK(Left({Node("n", 1), Pod("p", "j", 1), Node("n", 2)}) == Indexes{0, 1, 2});

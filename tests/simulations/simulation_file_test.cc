@@ -141,6 +141,16 @@ TEST_CASE("simulation: every fault names file, line, field, value and what was e
        "a -> a"},
       {kCluster + "queues: [{ name: a, parent: x }]\n",
        "f:2: queues[0].parent: \"x\", expected a queue of this file"},
+      {kCluster + "queues:\n  - { name: a, limit: { gpu: 4 } }\n"
+                  "  - { name: b, parent: a, guarantee: { gpu: 3 } }\n"
+                  "  - { name: c, parent: a, guarantee: { gpu: 2 } }\n",
+       "f:3: queues[0].guarantee: 5 GPU to the queues under a (b, c), expected at most its limit "
+       "of "
+       "4 GPU"},
+      {kCluster + "queues: [{ name: a, limit: { cpu: 1 }, guarantee: { cpu: 2 } }]\n",
+       "f:2: queues[0].guarantee: 2 CPU to a, expected at most its limit of 1 CPU"},
+      {kCluster + "queues: [{ name: a, dequeue_strategy: lifo }]\n",
+       "f:2: queues[0].dequeue_strategy: \"lifo\", expected traverse or fifo"},
       {kCluster + "queues: [{ name: a }, { name: a }]\n",
        "f:2: queues[1].name: \"a\", expected a name that is not given twice"},
       {kCluster + "queues: [{ name: a, limit: { gpu: -1 } }]\n",

@@ -134,6 +134,22 @@ AQueue& AQueue::Limit(Kind kind, std::int64_t amount) {
   spec_.limited_kinds |= 1u << kind;
   return *this;
 }
+AQueue& AQueue::Guarantee(Kind kind, std::int64_t amount) {
+  spec_.guarantee[kind] = amount;
+  return *this;
+}
+AQueue& AQueue::Deserved(Kind kind, std::int64_t amount) {
+  spec_.deserved[kind] = amount;
+  return *this;
+}
+AQueue& AQueue::Weight(std::int32_t weight) {
+  spec_.weight = weight;
+  return *this;
+}
+AQueue& AQueue::Fifo() {
+  spec_.dequeue = Dequeue::kFifo;
+  return *this;
+}
 AQueue& AQueue::State(QueueState state) {
   spec_.state = state;
   return *this;

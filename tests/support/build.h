@@ -84,6 +84,10 @@ class AQueue {
   explicit AQueue(std::string name);
   AQueue& Under(const std::string& parent);
   AQueue& Limit(Kind kind, std::int64_t amount);
+  AQueue& Guarantee(Kind kind, std::int64_t amount);
+  AQueue& Deserved(Kind kind, std::int64_t amount);
+  AQueue& Weight(std::int32_t weight);
+  AQueue& Fifo();
   AQueue& State(QueueState state);
   operator const QueueSpec&() const { return spec_; }
 

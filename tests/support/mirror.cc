@@ -1,6 +1,7 @@
 #include "tests/support/mirror.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace tephra {
 namespace {
@@ -266,7 +267,11 @@ std::string Mirror::CheckNo(const NamedDecision& decision, const MirrorJob& job,
       return Open(job.spec.queue) ? "waits for a queue that is open" : "";
     case Obstacle::kSearch:
     case Obstacle::kQueueLimit:
+    case Obstacle::kQueueGuarantee:
       return "";
+    case Obstacle::kBehind:
+      return BehindAnother(decision, job) ? ""
+                                          : "waits behind a job that does not wait ahead of it";
     case Obstacle::kRoom:
     case Obstacle::kTogether:
       break;
@@ -346,7 +351,79 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
     taken.Add(Amounts(task));
   }
   if (!Satisfied(job)) return "runs below its minimum";
-  return CheckQueues(decision.job, taken);
+  std::string fault = CheckQueues(decision.job, taken);
+  return fault.empty() ? CheckKept(decision.job, taken) : fault;
+}
+
+bool Mirror::BehindAnother(const NamedDecision& decision, const MirrorJob& job) const {
+  const auto queue = queues_.find(job.spec.queue);
+  if (queue == queues_.end() || queue->second.dequeue != Dequeue::kFifo) return false;
+  return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
+    const JobSpec& other = entry.second.spec;
+    return other.name == decision.reason.ahead && other.queue == job.spec.queue &&
+           !Satisfied(entry.second) &&
+           std::make_tuple(-other.priority, other.created, other.uid) <
+               std::make_tuple(-job.spec.priority, job.spec.created, job.spec.uid);
+  });
+}
+
+// What the queue and those under it hold, or are guaranteed where that is more; level by level.
+Resources Mirror::Claim(const std::string& queue) const {
+  Resources claim;
+  for (const auto& [uid, job] : jobs_) {
+    if (job.spec.queue == queue) claim.Add(Holds(job));
+  }
+  for (const auto& [name, spec] : queues_) {
+    if (spec.parent == queue) claim.Add(Claim(name));
+  }
+  return Resources::Max(claim, queues_.at(queue).guarantee);
+}
+
+Resources Mirror::Holds(const MirrorJob& job) const {
+  Resources held;
+  for (const auto& [name, role] : job.roles) {
+    for (const MirrorTask& task : role.tasks) {
+      if (HoldsRoom(task.phase) && nodes_.contains(task.node)) held.Add(Amounts(task));
+    }
+  }
+  return held;
+}
+
+// What the decision took was not kept for another queue. Judged only where it took the queue above
+// its own guarantee at each level, for what is within it was kept for nobody else.
+std::string Mirror::CheckKept(const std::string& job, const Resources& taken) const {
+  for (Kind k : {kCpu, kPods, kGpu}) {
+    if (taken[k] == 0) continue;
+    bool beyond = true;
+    std::string queue = jobs_.at(job).spec.queue;
+    for (int depth = 0; queues_.contains(queue) && depth < 100; ++depth) {
+      const QueueSpec& spec = queues_.at(queue);
+      const std::int64_t claim = Claim(queue)[k];
+      beyond = beyond && claim > spec.guarantee[k];
+      if (!beyond) break;
+      if ((spec.limited_kinds >> k & 1u) != 0 && claim > spec.limit[k]) {
+        return "takes what queue " + queue + " keeps of kind " + std::to_string(k) +
+               ": claims of " + std::to_string(claim) + " where " + std::to_string(spec.limit[k]) +
+               " may be held";
+      }
+      queue = spec.parent;
+    }
+    if (!beyond) continue;
+    std::int64_t kept = 0;
+    for (const auto& [name, spec] : queues_) {
+      if (queues_.contains(spec.parent)) continue;
+      kept += Claim(name)[k];
+    }
+    for (const auto& [uid, other] : jobs_) {
+      if (queues_.contains(other.spec.queue)) kept -= Holds(other)[k];
+    }
+    const std::int64_t free = Now().Free(k);
+    if (kept > std::max<std::int64_t>(free, 0)) {
+      return "takes what is kept of kind " + std::to_string(k) + ": " + std::to_string(kept) +
+             " kept, " + std::to_string(free) + " free";
+    }
+  }
+  return "";
 }
 
 // No queue above the job holds more than its limit.

@@ -75,6 +75,10 @@ class Mirror {
                       const Room& room) const;
   std::string CheckQueues(const std::string& job, const Resources& taken) const;
   std::string CheckLeftWaiting(const Room& room) const;
+  std::string CheckKept(const std::string& job, const Resources& taken) const;
+  bool BehindAnother(const NamedDecision& decision, const MirrorJob& job) const;
+  Resources Claim(const std::string& queue) const;
+  Resources Holds(const MirrorJob& job) const;
   bool Open(const std::string& queue) const;
   static void Resize(const MirrorJob& job, MirrorRole& role, std::size_t replicas,
                      std::map<std::string, MirrorTask>& left_over);

@@ -111,6 +111,12 @@ QueueSpec RandomQueue(Dice& dice, const std::string& name, const std::string& pa
     if (dice.Percent(20)) queue.Limit(kPods, dice.From(1, 8));
     if (dice.Percent(20)) queue.Limit(kGpuMemory, dice.From(1, 8) * 10000);
     if (dice.Percent(10)) queue.State(QueueState::kClosed);
+    if (dice.Percent(30)) queue.Guarantee(kGpu, dice.From(0, 6) * 1000);
+    if (dice.Percent(20)) queue.Guarantee(kCpu, dice.From(1, 20) * 1000);
+    if (dice.Percent(20)) queue.Guarantee(kPods, dice.From(1, 6));
+    if (dice.Percent(30)) queue.Deserved(kGpu, dice.From(0, 8) * 1000);
+    if (dice.Percent(30)) queue.Weight(dice.From(1, 4));
+    if (dice.Percent(20)) queue.Fifo();
   }
   return queue;
 }

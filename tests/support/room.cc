@@ -121,6 +121,17 @@ void Room::Take(const PodTemplate& pod, const std::string& name, const Slices& s
   }
 }
 
+std::int64_t Room::Free(Kind kind) const {
+  std::int64_t free = 0;
+  for (const Node& node : nodes_) {
+    if (kind != kGpu) free += node.free[kind];
+    for (const Device& device : node.devices) {
+      if (kind == kGpu) free += std::max<std::int64_t>(device.compute, 0);
+    }
+  }
+  return free;
+}
+
 std::string Room::DevicesText(const std::string& name) const {
   std::string text;
   for (const Node& node : nodes_) {

@@ -51,6 +51,9 @@ class Room {
   std::string DevicesText(const std::string& node) const;
   // Empty if the occupancy has the same free, node by node and device by device.
   std::string Differs(const Hardware& hardware, const Occupancy& occupancy) const;
+  // Free on all nodes together, CPU, pods or GPU. An over-committed device has nothing, and takes
+  // nothing from the others.
+  std::int64_t Free(Kind kind) const;
   // What the slices take of devices: compute in per mille, memory in MiB.
   static std::pair<std::int64_t, std::int64_t> DeviceAmounts(const PodTemplate& pod,
                                                              const Slices& slices);

@@ -114,6 +114,8 @@ func (h *history) queue(name string, _ *schedulingv1beta1.Queue, _ bool) *schedu
 	queue := &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	queue.Spec.Weight = int32(h.IntN(3))
 	queue.Spec.Capability = list("cpu", strconv.Itoa(h.IntN(100)), h.pick("memory", "example.com/nic", "nvidia.com/gpu"), "5")
+	queue.Spec.Guarantee.Resource = list("cpu", strconv.Itoa(h.IntN(3)), h.pick("memory", "example.com/ib"), "2")
+	queue.Spec.Deserved = list("nvidia.com/gpu", strconv.Itoa(h.IntN(3)))
 	queue.Status.State = schedulingv1beta1.QueueState(h.pick("Open", "Closed", ""))
 	return queue
 }

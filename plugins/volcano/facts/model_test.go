@@ -206,6 +206,7 @@ func spelt(message proto.Message, known, wanted []string) proto.Message {
 		typed.Allocatable = amounts(typed.Allocatable)
 	case *tephrav1.Queue:
 		typed.Limit = amounts(typed.Limit)
+		typed.Guarantee, typed.Deserved = amounts(typed.Guarantee), amounts(typed.Deserved)
 		for i := range typed.LimitedKinds {
 			typed.LimitedKinds[i] = uint32(number(typed.LimitedKinds[i])) // both know them
 		}

@@ -1,8 +1,6 @@
 package facts
 
 import (
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -13,18 +11,21 @@ import (
 // rootQueue is where Volcano hangs every queue that names no parent.
 const rootQueue = "root"
 
-// translateQueue turns a Volcano queue's capability into the engine's limit. GPUs count in per
-// mille of a device, whichever way they are asked for: nvidia.com/gpu N is N x 1000,
+// translateQueue turns a Volcano queue into the engine's: its capability is the limit. GPUs count in
+// per mille of a device, whichever way they are asked for: nvidia.com/gpu N is N x 1000,
 // volcano.sh/vgpu-cores N is N x 10 (they are hundredths), volcano.sh/vgpu-memory is GPU memory in
 // MiB. volcano.sh/vgpu-number counts shares of any size, for which the engine has no kind: it is
-// not limited here. Where both nvidia.com/gpu and vgpu-cores are given the smaller one counts.
+// left out here. Where both nvidia.com/gpu and vgpu-cores are given, the smaller limit and the larger
+// promise count.
 func translateQueue(queue *schedulingv1beta1.Queue, k *kinds) (*tephrav1.Queue, *fault) {
 	out := &tephrav1.Queue{
-		Name:     queue.Name,
-		Parent:   queue.Spec.Parent,
-		Weight:   max(queue.Spec.Weight, 1),
-		Priority: queue.Spec.Priority,
-		State:    tephrav1.QueueState_QUEUE_STATE_OPEN,
+		Name:           queue.Name,
+		Parent:         queue.Spec.Parent,
+		Weight:         max(queue.Spec.Weight, 1),
+		Priority:       queue.Spec.Priority,
+		State:          tephrav1.QueueState_QUEUE_STATE_OPEN,
+		NotReclaimable: queue.Spec.Reclaimable != nil && !*queue.Spec.Reclaimable,
+		Fifo:           queue.Spec.DequeueStrategy == schedulingv1beta1.DequeueStrategyFIFO,
 	}
 	if out.Parent == "" && queue.Name != rootQueue {
 		out.Parent = rootQueue
@@ -35,13 +36,35 @@ func translateQueue(queue *schedulingv1beta1.Queue, k *kinds) (*tephrav1.Queue, 
 	case schedulingv1beta1.QueueStateClosing:
 		out.State = tephrav1.QueueState_QUEUE_STATE_CLOSING
 	}
-	limit := map[uint32]int64{}
-	for _, name := range sortedKeys(queue.Spec.Capability) {
-		amount, wrong := whole(name, queue.Spec.Capability[name], mostOf(name))
+	limit, wrong := queueAmounts(queue.Spec.Capability, k, smaller)
+	if wrong != nil {
+		return nil, wrong.in("spec.capability")
+	}
+	guarantee, wrong := queueAmounts(queue.Spec.Guarantee.Resource, k, larger)
+	if wrong != nil {
+		return nil, wrong.in("spec.guarantee.resource")
+	}
+	deserved, wrong := queueAmounts(queue.Spec.Deserved, k, larger)
+	if wrong != nil {
+		return nil, wrong.in("spec.deserved")
+	}
+	out.LimitedKinds = sortedKeys(limit)
+	out.Limit, out.Guarantee, out.Deserved = sparse(limit), sparse(guarantee), sparse(deserved)
+	return out, nil
+}
+
+func smaller(a, b int64) int64 { return min(a, b) }
+func larger(a, b int64) int64  { return max(a, b) }
+
+// queueAmounts are the list's entries by kind, zeros included; both decides where two name one kind.
+func queueAmounts(list corev1.ResourceList, k *kinds, both func(a, b int64) int64) (map[uint32]int64, *fault) {
+	out := map[uint32]int64{}
+	for _, name := range sortedKeys(list) {
+		amount, wrong := whole(name, list[name], mostOf(name))
 		if wrong != nil {
-			return nil, wrong.in("spec.capability")
+			return nil, wrong
 		}
-		kind, known := limitedKind(name, k)
+		kind, known := queueKind(name, k)
 		if !known {
 			continue
 		}
@@ -51,21 +74,21 @@ func translateQueue(queue *schedulingv1beta1.Queue, k *kinds) (*tephrav1.Queue, 
 		case vgpuCores:
 			amount *= 10
 		}
-		if before, given := limit[kind]; given {
-			amount = min(amount, before)
+		if before, given := out[kind]; given {
+			amount = both(amount, before)
 		}
-		limit[kind] = amount
-	}
-	for kind := range limit {
-		out.LimitedKinds = append(out.LimitedKinds, kind)
-	}
-	slices.Sort(out.LimitedKinds)
-	for _, kind := range out.LimitedKinds {
-		if limit[kind] != 0 {
-			out.Limit = append(out.Limit, &tephrav1.Amount{Kind: kind, Amount: limit[kind]})
-		}
+		out[kind] = amount
 	}
 	return out, nil
+}
+
+func sparse(amounts map[uint32]int64) (out []*tephrav1.Amount) {
+	for _, kind := range sortedKeys(amounts) {
+		if amounts[kind] != 0 {
+			out = append(out, &tephrav1.Amount{Kind: kind, Amount: amounts[kind]})
+		}
+	}
+	return out
 }
 
 func mostOf(name corev1.ResourceName) int64 {
@@ -75,7 +98,7 @@ func mostOf(name corev1.ResourceName) int64 {
 	return maxSum
 }
 
-func limitedKind(name corev1.ResourceName, k *kinds) (uint32, bool) {
+func queueKind(name corev1.ResourceName, k *kinds) (uint32, bool) {
 	switch name {
 	case wholeGPU, vgpuCores:
 		return kindGPU, true

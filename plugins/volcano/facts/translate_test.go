@@ -236,6 +236,33 @@ func TestWhatOnlyVolcanoCanJudgeNamesAMask(t *testing.T) {
 	}
 }
 
+func TestAQueuesPromisesAreToldInTheEnginesUnits(t *testing.T) {
+	no := false
+	got, wrong := translateQueue(&schedulingv1beta1.Queue{
+		ObjectMeta: metav1.ObjectMeta{Name: "team"},
+		Spec: schedulingv1beta1.QueueSpec{Reclaimable: &no, DequeueStrategy: schedulingv1beta1.DequeueStrategyFIFO,
+			Guarantee: schedulingv1beta1.Guarantee{Resource: list("cpu", "2", "nvidia.com/gpu", "0")},
+			Deserved:  list("nvidia.com/gpu", "3", "volcano.sh/vgpu-cores", "450", "volcano.sh/vgpu-memory", "7", "example.com/ib", "2")},
+	}, &kinds{})
+	if wrong != nil {
+		t.Fatal(wrong)
+	}
+	expect(t, "the promises", got, &tephrav1.Queue{}, `name: "team" parent: "root" weight: 1 state: QUEUE_STATE_OPEN
+		not_reclaimable: true fifo: true guarantee { kind: 0 amount: 2000 }
+		deserved { kind: 3 amount: 4500 } deserved { kind: 4 amount: 7 } deserved { kind: 5 amount: 2 }`)
+	for _, test := range []struct {
+		spec schedulingv1beta1.QueueSpec
+		want string
+	}{
+		{schedulingv1beta1.QueueSpec{Guarantee: schedulingv1beta1.Guarantee{Resource: list("cpu", "-1")}}, "spec.guarantee.resource.cpu"},
+		{schedulingv1beta1.QueueSpec{Deserved: list("memory", "-1")}, "spec.deserved.memory"},
+	} {
+		if _, wrong := translateQueue(&schedulingv1beta1.Queue{Spec: test.spec}, &kinds{}); wrong == nil || wrong.field != test.want {
+			t.Errorf("got %v, expected a fault of %s", wrong, test.want)
+		}
+	}
+}
+
 func TestAQueuesCapabilityIsTheEnginesLimit(t *testing.T) {
 	got, wrong := translateQueue(&schedulingv1beta1.Queue{
 		ObjectMeta: metav1.ObjectMeta{Name: "research"},

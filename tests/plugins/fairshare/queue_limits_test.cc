@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "plugins/fairshare/priority_order.h"
+#include "plugins/fairshare/fair_order.h"
 #include "tests/support/frozen.h"
 
 namespace tephra {
@@ -94,7 +94,7 @@ TEST_CASE("QueueLimits: what was charged on trial is judged like what would be c
   CHECK(reason->asked == 4000);
 }
 
-TEST_CASE("PriorityOrder: priority, then age, then uid") {
+TEST_CASE("FairOrder: in a queue priority, then age, then uid") {
   Frozen cluster;
   cluster.Add(AJob("d").Priority(1).Created(5)).Add(AJob("c").Created(5)).Add(AJob("b").Created(5));
   cluster.Add(AJob("a").Created(9));
@@ -103,7 +103,7 @@ TEST_CASE("PriorityOrder: priority, then age, then uid") {
   const Snapshot snapshot = cluster.state().Freeze(0);
   std::vector<JobId> jobs = {a, b, c, d};
   std::sort(jobs.begin(), jobs.end(),
-            [&](JobId x, JobId y) { return PriorityOrder().Before(snapshot, x, y); });
+            [&](JobId x, JobId y) { return FairOrder().Before(snapshot, x, y); });
   CHECK(jobs == std::vector<JobId>{d, b, c, a});
 }
 

@@ -150,6 +150,30 @@ TEST_CASE("Verifier: a gang or a role below its minimum") {
        "role b would run 0 of 1");
 }
 
+TEST_CASE("Verifier: what is kept for another queue, under a limit and in the cluster") {
+  Bench bench;
+  const auto start = [&](const char* job, int tasks) {
+    std::vector<Placement> placements;
+    for (int i = 0; i < tasks; ++i) {
+      placements.push_back(
+          bench.On("n", bench.task(job, i), {WholeSlice(static_cast<std::uint16_t>(i), 16000)}));
+    }
+    return bench.CheckOne(bench.Start(job, placements));
+  };
+  bench.Tell(QueueUpserted{AQueue("kept").Under("top").Guarantee(kGpu, 2000), 1});
+  bench.Add(AJob("two").In("q").Role("w", 2, APod().Gpus(1)));
+  bench.Add(AJob("promised").In("kept").Role("w", 2, APod().Gpus(1)));
+  bench.Add(AJob("one").In("q").Role("w", 1, APod().Gpus(1)));
+  Says(start("two", 2), "queue top would hold or keep for others gpu 4000 of 3000");
+  CHECK(start("promised", 2) == "");
+  CHECK(start("one", 1) == "");
+  // Of 8 GPUs 2 and 5 are kept; "q" would need the last one, and one more.
+  bench.Tell(QueueUpserted{AQueue("far").Guarantee(kGpu, 5000), 1});
+  bench.Add(AJob("free").In("loose").Role("w", 2, APod().Gpus(1)));
+  bench.Tell(QueueUpserted{AQueue("loose"), 1});
+  Says(start("free", 2), "the cluster would keep for others gpu 7000 of 6000 free");
+}
+
 TEST_CASE("Verifier: a queue over its limit, through all queues above") {
   Bench bench;
   bench.Add(AJob("j").In("q").Role("w", 4, APod().Gpus(1)));

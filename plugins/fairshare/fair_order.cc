@@ -1,0 +1,140 @@
+#include "plugins/fairshare/fair_order.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "plugins/fairshare/fair_shares.h"
+
+namespace tephra {
+namespace {
+
+// The queues that somebody waits in or under, each with those under it by whose turn it is.
+class FairLine final : public Line {
+ public:
+  FairLine(const Snapshot& snapshot, const std::vector<JobId>& sorted) : snapshot_(snapshot) {
+    for (const JobId id : sorted) QueueAt(snapshot.job(id).queue).jobs.push_back(id);
+    FillLines(sorted);
+    if (queues_.size() > 1) shares_ = FairShares(snapshot.books());
+    for (const JobId id : sorted) {
+      for (QueueId at = snapshot.job(id).queue; Enter(at); at = snapshot.queues().parent(at)) {
+        continue;
+      }
+    }
+  }
+
+  JobId Next(const Ledger& ledger) override {
+    if (last_.valid()) Weigh(ledger, last_);
+    last_ = QueueId();
+    if (top_.turns.empty()) return JobId();
+    const Waiting* queue = &top_;
+    // A queue's own jobs before those of the queues under it.
+    while (queue->next == queue->jobs.size()) {
+      last_ = QueueId(std::get<3>(*queue->turns.begin()));
+      queue = &queues_.at(last_.value);
+    }
+    Waiting& found = queues_.at(last_.value);
+    return found.jobs[found.next++];
+  }
+
+  void Asked(JobId id, bool placed) override {
+    Waiting& queue = QueueAt(snapshot_.job(id).queue);
+    if (!placed && !queue.head.valid() && Fifo(snapshot_.job(id).queue)) queue.head = id;
+  }
+
+  JobId Behind(JobId id) const override { return queues_.at(snapshot_.job(id).queue.value).head; }
+
+ private:
+  // Minus the priority, part of the share, name, id.
+  using Turn = std::tuple<std::int64_t, std::int64_t, std::string, std::uint32_t>;
+  struct Waiting {
+    std::vector<JobId> jobs;
+    std::size_t next = 0;
+    JobId head;            // in a fifo queue, the first that was asked and still waits
+    std::set<Turn> turns;  // of the queues under it in which somebody still waits
+    Turn turn;             // its own, as it stands with its parent
+    bool entered = false;
+  };
+
+  Waiting& QueueAt(QueueId id) { return id.valid() ? queues_[id.value] : top_; }
+  bool Fifo(QueueId id) const { return snapshot_.queues().spec(id).dequeue == Dequeue::kFifo; }
+
+  // In a queue that is first in, first out, all that wait are lined up where one is to be asked:
+  // who waits ahead of it keeps it waiting, and if that one is placed, it is the next one's turn.
+  void FillLines(const std::vector<JobId>& sorted) {
+    if (std::none_of(sorted.begin(), sorted.end(),
+                     [&](JobId id) { return Fifo(snapshot_.job(id).queue); })) {
+      return;
+    }
+    for (auto& [id, queue] : queues_) {
+      if (Fifo(QueueId(id))) queue.jobs.clear();
+    }
+    for (const JobId id : snapshot_.books().waiting) {
+      const QueueId queue = snapshot_.job(id).queue;
+      const auto known = queues_.find(queue.value);
+      if (Fifo(queue) && known != queues_.end()) known->second.jobs.push_back(id);
+    }
+    for (auto& [id, queue] : queues_) {
+      if (!Fifo(QueueId(id))) continue;
+      std::sort(queue.jobs.begin(), queue.jobs.end(),
+                [&](JobId a, JobId b) { return FairOrder().Before(snapshot_, a, b); });
+    }
+  }
+
+  Turn TurnOf(const Occupancy& occupancy, QueueId id) const {
+    const QueueSpec& spec = snapshot_.queues().spec(id);
+    const std::int64_t part =
+        shares_.empty() ? 0 : DominantPart(occupancy.queue_total(id), shares_[id.index()]);
+    return {-std::int64_t{spec.priority}, part, spec.name, id.value};
+  }
+
+  // Puts the queue with its parent's others; false where it is there, or `id` is the top.
+  bool Enter(QueueId id) {
+    if (!id.valid()) return false;
+    Waiting& queue = QueueAt(id);
+    if (queue.entered) return false;
+    queue.entered = true;
+    queue.turn = TurnOf(snapshot_.occupancy(), id);
+    QueueAt(snapshot_.queues().parent(id)).turns.insert(queue.turn);
+    return true;
+  }
+
+  // The queue's last job was asked, so it and those above it hold more than before, or have no
+  // other job to ask.
+  void Weigh(const Ledger& ledger, QueueId from) {
+    for (QueueId at = from; at.valid(); at = snapshot_.queues().parent(at)) {
+      Waiting& queue = QueueAt(at);
+      Waiting& parent = QueueAt(snapshot_.queues().parent(at));
+      parent.turns.erase(queue.turn);
+      if (queue.next == queue.jobs.size() && queue.turns.empty()) continue;
+      queue.turn = TurnOf(ledger.occupancy(), at);
+      parent.turns.insert(queue.turn);
+    }
+  }
+
+  const Snapshot& snapshot_;
+  std::vector<Resources> shares_;  // empty while there is but one queue
+  Waiting top_;
+  std::unordered_map<std::uint32_t, Waiting> queues_;  // by QueueId
+  QueueId last_;                                       // that of the job that Next gave last
+};
+
+}  // namespace
+
+bool FairOrder::Before(const Snapshot& snapshot, JobId a, JobId b) const {
+  const JobRow& x = snapshot.job(a);
+  const JobRow& y = snapshot.job(b);
+  if (x.priority != y.priority) return x.priority > y.priority;
+  if (x.created != y.created) return x.created < y.created;
+  return x.uid < y.uid;
+}
+
+std::unique_ptr<Line> FairOrder::LineUp(const Snapshot& snapshot,
+                                        const std::vector<JobId>& sorted) const {
+  return std::make_unique<FairLine>(snapshot, sorted);
+}
+
+}  // namespace tephra

@@ -1,0 +1,74 @@
+#include "plugins/fairshare/fair_shares.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "plugins/fairshare/water_fill.h"
+
+namespace tephra {
+
+std::vector<Resources> FairShares(const Books& books) {
+  const QueueTree& queues = books.queues;
+  std::vector<Resources> shares(queues.size());
+  for (Resources& share : shares) share.amount.fill(kNotShared);
+  std::vector<Resources> demand(queues.size());
+  Resources shared = Resources::Max(books.occupancy.free_total(), Resources{});
+  // Memory of a whole device, on the average.
+  const Resources& total = books.hardware.total();
+  const std::int64_t gpus = std::max<std::int64_t>(total[kGpu] / kWholeGpu, 1);
+  const std::int64_t gpu_memory = total[kGpuMemory] / gpus;
+  KindSet asked = 0;
+  for (std::size_t q = 0; q < queues.size(); ++q) {
+    demand[q] = books.occupancy.queue_own(QueueId(q));
+    shared.Add(demand[q]);
+    if (q < books.queue_pending.size()) {
+      demand[q].Add(books.queue_pending[q].amount);
+      demand[q][kGpuMemory] += books.queue_pending[q].whole_gpus * gpu_memory;
+    }
+    asked |= demand[q].NonZero();
+  }
+  // Whole devices have memory too, which those who promise GPUs do not mean to promise otherwise.
+  Resources promised;
+  for (std::size_t q = 0; q < queues.size(); ++q) {
+    if (!queues.present(QueueId(q))) continue;
+    promised.Add(queues.spec(QueueId(q)).guarantee).Add(queues.spec(QueueId(q)).deserved);
+  }
+  if (promised[kGpu] > 0 && promised[kGpuMemory] == 0) asked &= ~(1u << kGpuMemory);
+  std::vector<FillQueue> fill(queues.size());
+  for (std::size_t q = 0; q < queues.size(); ++q) {
+    const QueueId up = queues.parent(QueueId(q));
+    fill[q].parent = up.valid() ? static_cast<std::int32_t>(up.value) : FillQueue::kTop;
+    fill[q].weight = queues.spec(QueueId(q)).weight;
+  }
+  for (; asked != 0; asked &= asked - 1) {
+    const Kind k = static_cast<Kind>(std::countr_zero(asked));
+    for (std::size_t q = 0; q < queues.size(); ++q) {
+      const QueueSpec& spec = queues.spec(QueueId(q));
+      const bool promises = queues.present(QueueId(q));
+      const bool limited = promises && (spec.limited_kinds >> k & 1) != 0;
+      fill[q].guarantee = promises ? static_cast<double>(spec.guarantee[k]) : 0;
+      fill[q].deserved = promises ? static_cast<double>(spec.deserved[k]) : 0;
+      fill[q].limit =
+          limited ? static_cast<double>(spec.limit[k]) : std::numeric_limits<double>::infinity();
+      fill[q].demand = static_cast<double>(demand[q][k]);
+    }
+    const std::vector<double> amounts = FairShares(fill, static_cast<double>(shared[k]));
+    for (std::size_t q = 0; q < queues.size(); ++q) shares[q][k] = std::llround(amounts[q]);
+  }
+  return shares;
+}
+
+std::int64_t DominantPart(const Resources& holds, const Resources& share) {
+  constexpr double kMillion = 1e6;
+  std::int64_t part = 0;
+  for (Kind k = 0; k < kMaxKinds; ++k) {
+    if (holds[k] <= 0 || share[k] == kNotShared) continue;
+    if (share[k] <= 0) return kNoShare;
+    const double here = static_cast<double>(holds[k]) / static_cast<double>(share[k]) * kMillion;
+    part = std::max(part, static_cast<std::int64_t>(std::llround(std::min(here, 1e18))));
+  }
+  return part;
+}
+
+}  // namespace tephra

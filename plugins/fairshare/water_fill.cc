@@ -1,0 +1,133 @@
+#include "plugins/fairshare/water_fill.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <Eigen/Core>
+
+namespace tephra {
+namespace {
+
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+
+// The children of each queue, and last those at the top, in order; no list is moved.
+struct Tree {
+  std::vector<std::int32_t> first, members;  // members of q: [first[q], first[q + 1])
+
+  explicit Tree(const std::vector<FillQueue>& queues) : first(queues.size() + 2) {
+    const auto slot = [&](const FillQueue& queue) {
+      return queue.parent == FillQueue::kTop ? queues.size()
+                                             : static_cast<std::size_t>(queue.parent);
+    };
+    for (const FillQueue& queue : queues) ++first[slot(queue) + 1];
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    members.resize(queues.size());
+    std::vector<std::int32_t> next(first.begin(), first.end() - 1);
+    for (std::size_t q = 0; q < queues.size(); ++q) {
+      members[static_cast<std::size_t>(next[slot(queues[q])]++)] = static_cast<std::int32_t>(q);
+    }
+  }
+  // Parents before the queues under them.
+  std::vector<std::int32_t> DownOrder(std::size_t top) const {
+    std::vector<std::int32_t> order(members.begin() + first[top], members.begin() + first[top + 1]);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const auto q = static_cast<std::size_t>(order[i]);
+      order.insert(order.end(), members.begin() + first[q], members.begin() + first[q + 1]);
+    }
+    return order;
+  }
+};
+
+// The level t at which sum(min(room, weight * t)) is `amount`; endless where the rooms hold no more
+// than that. Weights are above 0 where room is.
+double WaterLevel(const Eigen::ArrayXd& weights, const Eigen::ArrayXd& rooms, double amount) {
+  if (rooms.sum() <= amount) return kEndless;
+  std::vector<std::int32_t> order;  // by the level at which each is full
+  for (Eigen::Index i = 0; i < rooms.size(); ++i) {
+    if (rooms[i] > 0) order.push_back(static_cast<std::int32_t>(i));
+  }
+  std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    const double full_a = rooms[a] / weights[a], full_b = rooms[b] / weights[b];
+    return full_a != full_b ? full_a < full_b : a < b;
+  });
+  double rising = 0;  // weight of those not full yet
+  for (const std::int32_t i : order) rising += weights[i];
+  double left = amount;
+  for (const std::int32_t i : order) {
+    const double full = rooms[i] / weights[i];
+    if (full * rising >= left) return std::max(0.0, left / rising);
+    left -= rooms[i];
+    rising -= weights[i];
+  }
+  return kEndless;
+}
+
+// One step: what is left is poured on top of `have`, up to `until`, evenly in units of `weights`.
+void Pour(const Eigen::ArrayXd& weights, const Eigen::ArrayXd& until, double& left,
+          Eigen::ArrayXd& have) {
+  const Eigen::ArrayXd room = (until - have).max(0);
+  const double level = WaterLevel(weights, room, left);
+  const Eigen::ArrayXd poured =
+      level == kEndless ? room : Eigen::ArrayXd(room.min((weights * level).eval()));
+  have += poured;
+  left = std::max(0.0, left - poured.sum());
+}
+
+}  // namespace
+
+std::vector<double> FairShares(const std::vector<FillQueue>& queues, double capacity) {
+  const Tree tree(queues);
+  const std::size_t top = queues.size();
+  const std::vector<std::int32_t> down = tree.DownOrder(top);
+  // What each can use, and is promised, with those under it: from the leaves up.
+  Eigen::ArrayXd use(queues.size()), guarantee(queues.size()), deserved(queues.size());
+  for (std::size_t q = 0; q < queues.size(); ++q) {
+    const auto i = static_cast<Eigen::Index>(q);
+    use[i] = queues[q].demand;
+    guarantee[i] = deserved[i] = 0;
+  }
+  for (auto it = down.rbegin(); it != down.rend(); ++it) {
+    const FillQueue& queue = queues[static_cast<std::size_t>(*it)];
+    use[*it] = std::min(use[*it], queue.limit);
+    // Promises below are promises here too.
+    guarantee[*it] = std::max(guarantee[*it], queue.guarantee);
+    deserved[*it] = std::max({deserved[*it], queue.deserved, guarantee[*it]});
+    if (queue.parent == FillQueue::kTop) continue;
+    use[queue.parent] += use[*it];
+    guarantee[queue.parent] += std::min(guarantee[*it], use[*it]);
+    deserved[queue.parent] += std::min(deserved[*it], use[*it]);
+  }
+
+  std::vector<double> shares(queues.size());
+  const auto fill = [&](std::size_t at, double amount, double own_demand) {
+    const auto from = tree.first[at];
+    const Eigen::Index count = tree.first[at + 1] - from;
+    const Eigen::Index own = own_demand > 0 ? 1 : 0;
+    Eigen::ArrayXd cap(count + own), promised(count + own), due(count + own), weight(count + own);
+    for (Eigen::Index i = 0; i < count; ++i) {
+      const std::int32_t q = tree.members[static_cast<std::size_t>(from + i)];
+      cap[i] = use[q];
+      promised[i] = std::min(guarantee[q], use[q]);
+      due[i] = std::min(deserved[q], use[q]);
+      weight[i] = queues[static_cast<std::size_t>(q)].weight;
+    }
+    if (own > 0) cap[count] = own_demand, promised[count] = due[count] = 0, weight[count] = 1;
+    Eigen::ArrayXd have = Eigen::ArrayXd::Zero(count + own);
+    double left = amount;
+    // Weighted by what the step has for each, so that all get the same part of it.
+    Pour(promised, promised, left, have);
+    Pour((due - have).max(0).eval(), due, left, have);
+    Pour(weight, cap, left, have);
+    for (Eigen::Index i = 0; i < count; ++i) {
+      shares[static_cast<std::size_t>(tree.members[static_cast<std::size_t>(from + i)])] = have[i];
+    }
+  };
+  fill(top, capacity, 0);
+  for (const std::int32_t q : down) {
+    const auto at = static_cast<std::size_t>(q);
+    if (tree.first[at] < tree.first[at + 1]) fill(at, shares[at], queues[at].demand);
+  }
+  return shares;
+}
+
+}  // namespace tephra

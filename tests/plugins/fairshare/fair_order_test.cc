@@ -1,0 +1,61 @@
+#include "plugins/fairshare/fair_order.h"
+
+#include <catch2/catch.hpp>
+
+#include "plugins/fairshare/fair_shares.h"
+#include "tests/support/small_cluster.h"
+
+namespace tephra {
+namespace {
+
+Resources ShareOf(const SmallCluster& cluster, const std::string& queue) {
+  const Books& books = cluster.books();
+  return FairShares(books)[books.queues.Find(queue).index()];
+}
+
+void Submit(SmallCluster& cluster, const std::string& queue, int jobs, const PodTemplate& pod) {
+  for (int i = 0; i < jobs; ++i) {
+    cluster.Add(AJob(queue + std::to_string(i)).In(queue).Role("w", 1, pod));
+  }
+}
+
+TEST_CASE("FairShares: each kind is filled by what jobs hold and ask for") {
+  SmallCluster cluster;
+  cluster.Add(ANode("n").Gpus(8).Cores(16)).Add(AQueue("a")).Add(AQueue("b").Weight(3));
+  Submit(cluster, "a", 8, APod().Gpus(1).Cores(2));
+  Submit(cluster, "b", 2, APod().Cores(7));
+  CHECK(ShareOf(cluster, "a")[kCpu] == 4000);
+  CHECK(ShareOf(cluster, "b")[kCpu] == 12000);
+  CHECK(ShareOf(cluster, "a")[kGpu] == 8000);
+  CHECK(ShareOf(cluster, "b")[kGpu] == 0);
+  CHECK(ShareOf(cluster, "a")[kFirstExtendedKind] == kNotShared);
+  const Resources before = ShareOf(cluster, "a");
+  cluster.Tick();  // who holds and who asks changes, and what each is to have does not
+  CHECK(ShareOf(cluster, "a")[kCpu] == before[kCpu]);
+  CHECK(ShareOf(cluster, "a")[kGpu] == before[kGpu]);
+}
+
+TEST_CASE("FairShares: where GPUs are promised their memory is not shared as well") {
+  SmallCluster cluster;
+  cluster.Add(ANode("n").Gpus(8)).Add(AQueue("a")).Add(AQueue("b"));
+  Submit(cluster, "a", 8, APod().Gpus(1));
+  CHECK(ShareOf(cluster, "a")[kGpuMemory] == 8 * kDeviceMib);
+  cluster.Add(AQueue("b").Deserved(kGpu, 4000));
+  CHECK(ShareOf(cluster, "a")[kGpuMemory] == kNotShared);
+  cluster.Add(AQueue("b").Deserved(kGpu, 4000).Deserved(kGpuMemory, 100));
+  CHECK(ShareOf(cluster, "a")[kGpuMemory] == 8 * kDeviceMib);
+}
+
+TEST_CASE("DominantPart: the largest part counts, and what one is not to have is endless") {
+  Resources share, holds;
+  share.amount.fill(kNotShared);
+  share[kCpu] = 8000, share[kGpu] = 4000;
+  holds[kCpu] = 2000, holds[kGpu] = 3000, holds[kMemory] = 5;
+  CHECK(DominantPart(holds, share) == 750000);
+  CHECK(DominantPart({}, share) == 0);
+  share[kMemory] = 0;
+  CHECK(DominantPart(holds, share) == kNoShare);
+}
+
+}  // namespace
+}  // namespace tephra
