@@ -1,0 +1,83 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"tephra.sh/lab/e2e"
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// makeQueue applies a Queue that promises nothing any more once the test has ended: Volcano deletes
+// none before it is closed and empty.
+func makeQueue(t *testing.T, c *e2e.Cluster, name, spec string) {
+	t.Helper()
+	given[string](t)(c.Kubectl(t.Context(), fmt.Sprintf(`{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue",
+		"metadata":{"name":%q},"spec":%s}`, name, spec), "apply", "-f", "-"))
+	t.Cleanup(func() {
+		if _, err := c.Kubectl(context.Background(), "", "patch", "queue", name, "--type=merge", "-p",
+			`{"spec":{"guarantee":null,"deserved":null}}`); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWhatAQueueIsGuaranteedIsKeptForIt(t *testing.T) {
+	c, ns := on(t)
+	makeQueue(t, c, "promised", `{"guarantee":{"resource":{"nvidia.com/gpu":"16"}},"deserved":{"nvidia.com/gpu":"16"}}`)
+	ok(t, e2e.Until(t.Context(), func(ctx context.Context) error {
+		top, err := c.Engine.Tephra(ctx, "top", "queues", "--output", "wide")
+		if err == nil && !strings.Contains(top, "promised") {
+			err = fmt.Errorf("tephra top queues, expected queue promised:\n%s", top)
+		}
+		return err
+	}))
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "large").Task("worker", 20, e2e.GPUs(1)).Object()))
+	said, err := c.Condition(t.Context(), ns, "large", func(condition scheduling.PodGroupCondition) bool {
+		return condition.Reason == "QueueGuarantee"
+	})
+	ok(t, err)
+	if want := "32 GPU are free, but 16 GPU of them are kept for queues with a guarantee (the most for promised), and this needs 20 GPU"; !strings.Contains(said.Message, want) {
+		t.Errorf("condition %q, expected %q", said.Message, want)
+	}
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "half").Task("worker", 16, e2e.GPUs(1)).Object()))
+	ok(t, c.JobReaches(t.Context(), ns, "half", batch.Running))
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "owner").Queue("promised").Task("worker", 16, e2e.GPUs(1)).Object()))
+	ok(t, c.JobReaches(t.Context(), ns, "owner", batch.Running))
+}
+
+func TestQueuesOfEqualWeightShareWhatIsFreed(t *testing.T) {
+	c, ns := on(t)
+	makeQueue(t, c, "early", `{"weight":1}`)
+	makeQueue(t, c, "late", `{"weight":1}`)
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "holder").Task("worker", 4, e2e.GPUs(8)).Object()))
+	ok(t, c.JobReaches(t.Context(), ns, "holder", batch.Running))
+	for _, queue := range []string{"early", "late"} {
+		for i := range 8 {
+			ok(t, c.Submit(t.Context(), e2e.Job(ns, fmt.Sprintf("%s-%d", queue, i)).Queue(queue).Task("worker", 4, e2e.GPUs(1)).Object()))
+		}
+	}
+	_, err := c.Condition(t.Context(), ns, "late-7", waits)
+	ok(t, err)
+	ok(t, c.Delete(t.Context(), ns, "holder"))
+	ok(t, e2e.Until(t.Context(), func(ctx context.Context) error {
+		jobs, err := c.Volcano.BatchV1alpha1().Jobs(ns).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		running := map[string]int{}
+		for _, job := range jobs.Items {
+			if job.Status.State.Phase == batch.Running {
+				running[job.Spec.Queue]++
+			}
+		}
+		if running["early"] != 4 || running["late"] != 4 {
+			return fmt.Errorf("jobs that run: %v, expected four of each queue", running)
+		}
+		return nil
+	}))
+}
