@@ -1,10 +1,10 @@
 #include "plugins/fairshare/fair_order.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "plugins/fairshare/fair_shares.h"
@@ -118,8 +118,8 @@ class FairLine final : public Line {
   const Snapshot& snapshot_;
   std::vector<Resources> shares_;  // empty while there is but one queue
   Waiting top_;
-  std::unordered_map<std::uint32_t, Waiting> queues_;  // by QueueId
-  QueueId last_;                                       // that of the job that Next gave last
+  std::map<std::uint32_t, Waiting> queues_;  // by QueueId
+  QueueId last_;                             // that of the job that Next gave last
 };
 
 }  // namespace

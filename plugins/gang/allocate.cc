@@ -111,7 +111,8 @@ class Pass {
       elastic_.push_back({id, kNoDecision});
       return true;
     }
-    if (ahead.valid()) {
+    // One of which some run already is in the middle of its turn.
+    if (ahead.valid() && cycle_.snapshot.job(id).counted() == 0) {
       const Standing& said = cycle_.snapshot.job(id).standing;
       if (said.asked && said.reason.obstacle == Obstacle::kBehind &&
           said.reason.ahead == cycle_.snapshot.job(ahead).name) {
