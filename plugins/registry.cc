@@ -150,6 +150,10 @@ absl::Status ValidateConfig(const EngineConfig& config) {
     return absl::InvalidArgumentError("search_budget: " + std::to_string(config.search_budget) +
                                       ", expected at least 0");
   }
+  if (config.priority_boost_ms < 0) {
+    return absl::InvalidArgumentError(
+        "priority_boost_ms: " + std::to_string(config.priority_boost_ms) + ", expected at least 0");
+  }
   if (config.assume_timeout_ms < 1) {
     return absl::InvalidArgumentError(
         "assume_timeout_ms: " + std::to_string(config.assume_timeout_ms) + ", expected at least 1");

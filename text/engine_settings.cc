@@ -38,6 +38,7 @@ void ReadCommonSettings(Fields& fields, EngineConfig& config) {
   fields.Whole("search_budget", config.search_budget, 0);
   fields.Whole("seed", config.seed, 0, std::numeric_limits<std::int64_t>::max());
   fields.Duration("assume_timeout", config.assume_timeout_ms);
+  fields.Duration("priority_boost", config.priority_boost_ms);
   fields.Whole("full_verify_every", config.full_verify_every, 0);
   fields.Texts("disabled_actions", config.disabled_actions);
 }

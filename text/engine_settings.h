@@ -12,7 +12,7 @@ namespace tephra {
 void ReadScores(const Item& item, std::vector<WeightedName>& scores);
 // The words of Ties, in the order of the enum: "name" and "random".
 void ReadTies(Fields& fields, Ties& ties);
-// search_budget, seed, assume_timeout, full_verify_every, disabled_actions.
+// search_budget, seed, assume_timeout, priority_boost, full_verify_every, disabled_actions.
 void ReadCommonSettings(Fields& fields, EngineConfig& config);
 
 }  // namespace tephra

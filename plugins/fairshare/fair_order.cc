@@ -122,12 +122,23 @@ class FairLine final : public Line {
   QueueId last_;                             // that of the job that Next gave last
 };
 
+// How often the time has passed since the job was created, whatever times somebody gave.
+std::int64_t Boosts(TimeMs created, TimeMs now, DurationMs each) {
+  if (each <= 0 || created >= now) return 0;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+  const auto waited = static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(created);
+  return static_cast<std::int64_t>(std::min(waited / static_cast<std::uint64_t>(each), kMost));
+}
+
 }  // namespace
 
 bool FairOrder::Before(const Snapshot& snapshot, JobId a, JobId b) const {
   const JobRow& x = snapshot.job(a);
   const JobRow& y = snapshot.job(b);
-  if (x.priority != y.priority) return x.priority > y.priority;
+  const auto rank = [&](const JobRow& job) {
+    return job.priority + Boosts(job.created, snapshot.now(), snapshot.config().priority_boost_ms);
+  };
+  if (rank(x) != rank(y)) return rank(x) > rank(y);
   if (x.created != y.created) return x.created < y.created;
   return x.uid < y.uid;
 }

@@ -42,6 +42,9 @@ struct EngineConfig {
   // Steps of the exact search for a gang whose tasks did not fit one by one.
   std::int32_t search_budget = 20000;
   DurationMs assume_timeout_ms = 30 * kSecondMs;
+  // A waiting job's priority counts for one more with each such time that has passed since it was
+  // created, so that none of lower priority waits for ever behind those that keep coming; 0: never.
+  DurationMs priority_boost_ms = 0;
   // Every so many cycles all books are recomputed from the facts; 0: never. In a large cluster
   // less often, so that it stays a small part of a cycle that changes little (Engine::Tick).
   std::int32_t full_verify_every = 1000;

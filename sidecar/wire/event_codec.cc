@@ -68,6 +68,7 @@ void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
   }
   out->set_search_budget(in.search_budget);
   out->set_assume_timeout_ms(in.assume_timeout_ms);
+  out->set_priority_boost_ms(in.priority_boost_ms);
   out->set_full_verify_every(in.full_verify_every);
   text.CopyAll(in.disabled_actions, out->mutable_disabled_actions());
 }
@@ -85,6 +86,7 @@ absl::Status Decode(const v1::Config& in, const FieldPath& at, EngineConfig& out
                                  wire.share()});
   }
   if (in.has_search_budget()) out.search_budget = in.search_budget();
+  out.priority_boost_ms = in.priority_boost_ms();
   if (in.has_assume_timeout_ms()) out.assume_timeout_ms = in.assume_timeout_ms();
   if (in.has_full_verify_every()) out.full_verify_every = in.full_verify_every();
   out.disabled_actions.assign(in.disabled_actions().begin(), in.disabled_actions().end());

@@ -194,6 +194,7 @@ EngineConfig Config(Dice& dice) {
   });
   config.search_budget = Number<std::int32_t>(dice);
   config.assume_timeout_ms = Number<std::int64_t>(dice);
+  config.priority_boost_ms = Number<std::int64_t>(dice);
   config.full_verify_every = Number<std::int32_t>(dice);
   config.disabled_actions = Words(dice);
   return config;
