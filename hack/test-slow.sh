@@ -15,7 +15,10 @@ asan() {
     tests/replay/cross_build.sh build/release/simulations/tephra build/asan/simulations/tephra
 }
 
-tsan() { "${unrandomised[@]}" bash -c 'source hack/steps.sh && build_and_test tsan'; }
+tsan() {
+  TSAN_OPTIONS="ignore_noninstrumented_modules=1 suppressions=$PWD/tests/tsan.supp" \
+    "${unrandomised[@]}" bash -c 'source hack/steps.sh && build_and_test tsan'
+}
 
 # Twenty times the random cases of an ordinary run, so a test may take longer than usual too.
 property() { TEPHRA_PROPERTY_SCALE=20 build_and_test release -R '[Pp]roperty' --timeout 7200; }
