@@ -90,46 +90,40 @@ func (f *Feed) drain() []*tephrav1.Event {
 	tasks := f.tellTasks.news(f.taskFact)
 	f.forgetRefusals(queues, nodes, domains, tasks)
 
-	out = f.upserts(out, len(queues), func(i int) *tephrav1.Event { return queueUpserted(queues[i], f.next()) })
-	out = f.upserts(out, len(nodes), func(i int) *tephrav1.Event { return nodeUpserted(nodes[i], f.next()) })
-	out = f.upserts(out, len(domains), func(i int) *tephrav1.Event { return domainUpserted(domains[i], f.next()) })
-	out = f.upserts(out, len(budgets), func(i int) *tephrav1.Event { return disruptionBudgetUpserted(budgets[i], f.next()) })
-	out = f.upserts(out, len(masks), func(i int) *tephrav1.Event { return maskUpserted(masks[i], f.next()) })
-	for _, job := range jobs {
-		if !job.has {
-			out = append(out, jobRemoved(job.name))
-		}
-	}
-	out = f.upserts(out, len(jobs), func(i int) *tephrav1.Event { return jobUpserted(jobs[i], f.next()) })
+	out = upserts(f, out, queues, queueUpserted)
+	out = upserts(f, out, nodes, nodeUpserted)
+	out = upserts(f, out, domains, domainUpserted)
+	out = upserts(f, out, budgets, disruptionBudgetUpserted)
+	out = upserts(f, out, masks, maskUpserted)
+	out = removals(out, jobs, jobRemoved)
+	out = upserts(f, out, jobs, jobUpserted)
 	for _, task := range tasks {
 		if task.had && (!task.has || leavesItsPlace(task.was, task.is)) {
 			out = append(out, taskRemoved(task.name))
 		}
 	}
-	out = f.upserts(out, len(tasks), func(i int) *tephrav1.Event { return taskUpserted(tasks[i], f.next()) })
-	for _, mask := range masks {
-		if !mask.has {
-			out = append(out, maskRemoved(mask.name))
+	out = upserts(f, out, tasks, taskUpserted)
+	out = removals(out, masks, maskRemoved)
+	out = removals(out, budgets, disruptionBudgetRemoved)
+	out = removals(out, domains, domainRemoved)
+	out = removals(out, nodes, nodeRemoved)
+	out = removals(out, queues, queueRemoved)
+	return out
+}
+
+func upserts[T any](f *Feed, out []*tephrav1.Event, all []news[T], event func(news[T], uint64) *tephrav1.Event) []*tephrav1.Event {
+	for _, one := range all {
+		if one.has {
+			out = append(out, event(one, f.next()))
 		}
 	}
-	for _, budget := range budgets {
-		if !budget.has {
-			out = append(out, disruptionBudgetRemoved(budget.name))
-		}
-	}
-	for _, domain := range domains {
-		if !domain.has {
-			out = append(out, domainRemoved(domain.name))
-		}
-	}
-	for _, node := range nodes {
-		if !node.has {
-			out = append(out, nodeRemoved(node.name))
-		}
-	}
-	for _, queue := range queues {
-		if !queue.has {
-			out = append(out, queueRemoved(queue.name))
+	return out
+}
+
+func removals[T any](out []*tephrav1.Event, all []news[T], event func(name string) *tephrav1.Event) []*tephrav1.Event {
+	for _, one := range all {
+		if !one.has {
+			out = append(out, event(one.name))
 		}
 	}
 	return out
@@ -157,15 +151,6 @@ func (f *Feed) forgetRefusals(queues []news[*tephrav1.Queue], nodes []news[*teph
 			f.problems.set(p.object(), engineSays, nil)
 		}
 	}
-}
-
-func (f *Feed) upserts(out []*tephrav1.Event, count int, event func(i int) *tephrav1.Event) []*tephrav1.Event {
-	for i := range count {
-		if made := event(i); made != nil {
-			out = append(out, made)
-		}
-	}
-	return out
 }
 
 func (f *Feed) next() uint64 {

@@ -2,60 +2,39 @@ package facts
 
 import "tephra.sh/volcano/tephrav1"
 
-// The facts as events of the wire. An upsert is nil where there is nothing to upsert.
+// The facts as events of the wire.
 
 func queueUpserted(n news[*tephrav1.Queue], version uint64) *tephrav1.Event {
-	if !n.has {
-		return nil
-	}
 	return &tephrav1.Event{Fact: &tephrav1.Event_QueueUpserted{
 		QueueUpserted: &tephrav1.QueueUpserted{Queue: n.is, Version: version}}}
 }
 
 func nodeUpserted(n news[*tephrav1.Node], version uint64) *tephrav1.Event {
-	if !n.has {
-		return nil
-	}
 	return &tephrav1.Event{Fact: &tephrav1.Event_NodeUpserted{
 		NodeUpserted: &tephrav1.NodeUpserted{Node: n.is, Version: version}}}
 }
 
 func maskUpserted(n news[[]string], version uint64) *tephrav1.Event {
-	if !n.has {
-		return nil
-	}
 	return &tephrav1.Event{Fact: &tephrav1.Event_MaskUpserted{
 		MaskUpserted: &tephrav1.MaskUpserted{Name: n.name, ExcludedNodes: n.is, Version: version}}}
 }
 
 func domainUpserted(n news[*tephrav1.Domain], version uint64) *tephrav1.Event {
-	if !n.has {
-		return nil
-	}
 	return &tephrav1.Event{Fact: &tephrav1.Event_DomainUpserted{
 		DomainUpserted: &tephrav1.DomainUpserted{Domain: n.is, Version: version}}}
 }
 
 func disruptionBudgetUpserted(n news[int32], version uint64) *tephrav1.Event {
-	if !n.has {
-		return nil
-	}
 	return &tephrav1.Event{Fact: &tephrav1.Event_DisruptionBudgetUpserted{
 		DisruptionBudgetUpserted: &tephrav1.DisruptionBudgetUpserted{Name: n.name, Allowed: n.is, Version: version}}}
 }
 
 func jobUpserted(n news[*tephrav1.Job], version uint64) *tephrav1.Event {
-	if !n.has {
-		return nil
-	}
 	return &tephrav1.Event{Fact: &tephrav1.Event_JobUpserted{
 		JobUpserted: &tephrav1.JobUpserted{Job: n.is, Version: version}}}
 }
 
 func taskUpserted(n news[told], version uint64) *tephrav1.Event {
-	if !n.has {
-		return nil
-	}
 	return &tephrav1.Event{Fact: &tephrav1.Event_TaskUpserted{
 		TaskUpserted: &tephrav1.TaskUpserted{Task: n.is.fact, Version: version}}}
 }

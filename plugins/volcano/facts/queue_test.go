@@ -1,0 +1,62 @@
+package facts
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"tephra.sh/volcano/tephrav1"
+)
+
+func TestAQueuesPromisesAreToldInTheEnginesUnits(t *testing.T) {
+	no := false
+	got, wrong := translateQueue(&schedulingv1beta1.Queue{
+		ObjectMeta: metav1.ObjectMeta{Name: "team"},
+		Spec: schedulingv1beta1.QueueSpec{Reclaimable: &no, DequeueStrategy: schedulingv1beta1.DequeueStrategyFIFO,
+			Guarantee: schedulingv1beta1.Guarantee{Resource: list("cpu", "2", "nvidia.com/gpu", "0")},
+			Deserved:  list("nvidia.com/gpu", "3", "volcano.sh/vgpu-cores", "450", "volcano.sh/vgpu-memory", "7", "example.com/ib", "2")},
+	}, &kinds{})
+	if wrong != nil {
+		t.Fatal(wrong)
+	}
+	expect(t, "the promises", got, &tephrav1.Queue{}, `name: "team" parent: "root" weight: 1 state: QUEUE_STATE_OPEN
+		not_reclaimable: true fifo: true guarantee { kind: 0 amount: 2000 }
+		deserved { kind: 3 amount: 4500 } deserved { kind: 4 amount: 7 } deserved { kind: 5 amount: 2 }`)
+	for _, test := range []struct {
+		spec schedulingv1beta1.QueueSpec
+		want string
+	}{
+		{schedulingv1beta1.QueueSpec{Guarantee: schedulingv1beta1.Guarantee{Resource: list("cpu", "-1")}}, "spec.guarantee.resource.cpu"},
+		{schedulingv1beta1.QueueSpec{Deserved: list("memory", "-1")}, "spec.deserved.memory"},
+	} {
+		if _, wrong := translateQueue(&schedulingv1beta1.Queue{Spec: test.spec}, &kinds{}); wrong == nil || wrong.field != test.want {
+			t.Errorf("got %v, expected a fault of %s", wrong, test.want)
+		}
+	}
+}
+
+func TestAQueuesCapabilityIsTheEnginesLimit(t *testing.T) {
+	got, wrong := translateQueue(&schedulingv1beta1.Queue{
+		ObjectMeta: metav1.ObjectMeta{Name: "research"},
+		Spec: schedulingv1beta1.QueueSpec{Weight: 3, Priority: 2, Parent: "labs", Capability: list(
+			"cpu", "10", "memory", "1Ki", "nvidia.com/gpu", "4", "volcano.sh/vgpu-cores", "250",
+			"volcano.sh/vgpu-memory", "8000", "volcano.sh/vgpu-number", "10", "example.com/fpga", "0")},
+		Status: schedulingv1beta1.QueueStatus{State: schedulingv1beta1.QueueStateClosing},
+	}, &kinds{})
+	if wrong != nil {
+		t.Fatal(wrong)
+	}
+	expect(t, "a queue", got, &tephrav1.Queue{}, `name: "research" parent: "labs" weight: 3 priority: 2
+		limit { kind: 0 amount: 10000 } limit { kind: 1 amount: 1024 } limit { kind: 3 amount: 2500 }
+		limit { kind: 4 amount: 8000 } limited_kinds: [0, 1, 3, 4, 5] state: QUEUE_STATE_CLOSING`)
+
+	got, _ = translateQueue(&schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "new"}}, &kinds{})
+	expect(t, "a queue that says nothing", got, &tephrav1.Queue{},
+		`name: "new" parent: "root" weight: 1 state: QUEUE_STATE_OPEN`)
+
+	_, wrong = translateQueue(&schedulingv1beta1.Queue{Spec: schedulingv1beta1.QueueSpec{Capability: list("cpu", "-1")}}, &kinds{})
+	if wrong == nil || wrong.field != "spec.capability.cpu" {
+		t.Errorf("a limit below zero: got %v", wrong)
+	}
+}
