@@ -48,6 +48,7 @@ void State::Expire(TimeMs now) {
   TEPHRA_CHECK_OP(living_snapshots_, ==, 0);
   cycle_time_ = now;
   ForgiveRefusals(now);
+  std::vector<JobId> kept;  // gangs whose evictions were not carried out
   while (!assumptions_.empty()) {
     const auto [at, id] = assumptions_.front();
     const TaskRow& task = books_.tasks[id.index()];
@@ -57,14 +58,17 @@ void State::Expire(TimeMs now) {
     if (!open) continue;
     const JobId job = task.job;
     if (task.evicting) {
-      // It was not carried out: the gang is as broken as before.
       SetPhase(id, TaskPhase::kRunning, task.node, task.slices);
-      if (job.valid()) books_.jobs[job.index()].broken = !books_.jobs[job.index()].satisfied();
+      if (job.valid()) kept.push_back(job);
     } else {
       SetPhase(id, Unplaced(task), NodeId(), {});
     }
     if (job.valid()) MarkDue(job);
     ++books_.version;
+  }
+  // Each is as broken as before, unless what else was assumed of it, and still is, makes it whole.
+  for (const JobId job : kept) {
+    books_.jobs[job.index()].broken = !books_.jobs[job.index()].satisfied();
   }
 }
 

@@ -261,6 +261,27 @@ TEST_CASE("Failed binding: the gang that was mended forgets, and a later failure
   CHECK(cluster.Of("j").evictions.empty());
 }
 
+TEST_CASE("Failed binding: evictions and placements that lapse together leave the gang broken") {
+  SmallCluster cluster;
+  EngineConfig config;
+  config.assume_timeout_ms = 100;
+  cluster.Tell(ConfigChanged{config});
+  cluster.Add(ANode("a").Gpus(3));
+  cluster.Add(AJob("j").Role("w", 6, OneGpu()).MinMember(3)).Tick(1000);
+  const std::vector<NamedPlacement> placed = cluster.Of("j").placements;
+  REQUIRE(placed.size() == 3);
+  for (const NamedPlacement& one : {placed[0], placed[1]}) {
+    cluster.Task("j", "w", one.index, TaskPhase::kRunning, "a", one.slices);
+  }
+  cluster.Tell(BindFailed{"j", "w", placed[2].index, "a", "conflict"}).Tick(1001);
+  REQUIRE(cluster.Of("j").evictions.size() == 2);
+  cluster.Add(ANode("b").Gpus(3)).Tick(1001);
+  REQUIRE(cluster.Started("j"));
+  // Neither the evictions nor the placements come true, and there is no room for the rest.
+  cluster.Foreign("f", "a", OneGpu()).Tell(NodeRemoved{"b"}).Tick(1101);
+  CHECK(cluster.Of("j").evictions.size() == 2);
+}
+
 TEST_CASE("Failed binding: of a member beyond the minimum it breaks nothing") {
   SmallCluster cluster;
   GrowByOne(cluster);
