@@ -1,7 +1,6 @@
 #include "queue/queue_tree.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 
 namespace tephra {

@@ -122,7 +122,7 @@ class Pass {
       reason.obstacle = Obstacle::kBehind;
       reason.queue = cycle_.snapshot.job(id).queue_name;
       reason.ahead = cycle_.snapshot.job(ahead).name;
-      SayNo(id, Verdict::kWait, std::move(reason));
+      Say(id, Part::kMinimum, Verdict::kWait, std::move(reason), {});
       return false;
     }
     const GangAsk ask = MissingMinimum(cycle_.snapshot, id);
