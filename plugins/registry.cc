@@ -12,7 +12,8 @@
 #include "plugins/openb/fgd.h"
 #include "plugins/openb/openb_scores.h"
 #include "plugins/packing/packing.h"
-#include "plugins/preemption/protect_all.h"
+#include "plugins/preemption/eviction_search.h"
+#include "plugins/preemption/victim_cost.h"
 #include "plugins/vgpu/slice_fit.h"
 
 namespace tephra {
@@ -84,14 +85,19 @@ class WeightedScore final : public Score {
   std::vector<Weighted> nodes_, devices_;
 };
 
-absl::Status ValidateScores(const std::string& field, const std::vector<WeightedName>& entries) {
-  if (entries.empty()) return absl::InvalidArgumentError(field + ": empty, expected a score");
+// `what` is "score" and the like.
+absl::Status ValidateWeights(const std::string& field, const std::string& what,
+                             const std::vector<WeightedName>& entries,
+                             const std::vector<std::string>& names) {
+  if (entries.empty()) {
+    return absl::InvalidArgumentError(field + ": empty, expected a " + what);
+  }
   for (const WeightedName& entry : entries) {
-    if (!Scores().contains(entry.name)) {
+    if (std::find(names.begin(), names.end(), entry.name) == names.end()) {
       std::string known;
-      for (const std::string& name : ScoreNames()) known += (known.empty() ? "" : ", ") + name;
-      return absl::InvalidArgumentError(field + ": \"" + entry.name +
-                                        "\" is not a score, expected one of " + known);
+      for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+      return absl::InvalidArgumentError(field + ": \"" + entry.name + "\" is not a " + what +
+                                        ", expected one of " + known);
     }
     if (entry.weight < 1 || entry.weight > kMostWeight) {
       return absl::InvalidArgumentError(field + ": " + entry.name + ": weight: " +
@@ -114,7 +120,10 @@ absl::Status ValidateActions(const std::vector<std::string>& names) {
   for (const auto& action : actions) {
     known += (known.empty() ? "" : ", ") + std::string(action->name());
   }
+  // Not passes of their own: whoever finds no room in its turn asks for evictions there and then.
+  for (const char* name : {"reclaim", "preempt"}) known += std::string(", ") + name;
   for (const std::string& name : names) {
+    if (name == "reclaim" || name == "preempt") continue;
     const bool found = std::any_of(actions.begin(), actions.end(),
                                    [&](const auto& action) { return action->name() == name; });
     if (found) continue;
@@ -126,8 +135,11 @@ absl::Status ValidateActions(const std::vector<std::string>& names) {
 
 absl::Status ValidateConfig(const EngineConfig& config) {
   TEPHRA_RETURN_IF_ERROR(ValidateActions(config.disabled_actions));
-  TEPHRA_RETURN_IF_ERROR(ValidateScores("node_scores", config.node_scores));
-  TEPHRA_RETURN_IF_ERROR(ValidateScores("device_scores", config.device_scores));
+  TEPHRA_RETURN_IF_ERROR(ValidateWeights("node_scores", "score", config.node_scores, ScoreNames()));
+  TEPHRA_RETURN_IF_ERROR(
+      ValidateWeights("device_scores", "score", config.device_scores, ScoreNames()));
+  TEPHRA_RETURN_IF_ERROR(
+      ValidateWeights("victim_costs", "cost", config.victim_costs, VictimCostNames()));
   for (const auto* scores : {&config.node_scores, &config.device_scores}) {
     const bool fgd = std::any_of(scores->begin(), scores->end(),
                                  [](const WeightedName& entry) { return entry.name == "fgd"; });
@@ -148,6 +160,10 @@ absl::Status ValidateConfig(const EngineConfig& config) {
   }
   if (config.search_budget < 0) {
     return absl::InvalidArgumentError("search_budget: " + std::to_string(config.search_budget) +
+                                      ", expected at least 0");
+  }
+  if (config.eviction_budget < 0) {
+    return absl::InvalidArgumentError("eviction_budget: " + std::to_string(config.eviction_budget) +
                                       ", expected at least 0");
   }
   if (config.priority_boost_ms < 0) {
@@ -174,7 +190,9 @@ Policies MakePolicies(const EngineConfig& config, const Snapshot&,
   policies.score = std::move(score);
   policies.fit = std::make_unique<SliceFit>(*policies.score);
   policies.placer = std::make_unique<GangPlacer>(config.search_budget);
-  policies.victims = std::make_unique<ProtectAll>();
+  policies.share = std::make_unique<FairShares>();
+  policies.victims = std::make_unique<VictimCost>(config);
+  policies.eviction = std::make_unique<EvictionSearch>(config.eviction_budget);
   return policies;
 }
 
@@ -197,6 +215,6 @@ Assembly DefaultAssembly() {
   return assembly;
 }
 
-std::vector<Resources> QueueShares(const Books& books) { return FairShares(books); }
+std::vector<Resources> QueueShares(const Books& books) { return FairShares().Of(books).share; }
 
 }  // namespace tephra

@@ -98,6 +98,8 @@ absl::Status ValidateJob(const JobSpec& job) {
                                     ": sub-groups of a gang are not placed yet; give its "
                                     "roles directly");
   }
+  if (job.min_run_ms < 0) return Invalid(where, "min_run_ms", job.min_run_ms, "at least 0");
+  if (job.evictions < 0) return Invalid(where, "evictions", job.evictions, "at least 0");
   std::int64_t replicas = 0;
   std::array<__int128, kMaxKinds> asked{};
   std::set<std::string> names;

@@ -85,6 +85,16 @@ struct GangSpec {
   bool operator==(const GangSpec&) const = default;
 };
 
+// Room that was set aside for a task before the engine that did so was gone.
+struct HeldRoom {
+  std::string role;
+  std::int32_t index = 0;
+  std::string node;
+  Slices slices;
+
+  bool operator==(const HeldRoom&) const = default;
+};
+
 struct JobSpec {
   std::string uid;
   std::string name;
@@ -95,6 +105,11 @@ struct JobSpec {
   // False: nobody has created its pods yet (Volcano does so once the group is admitted), and each
   // task may be placed. True: a task asks to run only while a pod of it is known.
   bool pods_exist = false;
+  // Whether others may have its tasks evicted, and how long each is left alone after its start.
+  bool preemptible = true;
+  DurationMs min_run_ms = 0;
+  std::int32_t evictions = 0;  // how often it was evicted, as far as somebody wrote it down
+  std::vector<HeldRoom> held;  // taken over when the job is first seen
 
   bool operator==(const JobSpec&) const = default;
 };

@@ -75,7 +75,7 @@ bool HoldsRoom(const Books& books, const JobRow& job) {
   });
 }
 
-bool Waits(const JobRow& job) { return job.pending() > 0 && !job.satisfied(); }
+bool Waits(const JobRow& job) { return job.waits() && !job.satisfied(); }
 
 // How many jobs of each queue wait, and how many run.
 struct JobCounts {
@@ -217,6 +217,8 @@ const char* ObstacleWord(Obstacle obstacle) {
       return "QueueGuarantee";
     case Obstacle::kBehind:
       return "Behind";
+    case Obstacle::kReleasing:
+      return "Releasing";
     case Obstacle::kQuarantine:
       return "Quarantine";
   }

@@ -150,7 +150,8 @@ void World::End(const Finish& finish, Batch& batch) {
   JobRecord& job = *found->second;
   TaskRecord& task = job.tasks[finish.task];
   if (!task.running || task.attempts != finish.attempt) return;  // it failed or was lost meanwhile
-  if (task.start + *job.run > finish.at) return;                 // another task stands there now
+  if (finish.evicted) return Lose(job, task, batch);
+  if (task.start + *job.run > finish.at) return;  // another task stands there now
   batch.events.emplace_back(TaskUpserted{FactOf(job, task, TaskPhase::kSucceeded), Version()});
   task.running = false;
   task.finish = finish.at;
@@ -199,6 +200,8 @@ void World::Execute(const Plan& plan) {
     } else {
       job->elastic_reason = decision.reason;  // a start has none
     }
+    for (const TaskId task : decision.evictions) Evict(books.tasks[task.index()]);
+    if (decision.verdict == Verdict::kStartAfterEviction) continue;
     if (!decision.placements.empty() && job->start < 0) job->start = plan.now;
     for (const Placement& placement : decision.placements) {
       const TaskRow& row = books.tasks[placement.task.index()];
@@ -231,6 +234,29 @@ void World::Execute(const Plan& plan) {
     Close(*found->second, gone);
   }
   for (Event& event : gone.events) follow_up_.push_back(std::move(event));
+}
+
+// Its pod is told to go, and goes when its grace is over.
+void World::Evict(const TaskRow& row) {
+  JobRecord* job = FindJob(state_.books().jobs[row.job.index()].uid);
+  const std::string& role = state_.books().jobs[row.job.index()].roles[row.role].name;
+  const auto found = std::find_if(job->roles.begin(), job->roles.end(),
+                                  [&](const JobRecord::Role& one) { return one.name == role; });
+  const std::size_t index = found->first_task + static_cast<std::size_t>(row.index);
+  TaskRecord& task = job->tasks[index];
+  ++task.evictions;
+  if (simulation_.eviction_grace == 0) {
+    Batch gone;
+    Lose(*job, task, gone);
+    for (Event& event : gone.events) follow_up_.push_back(std::move(event));
+    return;
+  }
+  TaskFact fact = FactOf(*job, task, TaskPhase::kReleasing);
+  fact.node = task.node;
+  fact.slices = task.slices;
+  follow_up_.emplace_back(TaskUpserted{std::move(fact), Version()});
+  finishes_.push({now_ + simulation_.eviction_grace, sequence_++, job->number,
+                  static_cast<std::uint32_t>(index), task.attempts, true});
 }
 
 JobRecord* World::FindJob(const std::string& uid) {

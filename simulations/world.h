@@ -8,10 +8,10 @@
 //   }
 //
 // A batch is all that happens at one instant: first what follows from the last plan (its
-// placements are confirmed at once; under Unstarted::kDropped jobs that did not start go), then
-// tasks that end, then the events of the simulation, then arrivals; within each, the earlier one
-// of two equal times is the one that was scheduled first. The confirmations of a plan are a batch
-// of their own at the same instant. One owner thread.
+// placements are confirmed at once, what it evicts is on its way out; under Unstarted::kDropped
+// jobs that did not start go), then tasks that end, then the events of the simulation, then
+// arrivals; within each, the earlier one of two equal times is the one that was scheduled first.
+// The confirmations of a plan are a batch of their own at the same instant. One owner thread.
 #pragma once
 
 #include <deque>
@@ -43,7 +43,8 @@ struct TaskRecord {
   TimeMs start = -1;  // of its last attempt
   TimeMs finish = -1;
   std::int32_t attempts = 0;  // how often it was started
-  std::string node;           // of its last attempt
+  std::int32_t evictions = 0;
+  std::string node;  // of its last attempt
   Slices slices;
   bool running = false;
 };
@@ -104,12 +105,14 @@ class World {
   std::size_t total_arrivals() const { return arrivals_->total(); }
 
  private:
+  // A task ends, or is gone after its eviction.
   struct Finish {
     TimeMs at;
     std::uint64_t sequence;
     std::uint64_t job;   // JobRecord::number
     std::uint32_t task;  // index into JobRecord::tasks
     std::int32_t attempt;
+    bool evicted = false;
     bool operator>(const Finish& other) const {
       return at != other.at ? at > other.at : sequence > other.sequence;
     }
@@ -118,6 +121,7 @@ class World {
   void Begin(Batch& batch);
   void Arrive(Batch& batch);
   void End(const Finish& finish, Batch& batch);
+  void Evict(const TaskRow& row);
   void Happen(const Happening& what, Batch& batch);
   void On(const NodeComes& what, Batch& batch);
   void On(const NodeGoes& what, Batch& batch);

@@ -36,6 +36,8 @@ void ReadTies(Fields& fields, Ties& ties) {
 
 void ReadCommonSettings(Fields& fields, EngineConfig& config) {
   fields.Whole("search_budget", config.search_budget, 0);
+  fields.Whole("eviction_budget", config.eviction_budget, 0);
+  ReadScores(fields.At("victim_costs"), config.victim_costs);
   fields.Whole("seed", config.seed, 0, std::numeric_limits<std::int64_t>::max());
   fields.Duration("assume_timeout", config.assume_timeout_ms);
   fields.Duration("priority_boost", config.priority_boost_ms);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plugins/fairshare/fair_shares.h"
+#include "plugins/framework/priority.h"
 
 namespace tephra {
 namespace {
@@ -18,7 +19,7 @@ class FairLine final : public Line {
   FairLine(const Snapshot& snapshot, const std::vector<JobId>& sorted) : snapshot_(snapshot) {
     for (const JobId id : sorted) QueueAt(snapshot.job(id).queue).jobs.push_back(id);
     FillLines(sorted);
-    if (queues_.size() > 1) shares_ = FairShares(snapshot.books());
+    if (queues_.size() > 1) shares_ = FairShares().Of(snapshot.books()).share;
     for (const JobId id : sorted) {
       for (QueueId at = snapshot.job(id).queue; Enter(at); at = snapshot.queues().parent(at)) {
         continue;
@@ -122,23 +123,13 @@ class FairLine final : public Line {
   QueueId last_;                             // that of the job that Next gave last
 };
 
-// How often the time has passed since the job was created, whatever times somebody gave.
-std::int64_t Boosts(TimeMs created, TimeMs now, DurationMs each) {
-  if (each <= 0 || created >= now) return 0;
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
-  const auto waited = static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(created);
-  return static_cast<std::int64_t>(std::min(waited / static_cast<std::uint64_t>(each), kMost));
-}
-
 }  // namespace
 
 bool FairOrder::Before(const Snapshot& snapshot, JobId a, JobId b) const {
   const JobRow& x = snapshot.job(a);
   const JobRow& y = snapshot.job(b);
-  const auto rank = [&](const JobRow& job) {
-    return job.priority + Boosts(job.created, snapshot.now(), snapshot.config().priority_boost_ms);
-  };
-  if (rank(x) != rank(y)) return rank(x) > rank(y);
+  const std::int64_t p = PriorityOf(snapshot, x), q = PriorityOf(snapshot, y);
+  if (p != q) return p > q;
   if (x.created != y.created) return x.created < y.created;
   return x.uid < y.uid;
 }

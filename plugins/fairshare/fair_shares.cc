@@ -8,12 +8,14 @@
 
 namespace tephra {
 
-std::vector<Resources> FairShares(const Books& books) {
+Share::Answer FairShares::Of(const Books& books) const {
   const QueueTree& queues = books.queues;
   std::vector<Resources> shares(queues.size());
   for (Resources& share : shares) share.amount.fill(kNotShared);
   std::vector<Resources> demand(queues.size());
-  Resources shared = Resources::Max(books.occupancy.free_total(), Resources{});
+  Resources shared = books.hardware.total();
+  shared.Add(books.occupancy.outside_queues(), -1);
+  shared = Resources::Max(shared, Resources{});
   // Memory of a whole device, on the average.
   const Resources& total = books.hardware.total();
   const std::int64_t gpus = std::max<std::int64_t>(total[kGpu] / kWholeGpu, 1);
@@ -21,7 +23,6 @@ std::vector<Resources> FairShares(const Books& books) {
   KindSet asked = 0;
   for (std::size_t q = 0; q < queues.size(); ++q) {
     demand[q] = books.occupancy.queue_own(QueueId(q));
-    shared.Add(demand[q]);
     if (q < books.queue_pending.size()) {
       demand[q].Add(books.queue_pending[q].amount);
       demand[q][kGpuMemory] += books.queue_pending[q].whole_gpus * gpu_memory;
@@ -53,17 +54,24 @@ std::vector<Resources> FairShares(const Books& books) {
           limited ? static_cast<double>(spec.limit[k]) : std::numeric_limits<double>::infinity();
       fill[q].demand = static_cast<double>(demand[q][k]);
     }
-    const std::vector<double> amounts = FairShares(fill, static_cast<double>(shared[k]));
+    const std::vector<double> amounts = WaterFill(fill, static_cast<double>(shared[k]));
     for (std::size_t q = 0; q < queues.size(); ++q) shares[q][k] = std::llround(amounts[q]);
   }
-  return shares;
+  // Each with the queues under it, which is demand of every one above it too.
+  std::vector<Resources> with_heirs = demand;
+  for (std::size_t q = 0; q < queues.size(); ++q) {
+    for (QueueId up = queues.parent(QueueId(q)); up.valid(); up = queues.parent(up)) {
+      with_heirs[up.index()].Add(demand[q]);
+    }
+  }
+  return {std::move(shares), std::move(with_heirs)};
 }
 
 std::int64_t DominantPart(const Resources& holds, const Resources& share) {
   constexpr double kMillion = 1e6;
   std::int64_t part = 0;
   for (Kind k = 0; k < kMaxKinds; ++k) {
-    if (holds[k] <= 0 || share[k] == kNotShared) continue;
+    if (holds[k] <= 0 || share[k] == Share::kNotShared) continue;
     if (share[k] <= 0) return kNoShare;
     const double here = static_cast<double>(holds[k]) / static_cast<double>(share[k]) * kMillion;
     part = std::max(part, static_cast<std::int64_t>(std::llround(std::min(here, 1e18))));

@@ -75,7 +75,7 @@ void Pour(const Eigen::ArrayXd& weights, const Eigen::ArrayXd& until, double& le
 
 }  // namespace
 
-std::vector<double> FairShares(const std::vector<FillQueue>& queues, double capacity) {
+std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capacity) {
   const Tree tree(queues);
   const std::size_t top = queues.size();
   const std::vector<std::int32_t> down = tree.DownOrder(top);

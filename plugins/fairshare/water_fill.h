@@ -33,6 +33,6 @@ struct FillQueue {
 // One amount a queue. The demand that a queue with others under it has itself is served beside
 // them as if it were one more, of weight 1 and without promises. REQUIRES: parents form no cycle;
 // no amount is below zero.
-std::vector<double> FairShares(const std::vector<FillQueue>& queues, double capacity);
+std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capacity);
 
 }  // namespace tephra

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "plugins/framework/plan.h"
@@ -29,16 +31,51 @@ class Proofs {
   std::map<Shape, Placer::Answer> now;
   // On the empty cluster.
   std::map<Shape, Placer::Answer> empty;
+  // That no evictions help a gang of that queue and priority. In this cycle; the next would know of
+  // others to evict. REQUIRES of callers: as for `now`, and who was evicted stays so.
+  std::map<std::tuple<QueueId, std::int64_t, Shape>, Relief::Answer> relief;
 
  private:
   std::uint64_t hardware_ = 0, config_ = 0, classes_ = 0;
 };
+
+// What will be free when all that is on its way out has gone, and who else may be sent after it.
+// It is brought up to date only once somebody asks.
+class Later {
+ public:
+  Later(const Snapshot& snapshot, const Policies& policies, Workbench& bench, const Plan& plan)
+      : snapshot_(snapshot), policies_(policies), bench_(bench), plan_(plan) {}
+  ~Later() {
+    if (relief_ != nullptr) bench_.ledger().RollBackTo(0);
+  }
+
+  Workbench& bench() { return Begun(), bench_; }
+  Relief& relief() { return Begun(), *relief_; }
+  // After a decision was added to the plan that this has not charged itself.
+  void Follow(const Decision& decision) {
+    if (relief_ != nullptr) Charge(decision);
+  }
+
+ private:
+  void Begun();
+  void Charge(const Decision& decision);
+
+  const Snapshot& snapshot_;
+  const Policies& policies_;
+  Workbench& bench_;
+  const Plan& plan_;
+  std::unique_ptr<Relief> relief_;
+};
+
+// Takes the room that is set aside for the job off the ledger.
+void FreeHolds(Ledger& ledger, const JobRow& job);
 
 struct Cycle {
   const Snapshot& snapshot;
   const Policies& policies;
   Workbench& now;    // what is free at the Snapshot's instant
   Workbench& empty;  // the same nodes with nothing on them
+  Later& later;
   Proofs& proofs;
   const std::vector<JobId>& due;  // jobs to ask, sorted by Order::Before
   Plan& plan;

@@ -41,6 +41,11 @@ struct EngineConfig {
   std::vector<ExpectedPod> expected_pods;  // for score fgd, most frequent first
   // Steps of the exact search for a gang whose tasks did not fit one by one.
   std::int32_t search_budget = 20000;
+  // What makes a task dear to evict.
+  std::vector<WeightedName> victim_costs = {
+      {"priority", 8}, {"share", 4}, {"lost-work", 2}, {"restarts", 1}};
+  // Placements tried in the exact search for those who have to go for a gang.
+  std::int32_t eviction_budget = 20000;
   DurationMs assume_timeout_ms = 30 * kSecondMs;
   // A waiting job's priority counts for one more with each such time that has passed since it was
   // created, so that none of lower priority waits for ever behind those that keep coming; 0: never.

@@ -11,6 +11,10 @@ constexpr std::size_t kMostProofs = 1 << 16;
 // Takes back the decisions from `first` on that do not verify, on the ledger too.
 void DropUnsound(const Snapshot& snapshot, CycleTools& tools, Plan& plan, std::size_t first,
                  CycleObserver* observer) {
+  const bool evicts =
+      std::any_of(plan.decisions.begin() + static_cast<std::ptrdiff_t>(first), plan.decisions.end(),
+                  [](const Decision& one) { return one.verdict == Verdict::kStartAfterEviction; });
+  if (evicts) tools.verifier.LookAhead();
   std::size_t kept = first;
   for (std::size_t i = first; i < plan.decisions.size(); ++i) {
     Decision& decision = plan.decisions[i];
@@ -49,6 +53,7 @@ void Proofs::Begin(const Snapshot& snapshot) {
   // A class id that was given to another class makes every shape that names it a lie.
   const std::uint64_t classes = books.classes.generations();
   now.clear();
+  relief.clear();
   if (hardware_ != books.hardware.version() || config_ != books.config_version ||
       classes_ != classes || empty.size() > kMostProofs) {
     empty.clear();
@@ -56,6 +61,33 @@ void Proofs::Begin(const Snapshot& snapshot) {
   hardware_ = books.hardware.version();
   config_ = books.config_version;
   classes_ = classes;
+}
+
+void Later::Begun() {
+  if (relief_ != nullptr) return;
+  bench_.Begin(snapshot_, policies_);
+  relief_ = policies_.eviction->Begin(bench_);
+  for (const Decision& decision : plan_.decisions) Charge(decision);
+}
+
+void Later::Charge(const Decision& decision) {
+  for (const TaskId task : decision.evictions) bench_.ledger().Free(task);
+  const JobRow& job = snapshot_.job(decision.job);
+  if (decision.part == Part::kMinimum && job.held() > 0) FreeHolds(bench_.ledger(), job);
+  if (!decision.placements.empty()) relief_->Placed(decision.job);
+  for (const Placement& placement : decision.placements) {
+    bench_.ledger().Charge(snapshot_.task(placement.task).cls, job.queue, placement);
+  }
+}
+
+void FreeHolds(Ledger& ledger, const JobRow& job) {
+  const Snapshot& snapshot = ledger.snapshot();
+  for (const RoleRow& role : job.roles) {
+    for (const TaskId task : role.tasks) {
+      const TaskRow& row = snapshot.task(task);
+      if (row.phase == TaskPhase::kHeld && snapshot.hardware().present(row.node)) ledger.Free(task);
+    }
+  }
 }
 
 Plan RunCycle(const Snapshot& snapshot, const Policies& policies,
@@ -68,7 +100,8 @@ Plan RunCycle(const Snapshot& snapshot, const Policies& policies,
   tools.verifier.Begin(snapshot);
   std::sort(due.begin(), due.end(),
             [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); });
-  Cycle cycle{snapshot, policies, tools.now, tools.empty, tools.proofs, due, plan};
+  Later later(snapshot, policies, tools.later, plan);
+  Cycle cycle{snapshot, policies, tools.now, tools.empty, later, tools.proofs, due, plan};
   const auto& disabled = snapshot.config().disabled_actions;
   for (const auto& action : actions) {
     if (std::find(disabled.begin(), disabled.end(), action->name()) != disabled.end()) continue;

@@ -26,6 +26,7 @@ class CycleObserver {
 struct CycleTools {
   Workbench now{Ledger::Basis::kNow};
   Workbench empty{Ledger::Basis::kEmpty};
+  Workbench later{Ledger::Basis::kLater};
   Proofs proofs;
   Verifier verifier;
 };

@@ -53,6 +53,7 @@ enum class TaskPhase : std::uint8_t {
   kSucceeded,
   kFailed,  // ended, and nothing asks for it until it is pending again
   kAbsent,  // its job's pods exist and none of them is this task: asks for nothing
+  kHeld,    // room is set aside that others still have to leave; its gang starts there then
 };
 
 // A pod as the cluster sees it. A job's task is named by job, role and index; a pod that no job
@@ -62,14 +63,18 @@ struct TaskFact {
   std::string job;
   std::string role;
   std::int32_t index = 0;
-  TaskPhase phase = TaskPhase::kPending;  // kAssumed and kAbsent are the engine's own words
-  std::string node;                       // set from kRunning on
+  // kAssumed, kAbsent and kHeld are the engine's own words.
+  TaskPhase phase = TaskPhase::kPending;
+  std::string node;  // set from kRunning on
   // Empty for a running task of a class that needs devices: the lowest free ones are assumed.
   Slices slices;
   std::optional<PodTemplate> pod;  // set for foreign pods only
   // Names of the disruption budgets that evicting it would draw on, in order; they need not be
   // known.
   std::vector<std::string> disruption_budgets;
+  // Where it runs: since when, and when it last saved what it has done. 0: not known.
+  TimeMs started = 0;
+  TimeMs checkpointed = 0;
 };
 struct TaskUpserted {
   TaskFact task;
@@ -139,7 +144,7 @@ struct DomainRemoved {
 };
 
 // How many more of the pods that name it may be evicted now: a PodDisruptionBudget, by
-// "namespace/name". No policy asks yet.
+// "namespace/name".
 struct DisruptionBudgetUpserted {
   std::string name;
   std::int32_t allowed = 0;

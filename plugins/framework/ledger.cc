@@ -7,8 +7,13 @@ namespace tephra {
 void Ledger::Begin(const Snapshot& snapshot) {
   snapshot_ = &snapshot;
   log_.clear();
-  if (basis_ == Basis::kNow) {
+  if (basis_ != Basis::kEmpty) {
     occupancy_.CopyChanges(snapshot.hardware(), snapshot.occupancy());
+    if (basis_ == Basis::kLater) {
+      for (const TaskId task : snapshot.books().releasing) {
+        if (snapshot.hardware().present(snapshot.task(task).node)) Free(task);
+      }
+    }
     return;
   }
   occupancy_.Grow(snapshot.facts());
@@ -26,29 +31,42 @@ void Ledger::Begin(const Snapshot& snapshot) {
 }
 
 void Ledger::Charge(ClassId cls, QueueId queue, const Placement& placement) {
-  occupancy_.Charge(facts(), snapshot_->cls(cls), Holder(queue), placement.node, placement.slices,
-                    +1);
-  log_.push_back({cls, queue, placement});
+  Apply(cls, queue, placement, +1);
+  log_.push_back({cls, queue, placement, +1});
+}
+
+void Ledger::Free(TaskId id) {
+  const TaskRow& task = snapshot_->task(id);
+  const QueueId queue = task.job.valid() ? snapshot_->job(task.job).queue : QueueId();
+  log_.push_back({task.cls, queue, {id, task.node, task.slices}, -1});
+  Apply(task.cls, queue, log_.back().placement, -1);
 }
 
 void Ledger::RollBackTo(std::size_t mark) {
   TEPHRA_CHECK_OP(mark, <=, log_.size());
   while (log_.size() > mark) {
     const Entry& entry = log_.back();
-    Uncharge(entry.cls, entry.queue, entry.placement);
+    Apply(entry.cls, entry.queue, entry.placement, -entry.sign);
     log_.pop_back();
   }
 }
 
 void Ledger::Uncharge(ClassId cls, QueueId queue, const Placement& placement) {
-  occupancy_.Charge(facts(), snapshot_->cls(cls), Holder(queue), placement.node, placement.slices,
-                    -1);
+  Apply(cls, queue, placement, -1);
+}
+
+void Ledger::Apply(ClassId cls, QueueId queue, const Placement& placement, int sign) {
+  // Nobody's queue holds anything in an empty cluster.
+  occupancy_.Charge(facts(), snapshot_->cls(cls), basis_ == Basis::kEmpty ? QueueId() : queue,
+                    placement.node, placement.slices, sign);
 }
 
 std::vector<Placement> Ledger::Since(std::size_t mark) const {
   std::vector<Placement> placements;
   placements.reserve(log_.size() - mark);
-  for (std::size_t i = mark; i < log_.size(); ++i) placements.push_back(log_[i].placement);
+  for (std::size_t i = mark; i < log_.size(); ++i) {
+    if (log_[i].sign > 0) placements.push_back(log_[i].placement);
+  }
   return placements;
 }
 

@@ -17,6 +17,7 @@ class Ledger {
   enum class Basis {
     kNow,    // what is free at the Snapshot's instant
     kEmpty,  // the same nodes with nothing on them: could it ever fit?
+    kLater,  // as now, without what is on its way out
   };
   explicit Ledger(Basis basis) : basis_(basis) {}
 
@@ -25,12 +26,14 @@ class Ledger {
 
   // REQUIRES: the node is present.
   void Charge(ClassId cls, QueueId queue, const Placement& placement);
+  // Takes the task off its node, as if it were gone. REQUIRES: it is charged.
+  void Free(TaskId task);
   // Undone later than all that came after it. REQUIRES: mark() was once this large.
   void RollBackTo(std::size_t mark);
   std::size_t mark() const { return log_.size(); }
   // Takes back one placement of a decision that was dropped after it was kept.
   void Uncharge(ClassId cls, QueueId queue, const Placement& placement);
-  // What was charged since the mark, in order.
+  // What was charged since the mark, in order, and not freed.
   std::vector<Placement> Since(std::size_t mark) const;
   // From here on what is charged stays (until the next Begin finds the truth without it).
   void Settle() { log_.clear(); }
@@ -42,13 +45,13 @@ class Ledger {
   NodeView View(NodeId node) const { return occupancy_.View(snapshot_->hardware(), node); }
 
  private:
-  // Nobody's queue holds anything in an empty cluster.
-  QueueId Holder(QueueId queue) const { return basis_ == Basis::kNow ? queue : QueueId(); }
+  void Apply(ClassId cls, QueueId queue, const Placement& placement, int sign);
 
   struct Entry {
     ClassId cls;
     QueueId queue;
     Placement placement;
+    int sign = +1;
   };
 
   Basis basis_;

@@ -65,51 +65,65 @@ void Occupancy::ClearDevices(const Hardware& hardware, NodeId node) {
   std::fill_n(first, hardware.device_count(node), DeviceRow{});
 }
 
-void Occupancy::ChargeDevices(const Facts& facts, const TaskClass& cls, NodeId node,
-                              const Slices& slices, int sign, Resources& amount) {
-  DeviceCharges(cls, slices, scratch_);
-  DeviceRow* rows = devices_.data() + facts.hardware.first_device(node);
-  const std::size_t count = facts.hardware.device_count(node);
-  amount[kGpu] = amount[kGpuMemory] = 0;
-  // A node has free what its devices have: an over-committed one takes nothing from the others.
-  std::int64_t compute = 0, memory_mib = 0;
-  for (const DeviceCharge& charge : scratch_) {
-    amount[kGpu] += charge.compute;
-    amount[kGpuMemory] += charge.memory_mib;
-    if (charge.device >= count) continue;
-    DeviceRow& row = rows[charge.device];
-    compute -= std::max(row.free_compute, 0);
-    memory_mib -= std::max<std::int64_t>(row.free_memory_mib, 0);
-    row.free_compute -= sign * charge.compute;
-    row.free_memory_mib -= sign * charge.memory_mib;
-    row.users += sign;
-    compute += std::max(row.free_compute, 0);
-    memory_mib += std::max<std::int64_t>(row.free_memory_mib, 0);
+namespace {
+
+struct RowCharge {
+  Resources amount;                          // that the task holds
+  KindSet kinds = 0;                         // the kinds of it that may be above zero
+  std::int64_t compute = 0, memory_mib = 0;  // that the row's devices have free more than before
+};
+
+// Moves the columns of one node.
+RowCharge ChargeRow(NodeRow& row, std::span<DeviceRow> devices, const TaskClass& cls,
+                    const Slices& slices, int sign, std::vector<DeviceCharge>& scratch) {
+  RowCharge charged{cls.demand, cls.demand_kinds};
+  Resources& amount = charged.amount;
+  if (cls.needs_devices()) amount[kGpu] = amount[kGpuMemory] = 0;
+  if (!slices.empty()) {
+    charged.kinds |= 1u << kGpu | 1u << kGpuMemory;
+    DeviceCharges(cls, slices, scratch);
+    // A node has free what its devices have: an over-committed one takes nothing from the others.
+    for (const DeviceCharge& charge : scratch) {
+      amount[kGpu] += charge.compute;
+      amount[kGpuMemory] += charge.memory_mib;
+      if (charge.device >= devices.size()) continue;
+      DeviceRow& device = devices[charge.device];
+      charged.compute -= std::max(device.free_compute, 0);
+      charged.memory_mib -= std::max<std::int64_t>(device.free_memory_mib, 0);
+      device.free_compute -= sign * charge.compute;
+      device.free_memory_mib -= sign * charge.memory_mib;
+      device.users += sign;
+      charged.compute += std::max(device.free_compute, 0);
+      charged.memory_mib += std::max<std::int64_t>(device.free_memory_mib, 0);
+    }
+    row.free[kGpu] += charged.compute;
+    row.free[kGpuMemory] += charged.memory_mib;
+    const int size = GpuSizeOf(cls);
+    if (size >= 0) {
+      auto& counter = row.gpu_tasks[static_cast<std::size_t>(size)];
+      counter = static_cast<std::uint16_t>(counter + sign);
+    }
   }
-  for (Resources* free : {&nodes_[node.index()].free, &free_total_}) {
-    (*free)[kGpu] += compute;
-    (*free)[kGpuMemory] += memory_mib;
-  }
-  const int size = GpuSizeOf(cls);
-  if (size >= 0) {
-    auto& counter = nodes_[node.index()].gpu_tasks[static_cast<std::size_t>(size)];
-    counter = static_cast<std::uint16_t>(counter + sign);
-  }
+  row.free.AddKinds(amount, -sign, charged.kinds & ~(1u << kGpu | 1u << kGpuMemory));
+  return charged;
+}
+
+}  // namespace
+
+void NodeTrial::Charge(const TaskClass& cls, const Slices& slices, int sign) {
+  ChargeRow(row_, devices_, cls, slices, sign, scratch_);
 }
 
 void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, NodeId node,
                        const Slices& slices, int sign) {
-  Resources amount = cls.demand;
-  KindSet kinds = cls.demand_kinds;
-  if (!slices.empty()) {
-    ChargeDevices(facts, cls, node, slices, sign, amount);
-    kinds |= 1u << kGpu | 1u << kGpuMemory;
-  } else if (cls.needs_devices()) {
-    amount[kGpu] = amount[kGpuMemory] = 0;
-  }
-  const KindSet host_kinds = kinds & ~(1u << kGpu | 1u << kGpuMemory);
-  nodes_[node.index()].free.AddKinds(amount, -sign, host_kinds);
-  free_total_.AddKinds(amount, -sign, host_kinds);
+  const std::span<DeviceRow> devices(devices_.data() + facts.hardware.first_device(node),
+                                     facts.hardware.device_count(node));
+  const RowCharge charged = ChargeRow(nodes_[node.index()], devices, cls, slices, sign, scratch_);
+  const Resources& amount = charged.amount;
+  const KindSet kinds = charged.kinds;
+  free_total_.AddKinds(amount, -sign, kinds & ~(1u << kGpu | 1u << kGpuMemory));
+  free_total_[kGpu] += charged.compute;
+  free_total_[kGpuMemory] += charged.memory_mib;
   node_log_.Add(node);
   node_log_.Trim(2 * nodes_.size() + kLogSlack);
 
@@ -121,6 +135,8 @@ void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, 
     }
     queue_log_.Trim(2 * queue_own_.size() + kLogSlack);
     if (!queue_claims_.empty()) ChargeClaims(facts.queues, queue, amount, sign, kinds);
+  } else {
+    outside_queues_.AddKinds(amount, sign, kinds);
   }
 
   for (std::size_t i = 0; i < cls.limits.size(); ++i) {
@@ -237,6 +253,7 @@ void Occupancy::CopyChanges(const Hardware& hardware, const Occupancy& truth) {
   queue_total_.resize(truth.queue_total_.size());
   queue_claims_.resize(truth.queue_claims_.size());
   kept_free_ = truth.kept_free_;
+  outside_queues_ = truth.outside_queues_;
   limits_.resize(truth.limits_.size());
   Follow(
       truth.node_log_, nodes_read_, [&](NodeId node) { CopyNode(hardware, truth, node); },
@@ -291,9 +308,9 @@ bool Occupancy::SameColumns(const Occupancy& other) const {
   return std::equal(nodes_.begin(), nodes_.end(), other.nodes_.begin(), other.nodes_.end(),
                     same_row) &&
          devices_ == other.devices_ && free_total_ == other.free_total_ &&
-         queue_own_ == other.queue_own_ && queue_total_ == other.queue_total_ &&
-         queue_claims_ == other.queue_claims_ && kept_free_ == other.kept_free_ &&
-         limits_ == other.limits_;
+         outside_queues_ == other.outside_queues_ && queue_own_ == other.queue_own_ &&
+         queue_total_ == other.queue_total_ && queue_claims_ == other.queue_claims_ &&
+         kept_free_ == other.kept_free_ && limits_ == other.limits_;
 }
 
 }  // namespace tephra

@@ -48,6 +48,24 @@ struct NodeView {
   bool mixed_models;
 };
 
+// A copy of one node's columns to try things on.
+class NodeTrial {
+ public:
+  explicit NodeTrial(const NodeView& node)
+      : node_(node), row_(node.row), devices_(node.devices.begin(), node.devices.end()) {}
+  // As Occupancy::Charge does to the node.
+  void Charge(const TaskClass& cls, const Slices& slices, int sign);
+  NodeView view() const {
+    return {node_.id, node_.spec, node_.capacity, row_, devices_, node_.mixed_models};
+  }
+
+ private:
+  NodeView node_;
+  NodeRow row_;
+  std::vector<DeviceRow> devices_;
+  std::vector<DeviceCharge> scratch_;
+};
+
 class Occupancy {
  public:
   // Rows for all slots, queues and limits that the facts know; new ones are empty.
@@ -83,6 +101,8 @@ class Occupancy {
   // Held by the queue and everything under it.
   const Resources& queue_total(QueueId id) const { return queue_total_[id.index()]; }
   const Resources& queue_own(QueueId id) const { return queue_own_[id.index()]; }
+  // Held by tasks of no queue.
+  const Resources& outside_queues() const { return outside_queues_; }
   // Room that nobody else may use: what the queue and those under it hold, or are guaranteed where
   // that is more; level by level. REQUIRES: some queue is guaranteed something.
   const Resources& queue_claim(QueueId id) const { return queue_claims_[id.index()].total; }
@@ -104,8 +124,6 @@ class Occupancy {
   bool SameColumns(const Occupancy& other) const;
 
  private:
-  void ChargeDevices(const Facts& facts, const TaskClass& cls, NodeId node, const Slices& slices,
-                     int sign, Resources& amount);
   void ChargeClaims(const QueueTree& queues, QueueId queue, const Resources& amount, int sign,
                     KindSet kinds);
   void CopyNode(const Hardware& hardware, const Occupancy& truth, NodeId node);
@@ -115,6 +133,7 @@ class Occupancy {
   std::vector<NodeRow> nodes_;
   std::vector<DeviceRow> devices_;
   Resources free_total_;
+  Resources outside_queues_;
   std::vector<Resources> queue_own_;
   std::vector<Resources> queue_total_;
   struct Claim {

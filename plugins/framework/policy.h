@@ -1,4 +1,4 @@
-// The six questions that a cycle asks. A policy answers one (or more); it is built from (config,
+// The eight questions that a cycle asks. A policy answers one (or more); it is built from (config,
 // Snapshot) for one cycle and is const from then on: asking twice gives the same answer and asking
 // changes nothing.
 //
@@ -70,6 +70,10 @@ class Fit {
   // An upper bound on how many tasks of the class fit on the node together; exact for a class in
   // which one container asks for devices, or none does.
   virtual std::int32_t Copies(const NodeView&, const TaskClass&, std::int32_t limit_room) const = 0;
+  // Whether the node has what a task of the class holds there on these slices: charging it, or
+  // others since, took nothing that is not there. `limit_room` is what is left beside it.
+  virtual bool Holds(const NodeView&, const TaskClass&, const Slices&,
+                     std::int32_t limit_room) const = 0;
   // Every choice of slices on the node, one for each set of choices that equal devices make alike.
   virtual std::vector<Slices> Options(const NodeView&, const TaskClass&) const = 0;
 };
@@ -126,12 +130,64 @@ class Placer {
   virtual Answer Place(Workbench&, const GangAsk&) const = 0;
 };
 
-// Who may be evicted for whom, at what cost? Lower is better; none: not at all.
+// What is each queue to have, and what do its jobs ask for?
+class Share {
+ public:
+  // Of a kind that is not shared out.
+  static constexpr std::int64_t kNotShared = -1;
+  // By QueueId, each with the queues under it.
+  struct Answer {
+    std::vector<Resources> share;
+    std::vector<Resources> demand;  // what they hold and ask for
+  };
+  virtual ~Share() = default;
+  virtual Answer Of(const Books&) const = 0;
+};
+
+// What does it cost to evict the task? Lower is better; none: it is to be left alone now.
+//
+// REQUIRES of an answer: 0 to kMostVictimCost.
+constexpr std::int64_t kMostVictimCost = std::int64_t{1} << 40;
 class Victims {
  public:
   virtual ~Victims() = default;
-  virtual std::optional<std::int64_t> Cost(const Snapshot&, TaskId victim,
-                                           JobId preemptor) const = 0;
+  virtual std::optional<std::int64_t> Cost(const Snapshot&, const Share::Answer&,
+                                           TaskId victim) const = 0;
+};
+
+// One cycle's evictions.
+class Relief {
+ public:
+  enum class Outcome {
+    kPlaced,      // the gang is charged to the workbench's ledger, and its victims are freed there
+    kImpossible,  // proven: whoever may be evicted, it does not fit, or nobody may be
+    kUnknown,     // the search budget ended before anything was found
+  };
+  struct Answer {
+    Outcome outcome = Outcome::kImpossible;
+    std::vector<TaskId> victims;  // none: what is being released already is enough
+    std::int32_t gangs = 0;       // of which as many are evicted whole
+    bool fewest = true;           // proven; false: the search budget ended first
+    std::int32_t steps = 0;       // of the search, against the budget
+    bool anybody = true;          // there is somebody who could have gone, if not for this gang
+    // Where the gang's own queue would pass its share, so that nothing is reclaimed for it: that
+    // queue, and the kind, what it is to have, holds without what is being released, and needs.
+    QueueId over;
+    Kind binding = kGpu;
+    std::int64_t share = 0, holds = 0, asked = 0;
+  };
+  virtual ~Relief() = default;
+  // The plan places tasks of the job, so nobody may have it evicted any more.
+  virtual void Placed(JobId) = 0;
+  virtual Answer MakeRoom(const GangAsk&) = 0;
+};
+
+// Who has to go so that the gang fits: the fewest, and of those the cheapest?
+class Eviction {
+ public:
+  virtual ~Eviction() = default;
+  // `later` has begun, and outlives the answer.
+  virtual std::unique_ptr<Relief> Begin(Workbench& later) const = 0;
 };
 
 struct Policies {
@@ -140,7 +196,9 @@ struct Policies {
   std::shared_ptr<const Score> score;
   std::unique_ptr<Fit> fit;
   std::unique_ptr<Placer> placer;
+  std::unique_ptr<Share> share;
   std::unique_ptr<Victims> victims;
+  std::unique_ptr<Eviction> eviction;
 };
 
 }  // namespace tephra

@@ -77,11 +77,11 @@ Misfit Ranking::Eligibility(const Ledger& ledger, const TaskClass& cls, ClassId 
   // A refusal may be taken back, so it says nothing about whether the class could ever run here.
   const auto& refused = snapshot.books().refused;
   if (eligible_[rank] == Misfit::kFits && !refused.empty() &&
-      ledger.basis() == Ledger::Basis::kNow && refused.contains(RefusalKey(id, node))) {
+      ledger.basis() != Ledger::Basis::kEmpty && refused.contains(RefusalKey(id, node))) {
     return Misfit::kRefused;
   }
   // Nor does a mask.
-  if (eligible_[rank] == Misfit::kFits && masked_ && ledger.basis() == Ledger::Basis::kNow &&
+  if (eligible_[rank] == Misfit::kFits && masked_ && ledger.basis() != Ledger::Basis::kEmpty &&
       (mask_ == nullptr || mask_->Excludes(node))) {
     return Misfit::kExcluded;
   }

@@ -36,6 +36,36 @@ std::string RoomText(const ResourceKinds& kinds, const Reason& reason) {
   return text + Nodes(reason);
 }
 
+std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
+  const auto words = [&](std::int64_t amount) {
+    return AmountText(kinds, reason.over_kind, amount);
+  };
+  switch (reason.remedy) {
+    case Remedy::kNotAsked:
+      return "";
+    case Remedy::kOverShare:
+      return "; nothing is reclaimed for it, since queue " + reason.over_queue + " is to have " +
+             words(reason.over_share) + ", holds " + words(reason.over_holds) +
+             ", and this needs " + words(reason.over_asked);
+    case Remedy::kImpossible:
+      return "; no eviction that is allowed would make room";
+    case Remedy::kSearch:
+      return "; no evictions that make room were found within the search budget";
+  }
+  return "";
+}
+
+std::string ReleasingText(const Reason& reason) {
+  if (reason.evicted == 0) return "room is set aside, and starts when what leaves it has gone";
+  std::string text = "room is set aside, and starts when " + std::to_string(reason.evicted) +
+                     (reason.evicted == 1 ? " evicted task has" : " evicted tasks have") + " gone";
+  if (reason.gangs_broken > 0) {
+    text += ", " + std::to_string(reason.gangs_broken) +
+            (reason.gangs_broken == 1 ? " gang" : " gangs") + " among them";
+  }
+  return text + (reason.fewest ? "" : "; whether fewer would do was not proven");
+}
+
 std::string KeptText(const ResourceKinds& kinds, const Reason& reason) {
   const auto words = [&](std::int64_t amount) { return AmountText(kinds, reason.binding, amount); };
   std::string text;
@@ -81,7 +111,9 @@ const char* MisfitText(Misfit misfit) {
   return "?";
 }
 
-std::string ReasonText(const ResourceKinds& kinds, const Reason& reason) {
+namespace {
+
+std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
   switch (reason.obstacle) {
     case Obstacle::kNone:
       return "";
@@ -117,10 +149,18 @@ std::string ReasonText(const ResourceKinds& kinds, const Reason& reason) {
     case Obstacle::kBehind:
       return "queue " + reason.queue + " is first in, first out, and job " + reason.ahead +
              " waits ahead of this";
+    case Obstacle::kReleasing:
+      return ReleasingText(reason);
     case Obstacle::kQuarantine:
       return "its last placement failed verification; it waits until its facts change";
   }
   return "?";
+}
+
+}  // namespace
+
+std::string ReasonText(const ResourceKinds& kinds, const Reason& reason) {
+  return ObstacleText(kinds, reason) + RemedyText(kinds, reason);
 }
 
 }  // namespace tephra

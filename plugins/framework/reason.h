@@ -25,6 +25,11 @@ enum class Misfit : std::uint8_t {
   kExcluded,    // the mask of its class rules the node out, or is not known yet
 };
 constexpr int kMisfits = 12;
+// Whether the node would do if it had more room.
+constexpr bool MayUse(Misfit misfit) {
+  return misfit == Misfit::kFits || misfit == Misfit::kLimit || misfit == Misfit::kResource ||
+         misfit == Misfit::kGpu || misfit == Misfit::kFragmented;
+}
 const char* MisfitText(Misfit misfit);
 
 // What holds a gang back.
@@ -41,6 +46,15 @@ enum class Obstacle : std::uint8_t {
   kQueueCycle,      // its queue, or one above it, is its own ancestor
   kQueueGuarantee,  // room is there, but kept for other queues
   kBehind,          // its queue is first in, first out, and one ahead of it waits
+  kReleasing,       // room is set aside for it, and others have yet to leave it
+};
+
+// What became of the question whether others may be evicted for a gang.
+enum class Remedy : std::uint8_t {
+  kNotAsked,
+  kOverShare,   // nothing is reclaimed for it: its queue would hold more than its fair share
+  kImpossible,  // proven: whoever may be evicted for it, it does not fit
+  kSearch,      // the search budget ended before an answer was proven
 };
 
 struct Reason {
@@ -69,6 +83,14 @@ struct Reason {
   std::int64_t kept = 0;
   std::string kept_for;
   std::string ahead;  // kBehind: the job that it waits behind
+  // kReleasing: tasks evicted for it, of which gangs whole, and whether fewer are proven not to do.
+  std::int64_t evicted = 0, gangs_broken = 0;
+  bool fewest = true;
+  Remedy remedy = Remedy::kNotAsked;
+  // kOverShare: the queue, the kind, what is its share of it, what it holds and what this needs.
+  std::string over_queue;
+  Kind over_kind = kGpu;
+  std::int64_t over_share = 0, over_holds = 0, over_asked = 0;
 
   bool operator==(const Reason&) const = default;
 };

@@ -31,14 +31,17 @@ struct TaskRow {
   TimeMs assumed_at = 0;
   std::uint64_t assumed_by = 0;
   Part assumed_part = Part::kMinimum;
-  bool evicting = false;  // releasing because a plan said so, and no fact has confirmed it yet
-  std::uint32_t place_on_node = 0;  // index in State's list of the node's tasks
+  bool evicting = false;    // releasing because a plan said so, and no fact has confirmed it yet
+  TimeMs started = 0;       // since when it runs
+  TimeMs checkpointed = 0;  // when it last saved what it has done; 0: never
+  std::uint32_t place_on_node = 0;    // index in Books::tasks_on of its node
+  std::uint32_t place_releasing = 0;  // index in Books::releasing
 };
 
 // Whether a task in this phase takes room on its node.
 constexpr bool HoldsRoom(TaskPhase phase) {
   return phase == TaskPhase::kAssumed || phase == TaskPhase::kRunning ||
-         phase == TaskPhase::kReleasing;
+         phase == TaskPhase::kReleasing || phase == TaskPhase::kHeld;
 }
 
 struct RoleRow {
@@ -47,6 +50,7 @@ struct RoleRow {
   ClassId cls;
   std::vector<TaskId> tasks;  // by index
   std::int32_t pending = 0;
+  std::int32_t held = 0;
   std::int32_t counted = 0;  // assumed, running or succeeded: towards the minimum
 };
 
@@ -67,6 +71,10 @@ struct JobRow {
   TimeMs created = 0;
   std::int32_t min_member = 0;
   bool pods_exist = false;
+  bool preemptible = true;
+  DurationMs min_run_ms = 0;
+  std::int32_t evictions = 0;     // how often plans evicted tasks of it
+  std::vector<HeldRoom> to_hold;  // told with the job; each until its task asks to run
   // A binding failed and left it below its minimum; until it is whole again, or all gone.
   bool broken = false;
   std::vector<RoleRow> roles;
@@ -84,6 +92,12 @@ struct JobRow {
     for (const RoleRow& role : roles) sum += role.pending;
     return sum;
   }
+  std::int32_t held() const {
+    std::int32_t sum = 0;
+    for (const RoleRow& role : roles) sum += role.held;
+    return sum;
+  }
+  bool waits() const { return pending() > 0 || held() > 0; }
   std::int32_t counted() const {
     std::int32_t sum = 0;
     for (const RoleRow& role : roles) sum += role.counted;
@@ -107,7 +121,9 @@ struct Books {
   Occupancy occupancy;
   std::vector<JobRow> jobs;
   std::vector<TaskRow> tasks;
-  std::vector<JobId> waiting;                 // jobs with a pending task, in no order
+  std::vector<JobId> waiting;                 // jobs with a pending or held task, in no order
+  std::vector<std::vector<TaskId>> tasks_on;  // by NodeId: those that hold room, in no order
+  std::vector<TaskId> releasing;              // in no order
   std::unordered_set<std::uint64_t> refused;  // class and node, see RefusalKey
   // Demand of pending tasks, by QueueId, each its own. How much memory whole devices have shows
   // only when they are chosen.

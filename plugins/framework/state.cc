@@ -103,17 +103,17 @@ absl::Status State::On(const KindsDeclared& fact) {
 // the same devices and domains whatever changes between them.
 template <class Change>
 void State::ChangeNode(NodeId node, Change change) {
-  if (tasks_on_.size() <= node.index()) tasks_on_.resize(node.index() + 1);
+  if (books_.tasks_on.size() <= node.index()) books_.tasks_on.resize(node.index() + 1);
   books_.occupancy.Grow(books_.facts());
   const bool was_present = books_.hardware.present(node);
-  for (TaskId id : tasks_on_[node.index()]) {
+  for (TaskId id : books_.tasks_on[node.index()]) {
     if (was_present) ChargeTask(books_.tasks[id.index()], -1);
   }
   books_.occupancy.ClearDevices(books_.hardware, node);
   change();
   books_.occupancy.ResetNode(books_.facts(), node);
   if (books_.hardware.present(node)) {
-    for (TaskId id : tasks_on_[node.index()]) ChargeTask(books_.tasks[id.index()], +1);
+    for (TaskId id : books_.tasks_on[node.index()]) ChargeTask(books_.tasks[id.index()], +1);
     GuessMissingSlices(node);
   }
   std::erase_if(books_.refused,
@@ -177,6 +177,11 @@ absl::Status State::On(const JobUpserted& fact) {
   for (const RoleSpec& role : spec.gang.roles) {
     TEPHRA_RETURN_IF_ERROR(CheckDeclared(books_.kinds, "job", spec.name, KindsOf(role.pod)));
   }
+  for (const HeldRoom& held : spec.held) {
+    const std::string where = "job \"" + spec.name + "\": held";
+    if (held.node.empty()) return absl::InvalidArgumentError(where + ": node: empty");
+    TEPHRA_RETURN_IF_ERROR(ValidateSlices(where, held.slices));
+  }
   const auto [it, fresh] = jobs_by_uid_.try_emplace(spec.uid);
   if (fresh) {
     if (unused_jobs_.empty()) {
@@ -232,6 +237,10 @@ absl::Status State::On(const JobUpserted& fact) {
   job.version = fact.version;
   const bool pods_came = spec.pods_exist && !job.pods_exist;
   job.pods_exist = spec.pods_exist;
+  job.preemptible = spec.preemptible;
+  job.min_run_ms = spec.min_run_ms;
+  job.evictions = std::max(job.evictions, spec.evictions);
+  if (fresh) job.to_hold = spec.held;
   job.quarantined = false;
 
   // Roles keep their index by name; one that is no longer named shrinks to nothing.
@@ -257,7 +266,13 @@ absl::Status State::On(const JobUpserted& fact) {
     if (old.valid()) books_.classes.Release(old);
   }
   FollowPods(id, pods_came);
+  if (!job.to_hold.empty()) {
+    for (const RoleRow& role : job.roles) {
+      for (TaskId task : role.tasks) Hold(task);
+    }
+  }
   job.broken = job.broken && !job.satisfied();
+  if (job.satisfied()) LiftHolds(id);
   MarkDue(id);
   RefreshWaiting(id);
   if (InOrder(job)) ++books_.growth;
@@ -291,10 +306,13 @@ absl::Status State::On(const TaskUpserted& fact) {
   const TaskFact& said = fact.task;
   if (said.uid.empty()) return absl::InvalidArgumentError("task: uid: empty");
   const std::string where = "task \"" + said.uid + "\"";
-  if (said.phase == TaskPhase::kAssumed || said.phase == TaskPhase::kAbsent) {
-    return absl::InvalidArgumentError(
-        where + ": phase: " + (said.phase == TaskPhase::kAssumed ? "assumed" : "absent") +
-        " is not a fact");
+  if (said.phase == TaskPhase::kAssumed || said.phase == TaskPhase::kAbsent ||
+      said.phase == TaskPhase::kHeld) {
+    return absl::InvalidArgumentError(where + ": phase: " +
+                                      (said.phase == TaskPhase::kAssumed  ? "assumed"
+                                       : said.phase == TaskPhase::kAbsent ? "absent"
+                                                                          : "held") +
+                                      " is not a fact");
   }
   if (HoldsRoom(said.phase) && said.node.empty()) {
     return absl::InvalidArgumentError(where + ": node: empty, expected the node it is bound to");
@@ -328,9 +346,10 @@ absl::Status State::On(const TaskUpserted& fact) {
     books_.classes.Release(task.cls);
     task.cls = cls;
   }
-  // A pending pod whose binding is under way is still assumed, and one that is being evicted runs
-  // until it goes.
-  if (said.phase == TaskPhase::kPending && task.phase == TaskPhase::kAssumed) {
+  // A pending pod whose binding is under way is still assumed, one for which room is set aside
+  // keeps it, and one that is being evicted runs until it goes.
+  if (said.phase == TaskPhase::kPending &&
+      (task.phase == TaskPhase::kAssumed || task.phase == TaskPhase::kHeld)) {
     return absl::OkStatus();
   }
   if (said.phase == TaskPhase::kRunning && task.evicting) return absl::OkStatus();
@@ -338,7 +357,7 @@ absl::Status State::On(const TaskUpserted& fact) {
   Slices slices;
   if (HoldsRoom(said.phase)) {
     node = books_.hardware.Reserve(said.node);
-    if (tasks_on_.size() <= node.index()) tasks_on_.resize(node.index() + 1);
+    if (books_.tasks_on.size() <= node.index()) books_.tasks_on.resize(node.index() + 1);
     books_.occupancy.Grow(books_.facts());
     slices = said.slices;
     if (slices.empty() && books_.classes[task.cls].needs_devices()) {
@@ -348,8 +367,14 @@ absl::Status State::On(const TaskUpserted& fact) {
     }
   }
   const JobId job = task.job;
+  if (said.phase == TaskPhase::kRunning && task.phase != TaskPhase::kRunning) {
+    task.started = cycle_time_;
+  }
+  if (said.started > 0) task.started = said.started;
+  if (said.checkpointed > 0) task.checkpointed = said.checkpointed;
   const bool waited = job.valid() && !books_.jobs[job.index()].satisfied();
   SetPhase(id, said.phase, node, std::move(slices));
+  Hold(id);
   if (waited && books_.jobs[job.index()].satisfied() && InOrder(books_.jobs[job.index()])) {
     ++books_.growth;  // who waited behind it may be next
   }
@@ -368,6 +393,7 @@ void State::RemovePod(TaskId id) {
   task.uid.clear();
   task.version = 0;
   task.disruption_budgets.clear();
+  task.started = task.checkpointed = 0;
   if (!task.job.valid()) {
     DropTask(id);
   } else if (task.phase != TaskPhase::kSucceeded) {

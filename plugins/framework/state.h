@@ -79,6 +79,9 @@ class State {
   void Count(const TaskRow& task, int sign);
   void CountDemand(QueueId queue, ClassId cls, int sign);
   bool InOrder(const JobRow& job) const;
+  void Hold(TaskId id);
+  void ListReleasing(TaskId id, bool on);
+  void LiftHolds(JobId id);
   void Seat(TaskId id);
   void Unseat(TaskId id);
   void ChargeTask(const TaskRow& task, int sign);
@@ -98,7 +101,6 @@ class State {
       domain_versions_, disruption_budget_versions_;
   std::vector<JobId> unused_jobs_;
   std::vector<TaskId> unused_tasks_;
-  std::vector<std::vector<TaskId>> tasks_on_;  // by NodeId
   std::deque<std::pair<TimeMs, TaskId>> assumptions_;
   std::deque<std::pair<TimeMs, std::uint64_t>> failed_binds_;  // of Books::refused, those for now
   TimeMs cycle_time_ = 0;                                      // of the last cycle

@@ -17,13 +17,22 @@ void State::Assume(const Plan& plan) {
     assumptions_.emplace_back(plan.now, id);
   };
   for (const Decision& decision : plan.decisions) {
+    if (decision.part == Part::kMinimum) LiftHolds(decision.job);
+    const bool at_once = decision.verdict != Verdict::kStartAfterEviction;
     for (const Placement& placement : decision.placements) {
-      SetPhase(placement.task, TaskPhase::kAssumed, placement.node, placement.slices);
-      mark(placement.task, decision.part);
+      SetPhase(placement.task, at_once ? TaskPhase::kAssumed : TaskPhase::kHeld, placement.node,
+               placement.slices);
+      if (at_once) mark(placement.task, decision.part);
     }
-    if (!decision.evictions.empty()) books_.jobs[decision.job.index()].broken = false;
+    // A gang evicts its own tasks to give up what a failed binding left of it.
+    if (at_once && !decision.evictions.empty()) books_.jobs[decision.job.index()].broken = false;
+    JobId victim;
     for (TaskId id : decision.evictions) {
       const TaskRow& task = books_.tasks[id.index()];
+      if (!at_once && task.job.valid() && task.job != victim) {
+        victim = task.job;
+        ++books_.jobs[victim.index()].evictions;
+      }
       SetPhase(id, TaskPhase::kReleasing, task.node, task.slices);
       books_.tasks[id.index()].evicting = true;
       mark(id, decision.part);
@@ -59,6 +68,7 @@ void State::Expire(TimeMs now) {
     const JobId job = task.job;
     if (task.evicting) {
       SetPhase(id, TaskPhase::kRunning, task.node, task.slices);
+      ++books_.growth;  // whoever waits for its room waits in vain
       if (job.valid()) kept.push_back(job);
     } else {
       SetPhase(id, Unplaced(task), NodeId(), {});

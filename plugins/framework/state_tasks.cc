@@ -12,6 +12,8 @@ bool CountsToMinimum(TaskPhase phase) {
          phase == TaskPhase::kSucceeded;
 }
 
+bool Waits(TaskPhase phase) { return phase == TaskPhase::kPending || phase == TaskPhase::kHeld; }
+
 }  // namespace
 
 absl::StatusOr<TaskId> State::FindTask(const TaskFact& fact) {
@@ -63,8 +65,9 @@ void State::FollowPods(JobId id, bool pods_came) {
   for (const RoleRow& role : books_.jobs[id.index()].roles) {
     for (TaskId task : role.tasks) {
       const TaskRow& row = books_.tasks[task.index()];
-      const bool unplaced = row.phase == TaskPhase::kPending || row.phase == TaskPhase::kAbsent ||
-                            (pods_came && row.phase == TaskPhase::kAssumed);
+      const bool unplaced =
+          row.phase == TaskPhase::kPending || row.phase == TaskPhase::kAbsent ||
+          (pods_came && (row.phase == TaskPhase::kAssumed || row.phase == TaskPhase::kHeld));
       if (unplaced && row.phase != Unplaced(row)) SetPhase(task, Unplaced(row), NodeId(), {});
     }
   }
@@ -103,7 +106,7 @@ void State::ChargeTask(const TaskRow& task, int sign) {
 void State::Seat(TaskId id) {
   TaskRow& task = books_.tasks[id.index()];
   if (!HoldsRoom(task.phase)) return;
-  auto& here = tasks_on_[task.node.index()];
+  auto& here = books_.tasks_on[task.node.index()];
   task.place_on_node = static_cast<std::uint32_t>(here.size());
   here.push_back(id);
   if (books_.hardware.present(task.node)) ChargeTask(task, +1);
@@ -113,7 +116,7 @@ void State::Unseat(TaskId id) {
   const TaskRow& task = books_.tasks[id.index()];
   if (!HoldsRoom(task.phase)) return;
   if (books_.hardware.present(task.node)) ChargeTask(task, -1);
-  auto& here = tasks_on_[task.node.index()];
+  auto& here = books_.tasks_on[task.node.index()];
   here[task.place_on_node] = here.back();
   books_.tasks[here.back().index()].place_on_node = task.place_on_node;
   here.pop_back();
@@ -128,6 +131,7 @@ void State::Count(const TaskRow& task, int sign) {
     role.pending += sign;
     CountDemand(job.queue, task.cls, sign);
   }
+  if (task.phase == TaskPhase::kHeld) role.held += sign;
   if (CountsToMinimum(task.phase)) role.counted += sign;
 }
 
@@ -145,6 +149,10 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
   const bool seat_changes = HoldsRoom(phase) != HoldsRoom(task.phase) ||
                             (HoldsRoom(phase) && (node != task.node || slices != task.slices));
   const bool was_pending = task.phase == TaskPhase::kPending;
+  const bool wait_changes = Waits(task.phase) != Waits(phase);
+  if ((phase == TaskPhase::kReleasing) != (task.phase == TaskPhase::kReleasing)) {
+    ListReleasing(id, phase == TaskPhase::kReleasing);
+  }
   const bool asks_anew = phase == TaskPhase::kPending || phase == TaskPhase::kAbsent;
   Count(task, -1);
   task.evicting = false;
@@ -162,14 +170,58 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
   if (!task.job.valid()) return;
   JobRow& job = books_.jobs[task.job.index()];
   if (asks_anew && !was_pending) ChangeClass(task, job.roles[task.role].cls);
-  if (was_pending != (phase == TaskPhase::kPending)) {
-    if (!was_pending) MarkDue(task.job);
-    RefreshWaiting(task.job);
-  }
+  if (!was_pending && phase == TaskPhase::kPending) MarkDue(task.job);
+  if (wait_changes) RefreshWaiting(task.job);
+  if (CountsToMinimum(phase) && job.satisfied()) LiftHolds(task.job);
   if (!job.broken) return;
   job.broken = !job.satisfied();
   // Another of its bindings has come out: time to complete or unwind it.
   if (job.broken && phase != TaskPhase::kAssumed) MarkDue(task.job);
+}
+
+void State::ListReleasing(TaskId id, bool on) {
+  std::vector<TaskId>& list = books_.releasing;
+  TaskRow& task = books_.tasks[id.index()];
+  if (on) {
+    task.place_releasing = static_cast<std::uint32_t>(list.size());
+    list.push_back(id);
+    return;
+  }
+  list[task.place_releasing] = list.back();
+  books_.tasks[list.back().index()].place_releasing = task.place_releasing;
+  list.pop_back();
+}
+
+// Takes over the room that was set aside for the task before this engine came to be, once it asks.
+void State::Hold(TaskId id) {
+  TaskRow& task = books_.tasks[id.index()];
+  if (task.phase != TaskPhase::kPending || !task.job.valid()) return;
+  if (books_.jobs[task.job.index()].to_hold.empty()) return;
+  JobRow& job = books_.jobs[task.job.index()];
+  const auto room = std::find_if(job.to_hold.begin(), job.to_hold.end(), [&](const HeldRoom& one) {
+    return one.role == job.roles[task.role].name && one.index == task.index;
+  });
+  if (room == job.to_hold.end()) return;
+  const HeldRoom held = std::move(*room);
+  job.to_hold.erase(room);
+  if (job.satisfied()) return;
+  const NodeId node = books_.hardware.Reserve(held.node);
+  if (books_.tasks_on.size() <= node.index()) books_.tasks_on.resize(node.index() + 1);
+  books_.occupancy.Grow(books_.facts());
+  SetPhase(id, TaskPhase::kHeld, node, held.slices);
+}
+
+// What the job asks for is decided anew, or it has all that it needs.
+void State::LiftHolds(JobId id) {
+  JobRow& job = books_.jobs[id.index()];
+  job.to_hold.clear();
+  if (job.held() == 0) return;
+  for (const RoleRow& role : job.roles) {
+    for (TaskId task : role.tasks) {
+      const TaskRow& row = books_.tasks[task.index()];
+      if (row.phase == TaskPhase::kHeld) SetPhase(task, Unplaced(row), NodeId(), {});
+    }
+  }
 }
 
 // A task that asks anew asks for what its role says now. REQUIRES: it holds no room.
@@ -227,7 +279,7 @@ Slices State::GuessSlices(ClassId cls, NodeId node) const {
 // order in which they came does not matter.
 void State::GuessMissingSlices(NodeId node) {
   std::vector<TaskId> bare;
-  for (TaskId id : tasks_on_[node.index()]) {
+  for (TaskId id : books_.tasks_on[node.index()]) {
     const TaskRow& task = books_.tasks[id.index()];
     if (task.slices.empty() && books_.classes[task.cls].needs_devices()) bare.push_back(id);
   }
@@ -253,6 +305,9 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
   const auto wanted = static_cast<std::size_t>(replicas);
   for (std::size_t i = 0; i < std::min(wanted, tasks.size()); ++i) {
     TaskRow& task = books_.tasks[tasks[i].index()];
+    if (task.phase == TaskPhase::kHeld && task.cls != cls) {
+      SetPhase(tasks[i], Unplaced(task), NodeId(), {});
+    }
     const bool asks = task.phase == TaskPhase::kPending || task.phase == TaskPhase::kAbsent;
     if (asks) ChangeClass(task, cls);
   }
@@ -260,7 +315,7 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
     const TaskId gone = tasks.back();
     tasks.pop_back();
     TaskRow& task = books_.tasks[gone.index()];
-    if (task.uid.empty() || !HoldsRoom(task.phase)) {
+    if (task.uid.empty() || !HoldsRoom(task.phase) || task.phase == TaskPhase::kHeld) {
       DropTask(gone);
       continue;
     }
@@ -288,7 +343,7 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
 
 void State::RefreshWaiting(JobId id) {
   JobRow& job = books_.jobs[id.index()];
-  const bool waits = job.pending() > 0;
+  const bool waits = job.waits();
   if (waits == (job.waiting_at != JobRow::kNotWaiting)) return;
   if (waits) {
     job.waiting_at = static_cast<std::uint32_t>(books_.waiting.size());
@@ -332,7 +387,7 @@ std::string State::CheckBooks() const {
   for (const JobRow& job : books_.jobs) {
     if (!job.live) continue;
     for (const RoleRow& role : job.roles) {
-      std::int32_t pending = 0, counted = 0;
+      std::int32_t pending = 0, held = 0, counted = 0;
       for (TaskId id : role.tasks) {
         const TaskRow& task = books_.tasks[id.index()];
         const bool asks = task.phase == TaskPhase::kPending || task.phase == TaskPhase::kAbsent;
@@ -341,14 +396,15 @@ std::string State::CheckBooks() const {
                  std::to_string(task.index) + " asks to run without a pod, or fails to with one";
         }
         pending += books_.tasks[id.index()].phase == TaskPhase::kPending;
+        held += books_.tasks[id.index()].phase == TaskPhase::kHeld;
         counted += CountsToMinimum(books_.tasks[id.index()].phase);
       }
-      if (pending != role.pending || counted != role.counted) {
+      if (pending != role.pending || held != role.held || counted != role.counted) {
         return "job \"" + job.name + "\" role \"" + role.name +
                "\": counters differ from its tasks";
       }
     }
-    if ((job.pending() > 0) != (job.waiting_at != JobRow::kNotWaiting)) {
+    if (job.waits() != (job.waiting_at != JobRow::kNotWaiting)) {
       return "job \"" + job.name + "\" is not where waiting jobs are listed";
     }
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "plugins/framework/priority.h"
+
 namespace tephra {
 namespace {
 
@@ -16,20 +18,36 @@ std::string Numbers(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
+void Verifier::Side::Begin(std::size_t nodes) {
+  rows.resize(std::max(rows.size(), nodes));
+  limit_counts.clear();
+  queue_extra.clear();
+  claim_extra.clear();
+  top_extra = {};
+  free_extra = {};
+}
+
 void Verifier::Begin(const Snapshot& snapshot) {
   snapshot_ = &snapshot;
   ++plan_;
-  rows_.resize(std::max(rows_.size(), snapshot.hardware().slots()));
+  now_.Begin(snapshot.hardware().slots());
+  ahead_ = false;
   placed_in_.resize(std::max(placed_in_.size(), snapshot.books().tasks.size()));
-  limit_counts_.clear();
   counted_.clear();
-  queue_extra_.clear();
-  claim_extra_.clear();
-  top_extra_ = {};
 }
 
-Verifier::Row& Verifier::RowOf(NodeId node) {
-  Row& row = rows_[node.index()];
+void Verifier::LookAhead() {
+  if (ahead_) return;
+  ahead_ = true;
+  later_.Begin(snapshot_->hardware().slots());
+  for (const TaskId id : snapshot_->books().releasing) {
+    const TaskRow& task = snapshot_->task(id);
+    if (snapshot_->hardware().present(task.node)) Take(later_, id, task.node, task.slices, -1);
+  }
+}
+
+Verifier::Row& Verifier::RowOf(Side& side, NodeId node) {
+  Row& row = side.rows[node.index()];
   if (row.plan != plan_) {
     const NodeView view = snapshot_->occupancy().View(snapshot_->hardware(), node);
     row.plan = plan_;
@@ -40,40 +58,131 @@ Verifier::Row& Verifier::RowOf(NodeId node) {
 }
 
 std::string Verifier::Check(const Decision& decision) {
-  const bool starts =
-      decision.verdict == Verdict::kStart || decision.verdict == Verdict::kStartAfterEviction;
-  if (!starts && !decision.placements.empty()) return "places tasks although it does not start";
-  if (!decision.evictions.empty()) {
-    if (starts) return "evicts for a start, and no action that may do so exists yet";
-    return CheckUnwinding(decision);
+  switch (decision.verdict) {
+    case Verdict::kStart:
+      if (!decision.evictions.empty()) return "evicts for a start at once";
+      return CheckStart(decision);
+    case Verdict::kStartAfterEviction:
+      return CheckStart(decision);
+    case Verdict::kReserve:
+    case Verdict::kWait:
+    case Verdict::kInfeasible:
+      if (!decision.placements.empty()) return "places tasks although it does not start";
+      return decision.evictions.empty() ? "" : CheckUnwinding(decision);
   }
-  if (!starts) return "";
-  std::string fault;
+  return "has no verdict";
+}
+
+std::string Verifier::CheckStart(const Decision& decision) {
+  const bool at_once = decision.verdict == Verdict::kStart;
+  const bool lifts = decision.part == Part::kMinimum && snapshot_->job(decision.job).held() > 0;
+  std::string fault = at_once ? "" : CheckVictims(decision);
+  if (!fault.empty()) return fault;
+  const auto free_victims = [&](int sign) {
+    for (const TaskId id : decision.evictions) {
+      const TaskRow& task = snapshot_->task(id);
+      Take(later_, id, task.node, task.slices, -sign);
+      counted_[PairKey(task.job.value, task.role)] -= sign;
+      placed_in_[id.index()] = sign > 0 ? plan_ : 0;
+    }
+  };
+  const Before before = BeforeOf(at_once ? now_ : later_, snapshot_->job(decision.job).queue);
+  free_victims(+1);
+  if (lifts) TakeHolds(snapshot_->job(decision.job), -1);
+  Side& side = at_once ? now_ : later_;
   std::size_t taken = 0;
   while (taken < decision.placements.size()) {
-    fault = CheckPlacement(decision, decision.placements[taken]);
+    const Placement& placement = decision.placements[taken];
+    fault = CheckPlacement(side, decision, placement);
     if (!fault.empty()) break;
+    TakeBoth(placement.task, placement.node, placement.slices, +1);
+    counted_[PairKey(decision.job.value, snapshot_->task(placement.task).role)] += 1;
+    placed_in_[placement.task.index()] = plan_;
     ++taken;
   }
   if (fault.empty()) fault = CheckMinimum(decision);
-  if (fault.empty()) fault = CheckQueue(decision);
-  if (fault.empty() && snapshot_->queues().guarantees()) fault = CheckKept(decision);
+  if (fault.empty()) fault = CheckQueue(side, before, decision);
+  if (fault.empty() && snapshot_->queues().guarantees()) fault = CheckKept(side, before, decision);
   if (fault.empty()) return "";
   // Nothing of a decision that does not hold stays in the rows.
   for (std::size_t i = 0; i < taken; ++i) {
     const Placement& placement = decision.placements[i];
-    Take(snapshot_->cls(snapshot_->task(placement.task).cls), placement, -1);
+    TakeBoth(placement.task, placement.node, placement.slices, -1);
+    counted_[PairKey(decision.job.value, snapshot_->task(placement.task).role)] -= 1;
     placed_in_[placement.task.index()] = 0;
   }
+  if (lifts) TakeHolds(snapshot_->job(decision.job), +1);
+  free_victims(-1);
   return fault;
 }
 
-std::string Verifier::CheckPlacement(const Decision& decision, const Placement& placement) {
+// Whom the decision evicts is there to be evicted, of lower priority if of the same queue, and no
+// gang is left in part.
+std::string Verifier::CheckVictims(const Decision& decision) {
+  const JobRow& preemptor = snapshot_->job(decision.job);
+  std::unordered_map<std::uint64_t, std::int32_t> evicted;  // by job and role
+  std::vector<JobId> jobs;
+  for (const TaskId id : decision.evictions) {
+    if (id.index() >= snapshot_->books().tasks.size()) return "evicts an unknown task";
+    const TaskRow& task = snapshot_->task(id);
+    if (!task.job.valid()) return "evicts a pod of no job";
+    const JobRow& job = snapshot_->job(task.job);
+    if (task.job == decision.job) return "evicts a task of its own job";
+    if (task.phase != TaskPhase::kRunning) return "evicts a task that does not run";
+    if (placed_in_[id.index()] == plan_) return "evicts a task twice";
+    if (!job.preemptible) return "evicts a task of job " + job.name + ", which is not preemptible";
+    if (job.queue == preemptor.queue &&
+        PriorityOf(*snapshot_, job) >= PriorityOf(*snapshot_, preemptor)) {
+      return "evicts a task of job " + job.name + " of priority " + std::to_string(job.priority) +
+             " for one of priority " + std::to_string(preemptor.priority) + " in the same queue";
+    }
+    if (job.queue != preemptor.queue && !(snapshot_->queues().present(job.queue) &&
+                                          snapshot_->queues().spec(job.queue).reclaimable)) {
+      return "reclaims from queue " + job.queue_name + ", which is not reclaimable";
+    }
+    if (++evicted[PairKey(task.job.value, task.role)] == 1) jobs.push_back(task.job);
+  }
+  for (const JobId id : jobs) {
+    const JobRow& job = snapshot_->job(id);
+    std::int32_t left = 0;
+    bool below = false;
+    for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
+      const std::uint64_t key = PairKey(id.value, r);
+      const auto before = counted_.find(key);
+      const auto here = evicted.find(key);
+      const std::int32_t counted = job.roles[r].counted +
+                                   (before == counted_.end() ? 0 : before->second) -
+                                   (here == evicted.end() ? 0 : here->second);
+      below = below || counted < job.roles[r].min;
+      left += counted;
+    }
+    below = below || left < job.min_member;
+    if (!below) continue;
+    for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
+      for (const TaskId task : job.roles[r].tasks) {
+        const TaskPhase phase = snapshot_->task(task).phase;
+        const bool goes = placed_in_[task.index()] == plan_ ||
+                          std::find(decision.evictions.begin(), decision.evictions.end(), task) !=
+                              decision.evictions.end();
+        if ((phase == TaskPhase::kRunning || phase == TaskPhase::kAssumed) && !goes) {
+          return "leaves job " + job.name + " with " + Numbers(left, job.min_member) +
+                 " tasks and evicts only part of it";
+        }
+      }
+    }
+  }
+  return "";
+}
+
+std::string Verifier::CheckPlacement(Side& side, const Decision& decision,
+                                     const Placement& placement) {
   const Hardware& hardware = snapshot_->hardware();
   if (placement.task.index() >= snapshot_->books().tasks.size()) return "places an unknown task";
   const TaskRow& task = snapshot_->task(placement.task);
   if (task.job != decision.job) return "places a task of another job";
-  if (task.phase != TaskPhase::kPending) return "places a task that is not pending";
+  if (task.phase != TaskPhase::kPending && task.phase != TaskPhase::kHeld) {
+    return "places a task that is not pending";
+  }
   if (placed_in_[placement.task.index()] == plan_) return "places a task twice";
   if (placement.node.index() >= hardware.slots() || !hardware.present(placement.node)) {
     return "places a task on a node that is not there";
@@ -86,7 +195,7 @@ std::string Verifier::CheckPlacement(const Decision& decision, const Placement& 
   if (snapshot_->books().masks.Exclude(cls.pod.constraints.mask, placement.node)) {
     return "node " + spec.name + " is excluded by mask " + cls.pod.constraints.mask;
   }
-  Row& row = RowOf(placement.node);
+  Row& row = RowOf(side, placement.node);
   for (KindSet kinds = cls.demand_kinds; kinds != 0; kinds &= kinds - 1) {
     const Kind k = static_cast<Kind>(std::countr_zero(kinds));
     if (row.node.free[k] < cls.demand[k]) {
@@ -100,15 +209,13 @@ std::string Verifier::CheckPlacement(const Decision& decision, const Placement& 
     const std::uint32_t domain =
         hardware.domain(snapshot_->classes().topology_key(cls.limits[i]), placement.node);
     if (domain == Hardware::kNoDomain) continue;
-    const BoundedCount& count = CountOf(cls.limits[i], domain);
+    const BoundedCount& count = CountOf(side, cls.limits[i], domain);
     const std::int32_t left = count.Left(cls.pod.limits[i].max);
     if (left <= 0) {
       return "node " + spec.name + " has " + Numbers(count.total(), count.total() + left) +
              " tasks of group " + cls.pod.limits[i].group;
     }
   }
-  Take(cls, placement, +1);
-  placed_in_[placement.task.index()] = plan_;
   return "";
 }
 
@@ -161,45 +268,68 @@ std::string Verifier::CheckSlices(const TaskClass& cls, const Placement& placeme
   return "";
 }
 
-void Verifier::Take(const TaskClass& cls, const Placement& placement, int sign) {
-  Row& row = RowOf(placement.node);
-  Resources amount = cls.demand;
-  amount[kGpu] = amount[kGpuMemory] = 0;
-  DeviceCharges(cls, placement.slices, scratch_);
-  for (const DeviceCharge& charge : scratch_) {
-    DeviceRow& device = row.devices[charge.device];
-    device.free_compute -= sign * charge.compute;
-    device.free_memory_mib -= sign * charge.memory_mib;
-    device.users += sign;
-    amount[kGpu] += charge.compute;
-    amount[kGpuMemory] += charge.memory_mib;
-  }
-  row.node.free.Add(amount, -sign);
-  const TaskRow& task = snapshot_->task(placement.task);
-  counted_[PairKey(task.job.value, task.role)] += sign;
-  for (QueueId up = snapshot_->job(task.job).queue; up.valid();
-       up = snapshot_->queues().parent(up)) {
-    queue_extra_[up].Add(amount, sign);
-  }
-  if (snapshot_->queues().guarantees()) {
-    TakeClaims(snapshot_->job(task.job).queue, amount, sign);
-  }
-  for (std::size_t i = 0; i < cls.limits.size(); ++i) {
-    const std::string& key = snapshot_->classes().topology_key(cls.limits[i]);
-    const std::uint32_t domain = snapshot_->hardware().domain(key, placement.node);
-    if (domain == Hardware::kNoDomain) continue;
-    CountOf(cls.limits[i], domain).Add(cls.pod.limits[i].max, sign);
+void Verifier::TakeBoth(TaskId task, NodeId node, const Slices& slices, int sign) {
+  Take(now_, task, node, slices, sign);
+  if (ahead_) Take(later_, task, node, slices, sign);
+}
+
+void Verifier::TakeHolds(const JobRow& job, int sign) {
+  for (const RoleRow& role : job.roles) {
+    for (const TaskId id : role.tasks) {
+      const TaskRow& task = snapshot_->task(id);
+      if (task.phase != TaskPhase::kHeld || !snapshot_->hardware().present(task.node)) continue;
+      TakeBoth(id, task.node, task.slices, sign);
+    }
   }
 }
 
-void Verifier::TakeClaims(QueueId queue, const Resources& amount, int sign) {
+void Verifier::Take(Side& side, TaskId id, NodeId node, const Slices& slices, int sign) {
+  const TaskRow& task = snapshot_->task(id);
+  const TaskClass& cls = snapshot_->cls(task.cls);
+  Row& row = RowOf(side, node);
+  Resources amount = cls.demand;
+  amount[kGpu] = amount[kGpuMemory] = 0;
+  DeviceCharges(cls, slices, scratch_);
+  for (const DeviceCharge& charge : scratch_) {
+    amount[kGpu] += charge.compute;
+    amount[kGpuMemory] += charge.memory_mib;
+    if (charge.device >= row.devices.size()) continue;  // of what runs: the node lost the device
+    DeviceRow& device = row.devices[charge.device];
+    side.free_extra[kGpu] -= std::max(device.free_compute, 0);
+    side.free_extra[kGpuMemory] -= std::max<std::int64_t>(device.free_memory_mib, 0);
+    device.free_compute -= sign * charge.compute;
+    device.free_memory_mib -= sign * charge.memory_mib;
+    device.users += sign;
+    side.free_extra[kGpu] += std::max(device.free_compute, 0);
+    side.free_extra[kGpuMemory] += std::max<std::int64_t>(device.free_memory_mib, 0);
+  }
+  row.node.free.Add(amount, -sign);
+  Resources host = amount;
+  host[kGpu] = host[kGpuMemory] = 0;
+  side.free_extra.Add(host, -sign);
+  if (task.job.valid()) {
+    const QueueId queue = snapshot_->job(task.job).queue;
+    for (QueueId up = queue; up.valid(); up = snapshot_->queues().parent(up)) {
+      side.queue_extra[up].Add(amount, sign);
+    }
+    if (snapshot_->queues().guarantees()) TakeClaims(side, queue, amount, sign);
+  }
+  for (std::size_t i = 0; i < cls.limits.size(); ++i) {
+    const std::string& key = snapshot_->classes().topology_key(cls.limits[i]);
+    const std::uint32_t domain = snapshot_->hardware().domain(key, node);
+    if (domain == Hardware::kNoDomain) continue;
+    CountOf(side, cls.limits[i], domain).Add(cls.pod.limits[i].max, sign);
+  }
+}
+
+void Verifier::TakeClaims(Side& side, QueueId queue, const Resources& amount, int sign) {
   const QueueTree& queues = snapshot_->queues();
   const Occupancy& occupancy = snapshot_->occupancy();
-  top_extra_.holds.Add(amount, sign);
+  side.top_extra.holds.Add(amount, sign);
   Resources grown = amount;
   std::int64_t times = sign;
   for (QueueId up = queue; up.valid(); up = queues.parent(up)) {
-    Claim& extra = claim_extra_[up];
+    Claim& extra = side.claim_extra[up];
     extra.holds.Add(grown, times);
     times = 1;
     for (Kind k = 0; k < kMaxKinds; ++k) {
@@ -209,11 +339,11 @@ void Verifier::TakeClaims(QueueId queue, const Resources& amount, int sign) {
       extra.claims[k] = claims;
     }
   }
-  top_extra_.claims.Add(grown, times);
+  side.top_extra.claims.Add(grown, times);
 }
 
-BoundedCount& Verifier::CountOf(LimitId limit, std::uint32_t domain) {
-  const auto [it, fresh] = limit_counts_.try_emplace(PairKey(limit.value, domain));
+BoundedCount& Verifier::CountOf(Side& side, LimitId limit, std::uint32_t domain) {
+  const auto [it, fresh] = side.limit_counts.try_emplace(PairKey(limit.value, domain));
   if (fresh) it->second = snapshot_->occupancy().limit_count(limit, domain);
   return it->second;
 }
@@ -265,16 +395,28 @@ std::string Verifier::CheckMinimum(const Decision& decision) {
   return "";
 }
 
-std::string Verifier::CheckQueue(const Decision& decision) {
+Verifier::Before Verifier::BeforeOf(Side& side, QueueId queue) const {
+  Before before;
+  for (QueueId up = queue; up.valid(); up = snapshot_->queues().parent(up)) {
+    before.queue_extra.push_back(side.queue_extra[up]);
+    before.claims.push_back(side.claim_extra[up].claims);
+  }
+  before.top_claims = side.top_extra.claims;
+  return before;
+}
+
+std::string Verifier::CheckQueue(Side& side, const Before& before, const Decision& decision) {
   const QueueTree& queues = snapshot_->queues();
+  std::size_t level = 0;
   for (QueueId up = snapshot_->job(decision.job).queue; up.valid(); up = queues.parent(up)) {
     const QueueSpec& queue = queues.spec(up);
+    const Resources& extra_before = before.queue_extra[level++];
     if (!queues.present(up) || queue.limited_kinds == 0) continue;
-    const Resources& extra = queue_extra_[up];
+    const Resources& extra = side.queue_extra[up];
     for (KindSet kinds = queue.limited_kinds; kinds != 0; kinds &= kinds - 1) {
       const Kind k = static_cast<Kind>(std::countr_zero(kinds));
       const std::int64_t after = snapshot_->occupancy().queue_total(up)[k] + extra[k];
-      if (extra[k] > 0 && after > queue.limit[k]) {
+      if (extra[k] > extra_before[k] && after > queue.limit[k]) {
         return "queue " + queue.name + " would hold " + snapshot_->books().kinds.Name(k) + " " +
                Numbers(after, queue.limit[k]);
       }
@@ -284,25 +426,28 @@ std::string Verifier::CheckQueue(const Decision& decision) {
 }
 
 // Nothing that is kept for one queue is taken by another.
-std::string Verifier::CheckKept(const Decision& decision) {
+std::string Verifier::CheckKept(Side& side, const Before& before, const Decision& decision) {
   const QueueTree& queues = snapshot_->queues();
   const Occupancy& occupancy = snapshot_->occupancy();
   for (Kind k = 0; k < kMaxKinds; ++k) {
     const std::string& kind =
         k < snapshot_->books().kinds.size() ? snapshot_->books().kinds.Name(k) : std::string();
+    std::size_t level = 0;
     for (QueueId up = snapshot_->job(decision.job).queue; up.valid(); up = queues.parent(up)) {
       const QueueSpec& queue = queues.spec(up);
+      const std::int64_t more_before = before.claims[level++][k];
       if (!queues.present(up) || (queue.limited_kinds >> k & 1) == 0) continue;
-      const std::int64_t more = claim_extra_[up].claims[k];
+      const std::int64_t more = side.claim_extra[up].claims[k];
       const std::int64_t after = occupancy.queue_claim(up)[k] + more;
-      if (more > 0 && after > queue.limit[k]) {
+      if (more > more_before && after > queue.limit[k]) {
         return "queue " + queue.name + " would hold or keep for others " + kind + " " +
                Numbers(after, queue.limit[k]);
       }
     }
-    const std::int64_t free = occupancy.free_total()[k] - top_extra_.holds[k];
-    const std::int64_t kept = occupancy.kept_free()[k] + top_extra_.claims[k] - top_extra_.holds[k];
-    if (top_extra_.claims[k] > 0 && kept > std::max<std::int64_t>(free, 0)) {
+    const std::int64_t free = occupancy.free_total()[k] + side.free_extra[k];
+    const std::int64_t kept =
+        occupancy.kept_free()[k] + side.top_extra.claims[k] - side.top_extra.holds[k];
+    if (side.top_extra.claims[k] > before.top_claims[k] && kept > std::max<std::int64_t>(free, 0)) {
       return "the cluster would keep for others " + kind + " " + Numbers(kept, free) + " free";
     }
   }

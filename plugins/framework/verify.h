@@ -1,7 +1,7 @@
 // Verifier: checks each decision against the Snapshot's truth, without the Ledger's help, before
 // anyone acts on it. It demands that a decision makes no violated bound worse, for lowered quotas,
-// lost GPUs and foreign pods legitimately start over-committed. Evictions it takes in one form
-// only: a gang that a failed binding broke gives back its own tasks.
+// lost GPUs and foreign pods legitimately start over-committed. A gang that starts at once has to
+// fit beside all that is there; one that starts after evictions, beside what will be left.
 //
 // It looks only at the rows that the plan touches, and stands between cycles only to keep its
 // memory.
@@ -21,6 +21,9 @@ class Verifier {
  public:
   // A new plan on this Snapshot, which must outlive it.
   void Begin(const Snapshot& snapshot);
+  // The plan has decisions that count on what is on its way out. REQUIRES: before the first Check
+  // of one of them, and no decision was accepted before the first call.
+  void LookAhead();
   // Empty if the decision holds beside those accepted before it; else what is wrong, with numbers.
   std::string Check(const Decision& decision);
 
@@ -30,32 +33,53 @@ class Verifier {
     NodeRow node;
     std::vector<DeviceRow> devices;
   };
-
-  std::string CheckPlacement(const Decision& decision, const Placement& placement);
-  std::string CheckSlices(const TaskClass& cls, const Placement& placement, Row& row);
-  std::string CheckMinimum(const Decision& decision);
-  std::string CheckUnwinding(const Decision& decision);
-  std::string CheckQueue(const Decision& decision);
-  std::string CheckKept(const Decision& decision);
-  void Take(const TaskClass& cls, const Placement& placement, int sign);
-  void TakeClaims(QueueId queue, const Resources& amount, int sign);
-  Row& RowOf(NodeId node);
-  BoundedCount& CountOf(LimitId limit, std::uint32_t domain);
-
-  const Snapshot* snapshot_ = nullptr;
-  std::uint64_t plan_ = 0;
-  std::vector<Row> rows_;                 // by NodeId
-  std::vector<std::uint64_t> placed_in_;  // by TaskId: the plan that placed or evicted it
-  std::unordered_map<std::uint64_t, BoundedCount> limit_counts_;  // by limit and domain
-  std::unordered_map<std::uint64_t, std::int32_t> counted_;       // by job and role
-  std::unordered_map<QueueId, Resources> queue_extra_;
-  // Beside the Snapshot's: what each queue itself and the claims right under it hold more, by how
-  // much its own claim is larger, and the sums of the top.
   struct Claim {
     Resources holds, claims;
   };
-  std::unordered_map<QueueId, Claim> claim_extra_;
-  Claim top_extra_;
+  // The rows as the decisions accepted so far leave them.
+  struct Side {
+    std::vector<Row> rows;                                         // by NodeId
+    std::unordered_map<std::uint64_t, BoundedCount> limit_counts;  // by limit and domain
+    std::unordered_map<QueueId, Resources> queue_extra;
+    // Beside the Snapshot's: what each queue itself and the claims right under it hold more, by how
+    // much its own claim is larger, and the sums of the top.
+    std::unordered_map<QueueId, Claim> claim_extra;
+    Claim top_extra;
+    Resources free_extra;  // free on all nodes, over-committed devices counted as nothing
+
+    void Begin(std::size_t nodes);
+  };
+
+  // What a side had more of than the Snapshot before a decision, by level from its queue up: only
+  // what the decision makes worse is held against it.
+  struct Before {
+    std::vector<Resources> queue_extra, claims;
+    Resources top_claims;
+  };
+
+  Before BeforeOf(Side& side, QueueId queue) const;
+  std::string CheckStart(const Decision& decision);
+  std::string CheckPlacement(Side& side, const Decision& decision, const Placement& placement);
+  std::string CheckSlices(const TaskClass& cls, const Placement& placement, Row& row);
+  std::string CheckMinimum(const Decision& decision);
+  std::string CheckUnwinding(const Decision& decision);
+  std::string CheckVictims(const Decision& decision);
+  std::string CheckQueue(Side& side, const Before& before, const Decision& decision);
+  std::string CheckKept(Side& side, const Before& before, const Decision& decision);
+  void Take(Side& side, TaskId task, NodeId node, const Slices& slices, int sign);
+  void TakeBoth(TaskId task, NodeId node, const Slices& slices, int sign);
+  void TakeHolds(const JobRow& job, int sign);
+  void TakeClaims(Side& side, QueueId queue, const Resources& amount, int sign);
+  Row& RowOf(Side& side, NodeId node);
+  BoundedCount& CountOf(Side& side, LimitId limit, std::uint32_t domain);
+
+  const Snapshot* snapshot_ = nullptr;
+  std::uint64_t plan_ = 0;
+  Side now_;            // beside all that is there
+  Side later_;          // without what is on its way out, the plan's own victims too
+  bool ahead_ = false;  // later_ is kept
+  std::vector<std::uint64_t> placed_in_;  // by TaskId: the plan that placed or evicted it
+  std::unordered_map<std::uint64_t, std::int32_t> counted_;  // by job and role, beside the Snapshot
   std::vector<DeviceCharge> scratch_;
 };
 

@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
+#include "plugins/framework/gang_ask.h"
+#include "plugins/framework/priority.h"
 #include "plugins/gang/shortage.h"
 
 namespace tephra {
 namespace {
+
+// A task that room is set aside for asks too.
+bool Asks(TaskPhase phase) { return phase == TaskPhase::kPending || phase == TaskPhase::kHeld; }
 
 // What the gang lacks to run at all. Tasks that run already count: a gang of which one member
 // restarts is completed.
@@ -20,42 +26,16 @@ GangAsk MissingMinimum(const Snapshot& snapshot, JobId id) {
     counted += role.counted;
     const std::int32_t least = std::max(0, role.min - role.counted);
     role_least += least;
-    if (least == 0 && role.pending == 0) continue;
+    const std::int32_t asking = role.pending + role.held;
+    if (least == 0 && asking == 0) continue;
     RoleAsk& part = ask.roles.emplace_back(RoleAsk{r, role.cls, least, {}});
-    part.tasks.reserve(static_cast<std::size_t>(role.pending));
+    part.tasks.reserve(static_cast<std::size_t>(asking));
     for (TaskId task : role.tasks) {
-      if (snapshot.task(task).phase == TaskPhase::kPending) part.tasks.push_back(task);
+      if (Asks(snapshot.task(task).phase)) part.tasks.push_back(task);
     }
   }
   ask.least = std::max(role_least, job.min_member - counted);
   return ask;
-}
-
-// What the tasks that must be placed take at the least, as far as it is known before devices are
-// chosen: of each kind, the roles' minimums and then the cheapest tasks.
-Resources LeastDemand(const Snapshot& snapshot, const GangAsk& ask) {
-  Resources demand;
-  std::int32_t open = ask.least;
-  for (const RoleAsk& role : ask.roles) {
-    demand.Add(snapshot.cls(role.cls).demand, role.least);
-    open -= role.least;
-  }
-  if (open == 0) return demand;
-  std::vector<std::pair<std::int64_t, std::int32_t>> offers;  // demand of a task, tasks
-  for (Kind k = 0; k < kMaxKinds; ++k) {
-    offers.clear();
-    for (const RoleAsk& role : ask.roles) {
-      offers.emplace_back(snapshot.cls(role.cls).demand[k],
-                          static_cast<std::int32_t>(role.tasks.size()) - role.least);
-    }
-    std::sort(offers.begin(), offers.end());
-    std::int32_t left = open;
-    for (const auto& [amount, tasks] : offers) {
-      demand[k] += amount * std::min(left, tasks);
-      left -= std::min(left, tasks);
-    }
-  }
-  return demand;
 }
 
 // Tasks of the role that a pod stands for, or stood for until it succeeded.
@@ -101,6 +81,8 @@ class Pass {
   // What the gang lacks to run, unless it has to wait behind `ahead`. True where nobody has to wait
   // for it any more.
   bool PlaceMinimum(JobId id, JobId ahead) {
+    // Whatever it asks for is known once those of it that are evicted have gone.
+    if (evicted_.contains(id)) return true;
     if (cycle_.snapshot.job(id).quarantined) {
       Reason reason;
       reason.obstacle = Obstacle::kQuarantine;
@@ -130,30 +112,19 @@ class Pass {
       Say(id, Part::kMinimum, Verdict::kWait, std::move(*reason), {});
       return false;
     }
-    if (auto reason = Denied(ask, LeastDemand(cycle_.snapshot, ask))) {
-      SayNo(id, Verdict::kWait, std::move(*reason));
-      return false;
-    }
-    Attempt attempt(cycle_.now.ledger());
-    const Resources before = QueueHolds(ask);
-    const Placer::Answer answer = Ask(cycle_.now, cycle_.proofs.now, ask);
-    if (answer.outcome != Placer::Outcome::kPlaced) {
-      SayShort(ask, answer);
-      return false;
-    }
-    if (auto reason = DeniedSince(before, ask)) {
-      SayNo(id, Verdict::kWait, std::move(*reason));
-      return false;
-    }
-    const bool more = ask.least < cycle_.snapshot.job(id).pending();
-    Say(id, Part::kMinimum, Verdict::kStart, {}, attempt.Keep());
-    if (more) elastic_.push_back({id, cycle_.plan.decisions.size() - 1});
-    return true;
+    if (StartHeld(ask)) return true;
+    std::optional<No> no = StartNow(ask);
+    if (!no) return true;
+    if (KeepsHolding(ask)) return true;
+    if (MayBeRelieved(*no) && StartLater(ask, no->reason)) return true;
+    SayNo(id, no->verdict, std::move(no->reason));
+    return false;
   }
 
   // One by one: each elastic member stands for itself.
   void PlaceElastic() {
     for (const auto& [id, started] : elastic_) {
+      if (evicted_.contains(id)) continue;
       std::vector<Placement> placed;
       std::optional<Reason> no;
       ClassId failed;  // equal members are one question
@@ -185,6 +156,187 @@ class Pass {
   }
 
  private:
+  struct No {
+    Verdict verdict = Verdict::kWait;
+    Reason reason;
+  };
+
+  // Whether it would help if others left.
+  static bool MayBeRelieved(const No& no) {
+    switch (no.reason.obstacle) {
+      case Obstacle::kQueueLimit:
+      case Obstacle::kQueueGuarantee:
+      case Obstacle::kRoom:
+      case Obstacle::kTogether:
+      case Obstacle::kSearch:
+        return no.verdict == Verdict::kWait;
+      default:
+        return false;
+    }
+  }
+
+  // Starts the gang beside all that is there, or says why not.
+  std::optional<No> StartNow(const GangAsk& ask) {
+    const JobRow& job = cycle_.snapshot.job(ask.job);
+    Attempt attempt(cycle_.now.ledger());
+    // What is set aside for it is its own to leave for something better.
+    if (job.held() > 0) FreeHolds(cycle_.now.ledger(), job);
+    if (auto reason = Denied(ask, LeastDemand(cycle_.snapshot, ask))) {
+      return No{Verdict::kWait, std::move(*reason)};
+    }
+    const Resources before = QueueHolds(ask);
+    const Placer::Answer answer = Ask(ask);
+    if (answer.outcome != Placer::Outcome::kPlaced) return Short(ask, answer);
+    if (auto reason = DeniedSince(before, ask)) return No{Verdict::kWait, std::move(*reason)};
+    Say(ask.job, Part::kMinimum, Verdict::kStart, {}, attempt.Keep());
+    ExpectElastic(ask);
+    return std::nullopt;
+  }
+
+  // Has others evicted so that the gang starts when they have gone. Its room is set aside.
+  bool StartLater(const GangAsk& ask, Reason& no) {
+    const JobRow& job = cycle_.snapshot.job(ask.job);
+    const auto key =
+        std::make_tuple(ask.queue, PriorityOf(cycle_.snapshot, job), Proofs::ShapeOf(ask));
+    const auto known = cycle_.proofs.relief.find(key);
+    if (known != cycle_.proofs.relief.end()) return Unrelieved(known->second, no);
+    Relief& relief = cycle_.later.relief();
+    Ledger& later = cycle_.later.bench().ledger();
+    Attempt attempt(later);
+    if (job.held() > 0) FreeHolds(later, job);
+    Relief::Answer answer = relief.MakeRoom(ask);
+    if (answer.outcome != Relief::Outcome::kPlaced) {
+      if (job.held() == 0) cycle_.proofs.relief.emplace(key, answer);
+      return Unrelieved(answer, no);
+    }
+    Reason reason;
+    reason.obstacle = Obstacle::kReleasing;
+    reason.evicted = static_cast<std::int64_t>(answer.victims.size());
+    reason.gangs_broken = answer.gangs;
+    reason.fewest = answer.fewest;
+    SetAside(ask, std::move(reason), attempt.Keep());
+    for (const TaskId task : answer.victims) evicted_.insert(cycle_.snapshot.task(task).job);
+    cycle_.plan.decisions.back().evictions = std::move(answer.victims);
+    return true;
+  }
+
+  bool Unrelieved(const Relief::Answer& answer, Reason& no) const {
+    if (!answer.anybody) return false;
+    no.remedy = answer.outcome == Relief::Outcome::kUnknown ? Remedy::kSearch
+                : answer.over.valid()                       ? Remedy::kOverShare
+                                                            : Remedy::kImpossible;
+    if (no.remedy != Remedy::kOverShare) return false;
+    no.over_queue = cycle_.snapshot.queues().spec(answer.over).name;
+    no.over_kind = answer.binding;
+    no.over_share = answer.share;
+    no.over_holds = answer.holds;
+    no.over_asked = answer.asked;
+    return false;
+  }
+
+  // REQUIRES: the placements are charged to the later ledger, what was held before is not.
+  void SetAside(const GangAsk& ask, Reason reason, std::vector<Placement> placements) {
+    const JobRow& job = cycle_.snapshot.job(ask.job);
+    Ledger& now = cycle_.now.ledger();
+    if (job.held() > 0) FreeHolds(now, job);
+    for (const Placement& placement : placements) {
+      now.Charge(cycle_.snapshot.task(placement.task).cls, ask.queue, placement);
+    }
+    cycle_.plan.decisions.push_back({ask.job,
+                                     Part::kMinimum,
+                                     Verdict::kStartAfterEviction,
+                                     std::move(reason),
+                                     std::move(placements),
+                                     {}});
+  }
+
+  // Of the room that was set aside for the gang, as much as it lacks now; nothing if that is not
+  // there.
+  std::vector<Placement> Held(const GangAsk& ask) const {
+    std::vector<Placement> held, rest;
+    for (const RoleAsk& role : ask.roles) {
+      std::int32_t here = 0;
+      for (const TaskId id : role.tasks) {
+        const TaskRow& task = cycle_.snapshot.task(id);
+        if (task.phase != TaskPhase::kHeld) continue;
+        (here < role.least ? held : rest).push_back({id, task.node, task.slices});
+        ++here;
+      }
+      if (here < role.least) return {};
+    }
+    const auto least = static_cast<std::size_t>(ask.least);
+    if (held.size() + rest.size() < least) return {};
+    rest.resize(least - held.size());
+    std::move(rest.begin(), rest.end(), std::back_inserter(held));
+    return held;
+  }
+
+  // All that is set aside for the gang is free on the bench, but for itself.
+  bool Clear(Workbench& bench, const std::vector<Placement>& held) const {
+    const Ledger& ledger = bench.ledger();
+    const Hardware& hardware = cycle_.snapshot.hardware();
+    return !held.empty() && std::all_of(held.begin(), held.end(), [&](const Placement& placement) {
+      if (!hardware.present(placement.node)) return false;
+      const ClassId id = cycle_.snapshot.task(placement.task).cls;
+      const Misfit misfit = bench.rankings().For(id).misfit(hardware.rank(placement.node));
+      return MayUse(misfit) &&
+             cycle_.policies.fit->Holds(
+                 ledger.View(placement.node), cycle_.snapshot.cls(id), placement.slices,
+                 ledger.occupancy().LimitRoom(ledger.facts(), cycle_.snapshot.cls(id),
+                                              placement.node));
+    });
+  }
+
+  // Starts a gang whose room has come free.
+  bool StartHeld(const GangAsk& ask) {
+    const JobRow& job = cycle_.snapshot.job(ask.job);
+    if (job.held() == 0) return false;
+    std::vector<Placement> held = Held(ask);
+    if (!Clear(cycle_.now, held) || DeniedHolds(cycle_.now, ask)) return false;
+    Say(ask.job, Part::kMinimum, Verdict::kStart, {}, std::move(held));
+    ExpectElastic(ask);
+    return true;
+  }
+
+  // Whether the gang goes on waiting for the room that is set aside: those who are in it are on
+  // their way out.
+  bool KeepsHolding(const GangAsk& ask) {
+    const JobRow& job = cycle_.snapshot.job(ask.job);
+    if (job.held() == 0) return false;
+    std::vector<Placement> held = Held(ask);
+    if (!Clear(cycle_.later.bench(), held) || DeniedHolds(cycle_.later.bench(), ask)) return false;
+    if (job.standing.asked && job.standing.verdict == Verdict::kStartAfterEviction) return true;
+    // Another engine set it aside.
+    Reason reason;
+    reason.obstacle = Obstacle::kReleasing;
+    FreeHolds(cycle_.later.bench().ledger(), job);
+    for (const Placement& placement : held) {
+      cycle_.later.bench().ledger().Charge(cycle_.snapshot.task(placement.task).cls, ask.queue,
+                                           placement);
+    }
+    SetAside(ask, std::move(reason), std::move(held));
+    return true;
+  }
+
+  // Whether what is set aside for the gang is more than its queue may hold by now.
+  bool DeniedHolds(Workbench& bench, const GangAsk& ask) {
+    Ledger& ledger = bench.ledger();
+    Resources tried = ledger.occupancy().queue_total(ask.queue);
+    {
+      Attempt attempt(ledger);
+      FreeHolds(ledger, cycle_.snapshot.job(ask.job));
+      tried.Add(ledger.occupancy().queue_total(ask.queue), -1);
+    }
+    return cycle_.policies.entitlement->Deny(ledger, ask.job, Resources{}, tried).has_value();
+  }
+
+  // Members beyond what has just started the gang have their turn at the end.
+  void ExpectElastic(const GangAsk& ask) {
+    const JobRow& job = cycle_.snapshot.job(ask.job);
+    if (ask.least >= job.pending() + job.held()) return;
+    elastic_.push_back({ask.job, cycle_.plan.decisions.size() - 1});
+  }
+
   std::optional<Reason> Denied(const GangAsk& ask, const Resources& extra) {
     return cycle_.policies.entitlement->Deny(cycle_.now.ledger(), ask.job, extra, Resources{});
   }
@@ -199,19 +351,21 @@ class Pass {
   }
 
   // A proof of impossibility is kept for gangs of the same shape: charges only took room since.
-  Placer::Answer Ask(Workbench& bench, std::map<Proofs::Shape, Placer::Answer>& proofs,
-                     const GangAsk& ask) {
-    if (!proofs.empty()) {
+  Placer::Answer Ask(const GangAsk& ask) {
+    auto& proofs = cycle_.proofs.now;
+    // One that left what was set aside for it had more room than the others have.
+    const bool as_others = cycle_.snapshot.job(ask.job).held() == 0;
+    if (!proofs.empty() && as_others) {
       const auto known = proofs.find(Proofs::ShapeOf(ask));
       if (known != proofs.end()) return known->second;
     }
-    const Placer::Answer answer = cycle_.policies.placer->Place(bench, ask);
+    const Placer::Answer answer = cycle_.policies.placer->Place(cycle_.now, ask);
     if (answer.outcome != Placer::Outcome::kPlaced) proofs.emplace(Proofs::ShapeOf(ask), answer);
     return answer;
   }
 
   // Never, if not even the empty cluster would do; else not now.
-  void SayShort(const GangAsk& ask, const Placer::Answer& now) {
+  No Short(const GangAsk& ask, const Placer::Answer& now) {
     const auto known = cycle_.proofs.empty.find(Proofs::ShapeOf(ask));
     Placer::Answer ever;
     if (known != cycle_.proofs.empty.end()) {
@@ -222,10 +376,9 @@ class Pass {
       cycle_.proofs.empty.emplace(Proofs::ShapeOf(ask), ever);
     }
     if (ever.outcome == Placer::Outcome::kImpossible) {
-      SayNo(ask.job, Verdict::kInfeasible, ShortageReason(cycle_.empty, ask, ever));
-    } else {
-      SayNo(ask.job, Verdict::kWait, ShortageReason(cycle_.now, ask, now));
+      return {Verdict::kInfeasible, ShortageReason(cycle_.empty, ask, ever)};
     }
+    return {Verdict::kWait, ShortageReason(cycle_.now, ask, now)};
   }
 
   // Pending tasks beyond what this cycle has placed, each an ask of its own.
@@ -241,7 +394,7 @@ class Pass {
     std::vector<GangAsk> asks;
     for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
       for (TaskId task : job.roles[r].tasks) {
-        if (cycle_.snapshot.task(task).phase != TaskPhase::kPending) continue;
+        if (!Asks(cycle_.snapshot.task(task).phase)) continue;
         if (std::binary_search(taken.begin(), taken.end(), task)) continue;
         asks.push_back({id, job.queue, {{r, job.roles[r].cls, 1, {task}}}, 1});
       }
@@ -272,6 +425,7 @@ class Pass {
            std::vector<Placement> placements) {
     cycle_.plan.decisions.push_back(
         {job, part, verdict, std::move(reason), std::move(placements), {}});
+    if (verdict == Verdict::kStart) cycle_.later.Follow(cycle_.plan.decisions.back());
   }
 
   static constexpr std::size_t kNoDecision = static_cast<std::size_t>(-1);
@@ -279,6 +433,7 @@ class Pass {
   Cycle& cycle_;
   // Gangs with members to spare, and the decision of this cycle that started them, if one did.
   std::vector<std::pair<JobId, std::size_t>> elastic_;
+  std::set<JobId> evicted_;  // of which this plan evicts tasks
 };
 
 }  // namespace

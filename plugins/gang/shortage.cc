@@ -21,18 +21,13 @@ Kind BindingKind(const TaskClass& cls, const Resources& free) {
   return binding;
 }
 
-bool UsableBy(Misfit misfit) {
-  return misfit == Misfit::kFits || misfit == Misfit::kLimit || misfit == Misfit::kResource ||
-         misfit == Misfit::kGpu || misfit == Misfit::kFragmented;
-}
-
 // Free and capacity of the kind over the nodes that the class may use. All of them as a rule, so
 // that the totals kept anyway serve.
 void AddTotals(const Ledger& ledger, const Ranking& ranking, Reason& reason) {
   const Hardware& hardware = ledger.snapshot().hardware();
   std::int32_t usable = 0;
   for (int m = 0; m < kMisfits; ++m) {
-    if (UsableBy(static_cast<Misfit>(m))) usable += reason.nodes[static_cast<std::size_t>(m)];
+    if (MayUse(static_cast<Misfit>(m))) usable += reason.nodes[static_cast<std::size_t>(m)];
   }
   if (static_cast<std::size_t>(usable) == hardware.ranked().size()) {
     reason.free_total = ledger.occupancy().free_total()[reason.binding];
@@ -40,7 +35,7 @@ void AddTotals(const Ledger& ledger, const Ranking& ranking, Reason& reason) {
     return;
   }
   for (std::uint32_t rank = 0; rank < hardware.ranked().size(); ++rank) {
-    if (!UsableBy(ranking.misfit(rank))) continue;
+    if (!MayUse(ranking.misfit(rank))) continue;
     const NodeId node = hardware.ranked()[rank];
     reason.free_total += ledger.occupancy().node(node).free[reason.binding];
     reason.capacity_total += hardware.capacity(node)[reason.binding];

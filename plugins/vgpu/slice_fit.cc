@@ -122,6 +122,22 @@ Slices SliceFit::Choose(const NodeView& view, const TaskClass& cls, std::uint64_
   return slices;
 }
 
+bool SliceFit::Holds(const NodeView& view, const TaskClass& cls, const Slices& slices,
+                     std::int32_t limit_room) const {
+  if (limit_room < 0) return false;
+  constexpr KindSet kDevices = 1u << kGpu | 1u << kGpuMemory;
+  for (KindSet kinds = cls.demand_kinds & ~kDevices; kinds != 0; kinds &= kinds - 1) {
+    if (view.row.free[static_cast<Kind>(std::countr_zero(kinds))] < 0) return false;
+  }
+  return std::all_of(slices.begin(), slices.end(), [&](const Slice& slice) {
+    if (slice.device >= view.devices.size()) return false;
+    const DeviceRow& device = view.devices[slice.device];
+    return device.free_compute >= 0 && device.free_memory_mib >= 0 &&
+           (slice.mode != SliceMode::kWhole || device.users == 1) &&
+           ModelAllowed(cls.pod.constraints.device_models, view.spec.devices[slice.device].model);
+  });
+}
+
 std::int32_t SliceFit::Copies(const NodeView& view, const TaskClass& cls,
                               std::int32_t limit_room) const {
   std::int64_t copies = limit_room;

@@ -16,6 +16,8 @@ class SliceFit final : public Fit {
   Answer Check(const NodeView&, const TaskClass&, std::int32_t limit_room) const override;
   Slices Choose(const NodeView&, const TaskClass&, std::uint64_t draw) const override;
   std::int32_t Copies(const NodeView&, const TaskClass&, std::int32_t limit_room) const override;
+  bool Holds(const NodeView&, const TaskClass&, const Slices&,
+             std::int32_t limit_room) const override;
   std::vector<Slices> Options(const NodeView&, const TaskClass&) const override;
 
  private:

@@ -8,7 +8,7 @@
 namespace tephra {
 namespace {
 
-static_assert(v1::TASK_PHASE_ABSENT == ToWire<v1::TaskPhase>(TaskPhase::kAbsent));
+static_assert(v1::TASK_PHASE_HELD == ToWire<v1::TaskPhase>(TaskPhase::kHeld));
 static_assert(v1::TIES_RANDOM == ToWire<v1::Ties>(Ties::kRandom));
 
 // --- parts ---------------------------------------------------------------------------------
@@ -23,6 +23,8 @@ void Encode(const TaskFact& in, TextCopier& text, v1::Task* out) {
   Encode(in.slices, out->mutable_slices());
   if (in.pod.has_value()) Encode(*in.pod, text, out->mutable_pod());
   text.CopyAll(in.disruption_budgets, out->mutable_disruption_budgets());
+  out->set_started_ms(in.started);
+  out->set_checkpointed_ms(in.checkpointed);
 }
 
 absl::Status Decode(const v1::Task& in, const FieldPath& at, TaskFact& out) {
@@ -30,9 +32,11 @@ absl::Status Decode(const v1::Task& in, const FieldPath& at, TaskFact& out) {
   out.job = in.job();
   out.role = in.role();
   out.index = in.index();
-  TEPHRA_RETURN_IF_ERROR(FromWire(in.phase(), TaskPhase::kAbsent, at.At("phase"), out.phase));
+  TEPHRA_RETURN_IF_ERROR(FromWire(in.phase(), TaskPhase::kHeld, at.At("phase"), out.phase));
   out.node = in.node();
   TEPHRA_RETURN_IF_ERROR(Decode(in.slices(), at, "slices", out.slices));
+  out.started = in.started_ms();
+  out.checkpointed = in.checkpointed_ms();
   out.disruption_budgets.assign(in.disruption_budgets().begin(), in.disruption_budgets().end());
   return in.has_pod() ? Decode(in.pod(), at.At("pod"), out.pod.emplace()) : absl::OkStatus();
 }
@@ -66,6 +70,8 @@ void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
     text.CopyAll(pod.models, wire->mutable_models());
     wire->set_share(pod.share);
   }
+  Encode(in.victim_costs, text, out->mutable_victim_costs());
+  out->set_eviction_budget(in.eviction_budget);
   out->set_search_budget(in.search_budget);
   out->set_assume_timeout_ms(in.assume_timeout_ms);
   out->set_priority_boost_ms(in.priority_boost_ms);
@@ -85,6 +91,8 @@ absl::Status Decode(const v1::Config& in, const FieldPath& at, EngineConfig& out
                                  {wire.models().begin(), wire.models().end()},
                                  wire.share()});
   }
+  if (in.victim_costs_size() > 0) out.victim_costs = Decode(in.victim_costs());
+  if (in.has_eviction_budget()) out.eviction_budget = in.eviction_budget();
   if (in.has_search_budget()) out.search_budget = in.search_budget();
   out.priority_boost_ms = in.priority_boost_ms();
   if (in.has_assume_timeout_ms()) out.assume_timeout_ms = in.assume_timeout_ms();

@@ -111,6 +111,16 @@ absl::Status Encode(const JobSpec& in, const FieldPath& at, TextCopier& text, v1
   out->set_priority(in.priority);
   out->set_created_ms(in.created);
   out->set_pods_exist(in.pods_exist);
+  out->set_not_preemptible(!in.preemptible);
+  out->set_min_run_ms(in.min_run_ms);
+  out->set_evictions(in.evictions);
+  for (const HeldRoom& held : in.held) {
+    v1::HeldRoom* wire = out->add_held();
+    text.Copy(held.role, wire->mutable_role());
+    wire->set_index(held.index);
+    text.Copy(held.node, wire->mutable_node());
+    Encode(held.slices, wire->mutable_slices());
+  }
   return Encode(in.gang, at.At("gang"), 1, text, out->mutable_gang());
 }
 
@@ -121,6 +131,17 @@ absl::Status Decode(const v1::Job& in, const FieldPath& at, JobSpec& out) {
   out.priority = in.priority();
   out.created = in.created_ms();
   out.pods_exist = in.pods_exist();
+  out.preemptible = !in.not_preemptible();
+  out.min_run_ms = in.min_run_ms();
+  out.evictions = in.evictions();
+  for (int i = 0; i < in.held_size(); ++i) {
+    const v1::HeldRoom& wire = in.held(i);
+    HeldRoom& held = out.held.emplace_back();
+    held.role = wire.role();
+    held.index = wire.index();
+    held.node = wire.node();
+    TEPHRA_RETURN_IF_ERROR(Decode(wire.slices(), at.At("held", i), "slices", held.slices));
+  }
   if (!in.has_gang()) return MissingField(at.At("gang"));
   return Decode(in.gang(), at.At("gang"), 1, out.gang);
 }

@@ -8,7 +8,8 @@ namespace {
 
 static_assert(v1::VERDICT_INFEASIBLE == ToWire<v1::Verdict>(Verdict::kInfeasible));
 static_assert(v1::PART_ELASTIC == ToWire<v1::Part>(Part::kElastic));
-static_assert(v1::OBSTACLE_BEHIND == ToWire<v1::Obstacle>(Obstacle::kBehind));
+static_assert(v1::OBSTACLE_RELEASING == ToWire<v1::Obstacle>(Obstacle::kReleasing));
+static_assert(v1::REMEDY_SEARCH == ToWire<v1::Remedy>(Remedy::kSearch));
 static_assert(v1::MISFIT_EXCLUDED == ToWire<v1::Misfit>(Misfit::kExcluded));
 static_assert(v1::MISFIT_EXCLUDED == kMisfits);
 
@@ -38,6 +39,16 @@ void Encode(const Reason& in, v1::Reason* out) {
   out->set_ahead(in.ahead);
   out->set_pods_there(in.pods_there);
   out->set_pods_needed(in.pods_needed);
+  out->set_evicted(in.evicted);
+  out->set_gangs_broken(in.gangs_broken);
+  out->set_fewest_not_proven(!in.fewest);
+  if (in.remedy == Remedy::kNotAsked) return;
+  out->set_remedy(ToWire<v1::Remedy>(in.remedy));
+  out->set_over_queue(in.over_queue);
+  out->set_over_kind(in.over_kind);
+  out->set_over_share(in.over_share);
+  out->set_over_holds(in.over_holds);
+  out->set_over_asked(in.over_asked);
 }
 
 void Encode(const Placement& in, const Books& books, v1::Placement* out) {

@@ -78,6 +78,8 @@ JobSpec ReadJob(Sections& sections, Fields& fields) {
   fields.Text("name", job.name);
   fields.Text("queue", job.queue);
   fields.Whole("priority", job.priority);
+  fields.Switch("preemptible", job.preemptible);
+  fields.Duration("min_run", job.min_run_ms);
   job.gang = ReadGang(sections, fields);
   job.uid = job.name;
   CheckSums(fields.item(), job);

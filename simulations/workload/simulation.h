@@ -104,6 +104,7 @@ struct Simulation {
   EngineConfig config;
   std::vector<ExpectedPod> shapes;  // the usual pods of this workload, most frequent first
   std::optional<TimeMs> until;      // nothing later happens
+  DurationMs eviction_grace = 0;    // from an eviction until the task is gone
   Outputs outputs;
   Yaml::Ptr document;  // the whole file, for keys of the caller's own
 };

@@ -66,6 +66,7 @@ class Loader {
     if (policies.node != nullptr) settings = ReadPolicies(policies);
     simulation_.config = std::move(settings.config);
     ReadEvents(top.At("events"));
+    top.Duration("eviction_grace", simulation_.eviction_grace);
     const Item until = top.At("until");
     DurationMs end = 0;
     if (until.node != nullptr && ReadDuration(until, end)) simulation_.until = end;

@@ -6,6 +6,7 @@
 //     derived before each tick, decides the same.
 //
 // With FUZZ_TRACE set it prints the history, for the person who makes a scenario of it.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -38,6 +39,12 @@ Event OffTheWire(const Event& event) {
 
 // After the plan was assumed. What it placed had room, so nothing that it took is below zero now.
 void CheckRoom(const TaskRow& task, const Books& books) {
+  // What is set aside for another may lie beside what still has to leave it.
+  const auto& here = books.tasks_on[task.node.index()];
+  if (std::any_of(here.begin(), here.end(),
+                  [&](TaskId id) { return books.tasks[id.index()].phase == TaskPhase::kHeld; })) {
+    return;
+  }
   const TaskClass& cls = books.classes[task.cls];
   const NodeView view = books.occupancy.View(books.hardware, task.node);
   for (Kind kind = 0; kind < kMaxKinds; ++kind) {
@@ -52,6 +59,7 @@ void CheckRoom(const TaskRow& task, const Books& books) {
     Law(slice.memory_mib == 0 || device.free_memory_mib >= 0, "memory is not over-committed");
     Law(slice.mode != SliceMode::kWhole || device.users == 1, "a whole device has one user");
   }
+  if (!books.releasing.empty()) return;
   for (QueueId queue = books.jobs[task.job.index()].queue; queue.valid();
        queue = books.queues.parent(queue)) {
     const QueueSpec& spec = books.queues.spec(queue);
@@ -70,18 +78,31 @@ void CheckPlan(const Plan& plan, const Books& books) {
     const JobRow& job = books.jobs[decision.job.index()];
     const bool starts = decision.verdict == Verdict::kStart;
     Law(job.live, "a decision is about a job that is there");
-    Law(starts || decision.placements.empty(), "only a start places tasks");
-    Law(!starts || !decision.placements.empty(), "a start places tasks");
+    const bool later = decision.verdict == Verdict::kStartAfterEviction;
+    Law(starts || later || decision.placements.empty(), "only a start places tasks");
+    Law(!(starts || later) || !decision.placements.empty(), "a start places tasks");
     Law(!starts || job.satisfied(), "gang " + job.uid + " starts with its minimum met");
     for (const Placement& placement : decision.placements) {
       const TaskRow& task = books.tasks[placement.task.index()];
       Law(task.job == decision.job, "a decision places tasks of its own job");
       Law(placed.insert(placement.task).second, "a task is placed once");
-      Law(task.phase == TaskPhase::kAssumed && task.node == placement.node &&
-              task.slices == placement.slices,
-          "what was placed is assumed");
+      Law(task.phase == (starts ? TaskPhase::kAssumed : TaskPhase::kHeld) &&
+              task.node == placement.node && task.slices == placement.slices,
+          "what was placed is assumed, or its room set aside");
       Law(books.hardware.present(task.node), "it is placed on a node that is there");
-      CheckRoom(task, books);
+      if (starts) CheckRoom(task, books);
+    }
+    for (const TaskId id : decision.evictions) {
+      const TaskRow& task = books.tasks[id.index()];
+      Law(task.phase == TaskPhase::kReleasing, "what is evicted is on its way out");
+      const JobRow& victim = books.jobs[task.job.index()];
+      const bool some_run =
+          std::any_of(victim.roles.begin(), victim.roles.end(), [&](const RoleRow& role) {
+            return std::any_of(role.tasks.begin(), role.tasks.end(), [&](TaskId one) {
+              return books.tasks[one.index()].phase == TaskPhase::kRunning;
+            });
+          });
+      Law(victim.satisfied() || !some_run, "no gang is left in part");
     }
   }
 }

@@ -81,7 +81,9 @@ Event History::Next() {
 std::vector<Event> History::Answers(const Plan& plan, const Books& books) {
   std::vector<Event> events;
   for (const Decision& decision : plan.decisions) {
+    const bool at_once = decision.verdict == Verdict::kStart;
     for (const Placement& placement : decision.placements) {
+      if (!at_once) continue;
       const TaskRow& row = books.tasks[placement.task.index()];
       const JobRow& job = books.jobs[row.job.index()];
       TaskFact fact;
@@ -302,6 +304,8 @@ EngineConfig History::MakeConfig() {
   config.assume_timeout_ms = bytes_.Once(16) ? 0 : 1 + bytes_.Byte();
   config.full_verify_every = 0;  // the target does it itself
   if (bytes_.Once(32)) config.disabled_actions = {"allocate"};
+  if (bytes_.Once(4)) config.disabled_actions = {"reclaim", "preempt"};
+  config.eviction_budget = 500;
   return config;
 }
 

@@ -39,6 +39,8 @@ EngineConfig RandomConfig(Dice& dice) {
   config.device_scores = {{dice.Percent(50) ? "binpack" : "spread", 1}};
   if (dice.Percent(20)) config.ties = Ties::kRandom;
   config.seed = dice.Next();
+  // Evictions have laws of their own (eviction_property_test).
+  config.disabled_actions = {"reclaim", "preempt"};
   return config;
 }
 

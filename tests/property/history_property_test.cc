@@ -42,7 +42,10 @@ void Live(Engine& engine, std::uint64_t seed, const CaseSize& size, RandomHistor
   Complaints complaints(engine);
   RandomHistory history(seed, size, kinds);
   Mirror mirror;
-  REQUIRE(engine.Apply(ConfigChanged{ShortPatience()}).ok());
+  EngineConfig config = ShortPatience();
+  // Whether somebody could have been evicted has laws of its own (eviction_property_test).
+  if (judge == Mirror::Judge::kExactness) config.disabled_actions = {"reclaim", "preempt"};
+  REQUIRE(engine.Apply(ConfigChanged{config}).ok());
   for (const Event& event : history.Opening()) {
     REQUIRE(engine.Apply(event).ok());
     mirror.Apply(event);
@@ -65,7 +68,7 @@ void Live(Engine& engine, std::uint64_t seed, const CaseSize& size, RandomHistor
     REQUIRE(engine.state().CheckBooks() == "");
     const Books& books = engine.state().books();
     REQUIRE(mirror.Now().Differs(books.hardware, books.occupancy) == "");
-    each(event, plan, now);
+    each(event, plan, now, mirror);
   }
   engine.Observe(nullptr);
 }
@@ -75,7 +78,7 @@ TEST_CASE("Nothing is over-committed and no gang starts below its minimum, whate
     Engine engine(DefaultAssembly());
     CaseSize size{.queue_limits = true};
     Live(engine, seed, size, {}, Mirror::Judge::kSoundness,
-         [](const auto&, const auto&, TimeMs) {});
+         [](const auto&, const auto&, TimeMs, Mirror&) {});
   });
 }
 
@@ -84,7 +87,7 @@ TEST_CASE("After any history each gang starts exactly if some placement of it ex
     Engine engine(DefaultAssembly());
     CaseSize size{.nodes = 4, .devices = 3, .jobs = 5, .tasks = 4};
     Live(engine, seed, size, {.refusals = false}, Mirror::Judge::kExactness,
-         [](const auto&, const auto&, TimeMs) {});
+         [](const auto&, const auto&, TimeMs, Mirror&) {});
   });
 }
 
@@ -93,10 +96,14 @@ TEST_CASE("A tick with nothing changed gives an empty plan") {
     Engine engine(DefaultAssembly());
     CaseSize size{.queue_limits = true};
     Live(engine, seed, size, {}, Mirror::Judge::kSoundness,
-         [&](const Event&, const NamedPlan&, TimeMs now) {
-           const Plan again = engine.Tick(now);
+         [&](const Event&, const NamedPlan&, TimeMs now, Mirror& mirror) {
+           // Room that was set aside in vain is others' to ask for in the next cycle.
+           NamedPlan again;
+           for (int i = 0; i < 3 && (i == 0 || !again.decisions.empty()); ++i) {
+             again = TickNamed(engine, now);
+             REQUIRE(mirror.Follow(again, now, Mirror::Judge::kSoundness) == "");
+           }
            REQUIRE(again.decisions.empty());
-           REQUIRE(again.dropped.empty());
          });
   });
 }
@@ -106,18 +113,22 @@ TEST_CASE("The same event twice is as good as once") {
     Engine engine(DefaultAssembly());
     CaseSize size{.queue_limits = true};
     Live(engine, seed, size, {}, Mirror::Judge::kSoundness,
-         [&](const Event& event, const NamedPlan&, TimeMs now) {
+         [&](const Event& event, const NamedPlan&, TimeMs now, Mirror& mirror) {
            // An outcome of what the last cycle placed again, or a removal of what came back, is
            // news.
            if (std::holds_alternative<PlacementRefused>(event)) return;
            if (std::holds_alternative<PlanStale>(event)) return;
            if (std::holds_alternative<BindFailed>(event)) return;
            if (std::holds_alternative<TaskRemoved>(event)) return;
+           for (int i = 0; i < 3; ++i) {  // room that was set aside in vain is others' next
+             REQUIRE(mirror.Follow(TickNamed(engine, now), now, Mirror::Judge::kSoundness) == "");
+           }
            REQUIRE(engine.Apply(event).ok());
            const NamedPlan again = TickNamed(engine, now);
            for (const NamedDecision& decision : again.decisions) {
              REQUIRE(decision.verdict != Verdict::kStart);
            }
+           REQUIRE(mirror.Follow(again, now, Mirror::Judge::kSoundness) == "");
            REQUIRE(engine.state().CheckBooks() == "");
          });
   });
@@ -130,6 +141,7 @@ void SamePlans(std::uint64_t seed, Meddle meddle) {
   RandomHistory history(seed, {.queue_limits = true}, {});
   Mirror mirror;
   Engine first(DefaultAssembly()), second(DefaultAssembly());
+  Complaints complaints(first);
   const auto tell = [&](const Event& event) {
     REQUIRE(first.Apply(event).ok());
     REQUIRE(second.Apply(event).ok());
@@ -148,7 +160,7 @@ void SamePlans(std::uint64_t seed, Meddle meddle) {
     meddle(second, now);
     const NamedPlan a = TickNamed(first, now), b = TickNamed(second, now);
     INFO("event " << i);
-    INFO("one plan:\n" << Text(first.state().books().kinds, a));
+    INFO("one plan:\n" << Text(first.state().books().kinds, a) << complaints.all);
     INFO("the other:\n" << Text(second.state().books().kinds, b));
     REQUIRE(a == b);
     REQUIRE(mirror.Follow(a, now, Mirror::Judge::kSoundness) == "");

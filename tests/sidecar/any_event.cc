@@ -175,6 +175,8 @@ TaskFact Task(Dice& dice) {
   task.slices = SomeSlices(dice);
   if (dice.Percent(50)) task.pod = Pod(dice);
   task.disruption_budgets = Words(dice);
+  task.started = Number<std::int64_t>(dice);
+  task.checkpointed = Number<std::int64_t>(dice);
   return task;
 }
 
@@ -219,7 +221,8 @@ bool Equal(const TaskUpserted& a, const TaskUpserted& b) {
   const auto fields = [](const TaskUpserted& fact) {
     const TaskFact& task = fact.task;
     return std::tie(task.uid, task.job, task.role, task.index, task.phase, task.node, task.slices,
-                    task.pod, task.disruption_budgets, fact.version);
+                    task.pod, task.disruption_budgets, task.started, task.checkpointed,
+                    fact.version);
   };
   return fields(a) == fields(b);
 }
@@ -286,7 +289,14 @@ Event AnyEvent(Dice& dice, int variant) {
                   Number<std::int32_t>(dice),
                   Number<std::int64_t>(dice),
                   Gang(dice, 1),
-                  dice.Percent(50)};
+                  dice.Percent(50),
+                  dice.Percent(50),
+                  Number<std::int64_t>(dice),
+                  Number<std::int32_t>(dice),
+                  {}};
+      if (dice.Percent(30)) {
+        job.held.push_back({Word(dice), Number<std::int32_t>(dice), Word(dice), Task(dice).slices});
+      }
       return JobUpserted{std::move(job), Number<std::uint64_t>(dice)};
     }
     case 6:

@@ -104,10 +104,10 @@ TEST_CASE("Event codec: an enum value that is unspecified or unknown is named wi
   task.task.slices.emplace_back();
   CHECK(Complaint(task, [](v1::Event& e) {
           e.mutable_task_upserted()->mutable_task()->clear_phase();
-        }) == "task_upserted.task.phase: 0, expected 1 to 7");
+        }) == "task_upserted.task.phase: 0, expected 1 to 8");
   CHECK(Complaint(task, [](v1::Event& e) {
-          e.mutable_task_upserted()->mutable_task()->set_phase(static_cast<v1::TaskPhase>(8));
-        }) == "task_upserted.task.phase: 8, expected 1 to 7");
+          e.mutable_task_upserted()->mutable_task()->set_phase(static_cast<v1::TaskPhase>(9));
+        }) == "task_upserted.task.phase: 9, expected 1 to 8");
   CHECK(Complaint(task, [](v1::Event& e) {
           e.mutable_task_upserted()->mutable_task()->mutable_slices(0)->set_mode(
               static_cast<v1::SliceMode>(-1));

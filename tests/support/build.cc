@@ -119,6 +119,18 @@ AJob& AJob::Created(TimeMs at) {
   return *this;
 }
 
+AJob& AJob::Preemptible(bool preemptible) {
+  spec_.preemptible = preemptible;
+  return *this;
+}
+AJob& AJob::MinRun(DurationMs least) {
+  spec_.min_run_ms = least;
+  return *this;
+}
+AQueue& AQueue::Reclaimable(bool reclaimable) {
+  spec_.reclaimable = reclaimable;
+  return *this;
+}
 AJob& AJob::PodsExist(bool exist) {
   spec_.pods_exist = exist;
   return *this;

@@ -72,6 +72,8 @@ class AJob {
   AJob& Priority(std::int32_t priority);
   AJob& Created(TimeMs at);
   AJob& PodsExist(bool exist = true);
+  AJob& Preemptible(bool preemptible);
+  AJob& MinRun(DurationMs least);
   operator const JobSpec&() const { return spec_; }
 
  private:
@@ -88,6 +90,7 @@ class AQueue {
   AQueue& Deserved(Kind kind, std::int64_t amount);
   AQueue& Weight(std::int32_t weight);
   AQueue& Fifo();
+  AQueue& Reclaimable(bool reclaimable);
   AQueue& State(QueueState state);
   operator const QueueSpec&() const { return spec_; }
 

@@ -19,7 +19,7 @@ int Counted(const MirrorRole& role) {
 
 int Pending(const MirrorRole& role) {
   return static_cast<int>(std::count_if(role.tasks.begin(), role.tasks.end(), [](const auto& task) {
-    return task.phase == TaskPhase::kPending;
+    return task.phase == TaskPhase::kPending || task.phase == TaskPhase::kHeld;
   }));
 }
 
@@ -68,7 +68,8 @@ void Mirror::Resize(const MirrorJob& job, MirrorRole& role, std::size_t replicas
                     std::map<std::string, MirrorTask>& left_over) {
   while (role.tasks.size() > replicas) {
     MirrorTask& last = role.tasks.back();
-    if (!last.uid.empty() && HoldsRoom(last.phase)) left_over[last.uid] = last;
+    const bool stays = HoldsRoom(last.phase) && last.phase != TaskPhase::kHeld;
+    if (!last.uid.empty() && stays) left_over[last.uid] = last;
     role.tasks.pop_back();
   }
   while (role.tasks.size() < replicas) Unplace(job, role.tasks.emplace_back());
@@ -76,7 +77,13 @@ void Mirror::Resize(const MirrorJob& job, MirrorRole& role, std::size_t replicas
 
 // A gang that is whole was mended.
 void Mirror::Mend() {
-  for (auto& [uid, job] : jobs_) job.broken = job.broken && !Satisfied(job);
+  for (auto& [uid, job] : jobs_) {
+    if (!Satisfied(job)) continue;
+    job.broken = false;
+    ForEachTask(job, [&job = job](MirrorTask& task) {
+      if (task.phase == TaskPhase::kHeld) Unplace(job, task);
+    });
+  }
 }
 
 void Mirror::Fold(const Event& event) {
@@ -94,7 +101,7 @@ void Mirror::Fold(const Event& event) {
     job.spec = e->job;
     ForEachTask(job, [&](MirrorTask& task) {
       if (task.phase == TaskPhase::kPending || task.phase == TaskPhase::kAbsent ||
-          (pods_came && task.phase == TaskPhase::kAssumed)) {
+          (pods_came && (task.phase == TaskPhase::kAssumed || task.phase == TaskPhase::kHeld))) {
         Unplace(job, task);
       }
     });
@@ -107,6 +114,9 @@ void Mirror::Fold(const Event& event) {
     for (const RoleSpec& spec : e->job.gang.roles) {
       MirrorRole& role = job.roles[spec.name];
       role.min = spec.min;
+      for (MirrorTask& task : role.tasks) {
+        if (task.phase == TaskPhase::kHeld && !(spec.pod == role.pod)) Unplace(job, task);
+      }
       role.pod = spec.pod;
       Resize(job, role, static_cast<std::size_t>(spec.replicas), pods_);
     }
@@ -124,7 +134,8 @@ void Mirror::Fold(const Event& event) {
     } else {
       MirrorRole& role = jobs_.at(said.job).roles.at(said.role);
       task = &role.tasks.at(static_cast<std::size_t>(said.index));
-      if (said.phase == TaskPhase::kPending && task->phase == TaskPhase::kAssumed) {
+      if (said.phase == TaskPhase::kPending &&
+          (task->phase == TaskPhase::kAssumed || task->phase == TaskPhase::kHeld)) {
         task->uid = said.uid;
         return;
       }
@@ -220,12 +231,12 @@ Room Mirror::Taken(const Room::Masks* masks) const {
   for (const auto& [uid, job] : jobs_) {
     for (const auto& [name, role] : job.roles) {
       for (const MirrorTask& task : role.tasks) {
-        if (HoldsRoom(task.phase)) room.Take(task.pod, task.node, task.slices);
+        if (Counts(task.phase)) room.Take(task.pod, task.node, task.slices);
       }
     }
   }
   for (const auto& [uid, task] : pods_) {
-    if (HoldsRoom(task.phase)) room.Take(task.pod, task.node, task.slices);
+    if (Counts(task.phase)) room.Take(task.pod, task.node, task.slices);
   }
   return room;
 }
@@ -315,6 +326,35 @@ std::string Mirror::FollowEvictions(const NamedDecision& decision, TimeMs now, M
   return "";
 }
 
+// The victims may be evicted for the job, and no gang is left in part.
+std::string Mirror::FollowVictims(const NamedDecision& decision, TimeMs now, const MirrorJob& job) {
+  std::set<std::string> victims(decision.evictions.begin(), decision.evictions.end());
+  if (victims.size() != decision.evictions.size()) return "evicts a task twice";
+  for (auto& [uid, other] : jobs_) {
+    int evicted = 0;
+    ForEachTask(other, [&](MirrorTask& task) {
+      if (victims.erase(task.uid) == 0) return;
+      evicted += task.phase == TaskPhase::kRunning ? 1 : 1000000;
+      task.phase = TaskPhase::kReleasing;
+      task.evicting = true;
+      task.assumed_at = now;
+    });
+    if (evicted == 0) continue;
+    if (evicted >= 1000000) return "evicts a task of " + uid + " that does not run";
+    if (!other.spec.preemptible) return "evicts " + uid + ", which is not preemptible";
+    const bool same = other.spec.queue == job.spec.queue;
+    if (same && other.spec.priority >= job.spec.priority) return "evicts its better " + uid;
+    if (!same && !queues_.at(other.spec.queue).reclaimable) {
+      return "reclaims from queue " + other.spec.queue;
+    }
+    if (!Satisfied(other) && (CountPhase(other, TaskPhase::kRunning) > 0 ||
+                              CountPhase(other, TaskPhase::kAssumed) > 0)) {
+      return "leaves " + uid + " in part";
+    }
+  }
+  return victims.empty() ? "" : "evicts " + *victims.begin() + ", which is no task";
+}
+
 std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge judge, Room& room) {
   const auto found = jobs_.find(decision.job);
   if (found == jobs_.end()) return "is not a job";
@@ -323,8 +363,21 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
   const bool enough = Missing(job, wish);
   ++asked_;
   if (decision.reason.obstacle == Obstacle::kSearch) ++searches_ended_;
-  if (std::string fault = FollowEvictions(decision, now, job); !fault.empty()) return fault;
-  if (decision.verdict != Verdict::kStart) {
+  const bool later = decision.verdict == Verdict::kStartAfterEviction;
+  if (std::string fault =
+          later ? FollowVictims(decision, now, job) : FollowEvictions(decision, now, job);
+      !fault.empty()) {
+    return fault;
+  }
+  if (decision.part == Part::kMinimum) {
+    // Whatever was set aside for it is decided anew.
+    ForEachTask(job, [&](MirrorTask& task) {
+      if (task.phase != TaskPhase::kHeld) return;
+      room.Take(task.pod, task.node, task.slices, -1);
+      Unplace(job, task);
+    });
+  }
+  if (decision.verdict != Verdict::kStart && !later) {
     if (!decision.placements.empty()) return "places tasks without a start";
     if (decision.part == Part::kElastic || judge == Judge::kSoundness) return "";
     if (decision.reason.obstacle == Obstacle::kMembers) {
@@ -338,21 +391,33 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
     return "starts " + std::to_string(decision.placements.size()) + " tasks where " +
            std::to_string(wish.least) + " are missing";
   }
+  ahead_ = later;
+  Room left = Now();
   Resources taken;
   for (const NamedPlacement& placed : decision.placements) {
     MirrorRole& role = job.roles.at(placed.role);
     MirrorTask& task = role.tasks.at(static_cast<std::size_t>(placed.index));
     if (task.phase != TaskPhase::kPending) return "places a task that is not pending";
-    const std::string fault = room.Refuses(role.pod, placed.node, placed.slices);
+    const std::string fault = (later ? left : room).Refuses(role.pod, placed.node, placed.slices);
     if (!fault.empty()) return "places " + placed.role + " where it cannot be: " + fault;
     room.Take(role.pod, placed.node, placed.slices);
-    task = {TaskPhase::kAssumed, task.uid, placed.node, placed.slices, role.pod, now, plans_,
-            decision.part,       false};
+    left.Take(role.pod, placed.node, placed.slices);
+    task = {later ? TaskPhase::kHeld : TaskPhase::kAssumed,
+            task.uid,
+            placed.node,
+            placed.slices,
+            role.pod,
+            now,
+            plans_,
+            decision.part,
+            false};
     taken.Add(Amounts(task));
   }
-  if (!Satisfied(job)) return "runs below its minimum";
+  if (!later && !Satisfied(job)) return "runs below its minimum";
   std::string fault = CheckQueues(decision.job, taken);
-  return fault.empty() ? CheckKept(decision.job, taken) : fault;
+  if (fault.empty()) fault = CheckKept(decision.job, taken);
+  ahead_ = false;
+  return fault;
 }
 
 bool Mirror::BehindAnother(const NamedDecision& decision, const MirrorJob& job) const {
@@ -383,7 +448,7 @@ Resources Mirror::Holds(const MirrorJob& job) const {
   Resources held;
   for (const auto& [name, role] : job.roles) {
     for (const MirrorTask& task : role.tasks) {
-      if (HoldsRoom(task.phase) && nodes_.contains(task.node)) held.Add(Amounts(task));
+      if (Counts(task.phase) && nodes_.contains(task.node)) held.Add(Amounts(task));
     }
   }
   return held;
@@ -444,7 +509,7 @@ std::string Mirror::CheckQueues(const std::string& job, const Resources& taken) 
       if (!under.contains(other.spec.queue)) continue;
       for (const auto& [name, role] : other.roles) {
         for (const MirrorTask& task : role.tasks) {
-          if (!HoldsRoom(task.phase) || !nodes_.contains(task.node)) continue;
+          if (!Counts(task.phase) || !nodes_.contains(task.node)) continue;
           held.Add(Amounts(task));
         }
       }

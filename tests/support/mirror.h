@@ -69,6 +69,11 @@ class Mirror {
   void Fold(const Event& event);
   Room Taken(const Room::Masks* masks) const;
   void Mend();
+  std::string FollowVictims(const NamedDecision& decision, TimeMs now, const MirrorJob& job);
+  // Whether a task in this phase counts, as things are or as they will be.
+  bool Counts(TaskPhase phase) const {
+    return HoldsRoom(phase) && !(ahead_ && phase == TaskPhase::kReleasing);
+  }
   std::string FollowEvictions(const NamedDecision& decision, TimeMs now, MirrorJob& job);
   std::string FollowOne(const NamedDecision& decision, TimeMs now, Judge judge, Room& room);
   std::string CheckNo(const NamedDecision& decision, const MirrorJob& job, const GangWish& wish,
@@ -89,6 +94,7 @@ class Mirror {
   std::map<std::string, MirrorTask> pods_;  // by uid; foreign, or left over when a job went
   Room::Masks masks_;
   int plans_ = 0;
+  bool ahead_ = false;  // what is on its way out counts as gone
   int searches_ended_ = 0, asked_ = 0;
 };
 

@@ -162,11 +162,18 @@ TEST_CASE("Score: a weighted mean lies between its parts") {
   });
 }
 
-TEST_CASE("Victims: without preemption nobody may be evicted") {
+TEST_CASE("Victims: a cost of 0 to the most there is, or none, and the same when asked again") {
   Frozen cluster;
   cluster.Add(AJob("j").Role("w", 1, APod()));
+  cluster.Add(AJob("left-alone").Role("w", 1, APod()).Preemptible(false));
   const Snapshot snapshot = cluster.state().Freeze(0);
-  CHECK_FALSE(PoliciesOf({}, snapshot).victims->Cost(snapshot, TaskId(0), JobId(0)));
+  const Policies policies = PoliciesOf({}, snapshot);
+  const Share::Answer shares = policies.share->Of(snapshot.books());
+  const auto cost = policies.victims->Cost(snapshot, shares, TaskId(0));
+  REQUIRE(cost.has_value());
+  CHECK((*cost >= 0 && *cost <= kMostVictimCost));
+  CHECK(policies.victims->Cost(snapshot, shares, TaskId(0)) == cost);
+  CHECK_FALSE(policies.victims->Cost(snapshot, shares, TaskId(1)).has_value());
 }
 
 }  // namespace

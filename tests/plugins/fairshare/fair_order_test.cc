@@ -10,7 +10,7 @@ namespace {
 
 Resources ShareOf(const SmallCluster& cluster, const std::string& queue) {
   const Books& books = cluster.books();
-  return FairShares(books)[books.queues.Find(queue).index()];
+  return FairShares().Of(books).share[books.queues.Find(queue).index()];
 }
 
 void Submit(SmallCluster& cluster, const std::string& queue, int jobs, const PodTemplate& pod) {
@@ -28,7 +28,7 @@ TEST_CASE("FairShares: each kind is filled by what jobs hold and ask for") {
   CHECK(ShareOf(cluster, "b")[kCpu] == 12000);
   CHECK(ShareOf(cluster, "a")[kGpu] == 8000);
   CHECK(ShareOf(cluster, "b")[kGpu] == 0);
-  CHECK(ShareOf(cluster, "a")[kFirstExtendedKind] == kNotShared);
+  CHECK(ShareOf(cluster, "a")[kFirstExtendedKind] == Share::kNotShared);
   const Resources before = ShareOf(cluster, "a");
   cluster.Tick();  // who holds and who asks changes, and what each is to have does not
   CHECK(ShareOf(cluster, "a")[kCpu] == before[kCpu]);
@@ -41,14 +41,14 @@ TEST_CASE("FairShares: where GPUs are promised their memory is not shared as wel
   Submit(cluster, "a", 8, APod().Gpus(1));
   CHECK(ShareOf(cluster, "a")[kGpuMemory] == 8 * kDeviceMib);
   cluster.Add(AQueue("b").Deserved(kGpu, 4000));
-  CHECK(ShareOf(cluster, "a")[kGpuMemory] == kNotShared);
+  CHECK(ShareOf(cluster, "a")[kGpuMemory] == Share::kNotShared);
   cluster.Add(AQueue("b").Deserved(kGpu, 4000).Deserved(kGpuMemory, 100));
   CHECK(ShareOf(cluster, "a")[kGpuMemory] == 8 * kDeviceMib);
 }
 
 TEST_CASE("DominantPart: the largest part counts, and what one is not to have is endless") {
   Resources share, holds;
-  share.amount.fill(kNotShared);
+  share.amount.fill(Share::kNotShared);
   share[kCpu] = 8000, share[kGpu] = 4000;
   holds[kCpu] = 2000, holds[kGpu] = 3000, holds[kMemory] = 5;
   CHECK(DominantPart(holds, share) == 750000);

@@ -136,7 +136,7 @@ TEST_CASE("Water-fill property: 5,000 random trees are filled as by an independe
     Dice dice(seed);
     const std::vector<FillQueue> queues = RandomTree(dice);
     const double capacity = dice.Below(150);
-    const std::vector<double> shares = FairShares(queues, capacity);
+    const std::vector<double> shares = WaterFill(queues, capacity);
     std::vector<double> expected(queues.size());
     OracleFill(queues, FillQueue::kTop, capacity, expected);
     for (std::size_t q = 0; q < queues.size(); ++q) {
@@ -153,21 +153,21 @@ TEST_CASE("Water-fill: guarantee before deserved, deserved before weight") {
   // 10 are left after the guarantee, 4 after what the second deserves: 3 to 1 by weight.
   const std::vector<FillQueue> queues = {{.weight = 3, .guarantee = 10, .demand = 100},
                                          {.weight = 1, .deserved = 6, .demand = 100}};
-  CHECK(FairShares(queues, 20) == std::vector<double>{13, 7});
-  CHECK(FairShares(queues, 13) == std::vector<double>{10, 3});
+  CHECK(WaterFill(queues, 20) == std::vector<double>{13, 7});
+  CHECK(WaterFill(queues, 13) == std::vector<double>{10, 3});
 }
 
 TEST_CASE("Water-fill: what one cannot use is lent, and no limit is passed") {
   const std::vector<FillQueue> queues = {
       {.deserved = 10, .demand = 2}, {.deserved = 10, .limit = 13, .demand = 50}, {.demand = 50}};
-  CHECK(FairShares(queues, 20) == std::vector<double>{2, 13, 5});
-  CHECK(FairShares(queues, 100) == std::vector<double>{2, 13, 50});
+  CHECK(WaterFill(queues, 20) == std::vector<double>{2, 13, 5});
+  CHECK(WaterFill(queues, 100) == std::vector<double>{2, 13, 50});
 }
 
 TEST_CASE("Water-fill: promises that cannot all be kept are kept in the same part") {
   const std::vector<FillQueue> queues = {{.guarantee = 10, .demand = 50},
                                          {.guarantee = 30, .demand = 50}};
-  CHECK(FairShares(queues, 20) == std::vector<double>{5, 15});
+  CHECK(WaterFill(queues, 20) == std::vector<double>{5, 15});
 }
 
 TEST_CASE("Water-fill: a tree shares level by level, and a promise below is one above") {
@@ -176,18 +176,18 @@ TEST_CASE("Water-fill: a tree shares level by level, and a promise below is one 
                                          Under(0, {.guarantee = 12, .demand = 100}),
                                          Under(0, {.demand = 100})};
   // The first is owed 12 for the queue under it; the other 8 are shared by halves.
-  CHECK(FairShares(queues, 20) == std::vector<double>{16, 4, 14, 2});
+  CHECK(WaterFill(queues, 20) == std::vector<double>{16, 4, 14, 2});
 }
 
 TEST_CASE("Water-fill: what a queue with others under it asks for itself is one more beside them") {
   const std::vector<FillQueue> queues = {{.demand = 100}, Under(0, {.weight = 3, .demand = 100})};
-  CHECK(FairShares(queues, 20) == std::vector<double>{20, 15});
+  CHECK(WaterFill(queues, 20) == std::vector<double>{20, 15});
 }
 
 TEST_CASE("Water-fill: nobody, or nothing") {
-  CHECK(FairShares({}, 10).empty());
-  CHECK(FairShares({{.guarantee = 5, .demand = 5}}, 0) == std::vector<double>{0});
-  CHECK(FairShares({{.guarantee = 5}}, 10) == std::vector<double>{0});
+  CHECK(WaterFill({}, 10).empty());
+  CHECK(WaterFill({{.guarantee = 5, .demand = 5}}, 0) == std::vector<double>{0});
+  CHECK(WaterFill({{.guarantee = 5}}, 10) == std::vector<double>{0});
 }
 
 }  // namespace

@@ -1,0 +1,12 @@
+// What a gang asks for, in sum.
+#pragma once
+
+#include "plugins/framework/policy.h"
+
+namespace tephra {
+
+// What the tasks that must be placed take at the least, as far as it is known before devices are
+// chosen: of each kind, the roles' minimums and then the cheapest tasks.
+Resources LeastDemand(const Snapshot& snapshot, const GangAsk& ask);
+
+}  // namespace tephra

@@ -1,0 +1,265 @@
+#include "plugins/preemption/eviction_search.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "plugins/framework/gang_ask.h"
+#include "plugins/framework/workbench.h"
+#include "plugins/preemption/node_table.h"
+#include "plugins/preemption/victim_book.h"
+#include "plugins/preemption/victim_search.h"
+#include "topology/base/check.h"
+
+namespace tephra {
+namespace {
+
+// Whom gangs with the same rights may have evicted.
+struct Reach {
+  std::vector<KindSet> over;        // VictimBook::OverIn when it was made
+  std::vector<VictimRef> takeable;  // sorted; some may be gone since
+  VictimsByNode by_node;
+  std::map<ClassId, NodeTable> tables;
+};
+
+class SearchRelief final : public Relief {
+ public:
+  SearchRelief(Workbench& later, std::int32_t budget)
+      : later_(later), book_(later, later.policies()), budget_(budget) {}
+
+  void Placed(JobId job) override { book_.Placed(job); }
+
+  Answer MakeRoom(const GangAsk& ask) override {
+    Answer answer;
+    if (book_.nobody()) {
+      answer.anybody = false;
+      return answer;
+    }
+    Rights rights = book_.RightsOf(ask);
+    const bool leaving = evicted_ || !book_.snapshot().books().releasing.empty();
+    if (leaving && Place(ask, true) == VictimSearch::Fits::kYes) {
+      book_.Placed(ask.job);
+      answer.outcome = Outcome::kPlaced;
+      return answer;
+    }
+    Reach& reach = ReachOf(rights);
+    answer.over = rights.over;
+    answer.binding = rights.over_kind;
+    answer.share = rights.over_share;
+    answer.holds = rights.over_holds;
+    answer.asked = rights.over_asked;
+    if (reach.takeable.empty()) {
+      answer.anybody = rights.over.valid() && book_.AnyBeside(rights.queue);
+      return answer;
+    }
+    book_.Weigh(rights, reach.takeable);
+
+    VictimSearch::Answer found = Relax(ask, rights, reach);
+    if (!found.exact && Hopeless(ask, rights, reach)) found.exact = true;
+    if (!found.exact) {
+      std::vector<VictimRef> left;
+      std::copy_if(reach.takeable.begin(), reach.takeable.end(), std::back_inserter(left),
+                   [&](VictimRef ref) { return !book_.at(ref).gone; });
+      VictimSearch search(
+          later_.ledger(), book_, rights, std::move(left), [&] { return Place(ask, false); },
+          std::max(ask.least, 1), budget_);
+      found = search.Run(std::move(found));
+    }
+    answer.steps = found.steps;
+    answer.fewest = found.exact;
+    if (!found.found) {
+      answer.outcome = found.exact ? Outcome::kImpossible : Outcome::kUnknown;
+      return answer;
+    }
+    Evict(ask, found.victims, answer);
+    return answer;
+  }
+
+ private:
+  // The gang on the ledger, which is left as it was unless `keep` and it fits.
+  VictimSearch::Fits Place(const GangAsk& ask, bool keep) {
+    Ledger& ledger = later_.ledger();
+    const Entitlement& entitlement = *later_.policies().entitlement;
+    if (entitlement.Deny(ledger, ask.job, LeastDemand(book_.snapshot(), ask), Resources{})) {
+      return VictimSearch::Fits::kNo;
+    }
+    Attempt attempt(ledger);
+    const Resources before = ledger.occupancy().queue_total(ask.queue);
+    const Placer::Answer answer = later_.policies().placer->Place(later_, ask);
+    if (answer.outcome == Placer::Outcome::kUnknown) return VictimSearch::Fits::kUnknown;
+    if (answer.outcome != Placer::Outcome::kPlaced) return VictimSearch::Fits::kNo;
+    Resources tried = ledger.occupancy().queue_total(ask.queue);
+    tried.Add(before, -1);
+    if (entitlement.Deny(ledger, ask.job, Resources{}, tried)) return VictimSearch::Fits::kNo;
+    if (keep) attempt.Keep();
+    return VictimSearch::Fits::kYes;
+  }
+
+  Reach& ReachOf(const Rights& rights) {
+    const auto [it, fresh] = reaches_.try_emplace(
+        std::make_tuple(rights.queue, rights.priority, rights.kinds, rights.levels));
+    Reach& reach = it->second;
+    std::vector<KindSet> over = book_.OverIn(rights);
+    if (!fresh && over == reach.over) return reach;
+    reach = Reach{std::move(over), {}, {}, {}};
+    const auto& candidates = book_.candidates();
+    for (std::uint32_t c = 0; c < candidates.size(); ++c) {
+      for (std::uint32_t v = 0; v < candidates[c].victims.size(); ++v) {
+        const Candidate::Victim& victim = candidates[c].victims[v];
+        if (!book_.MayTake(rights, candidates[c], victim)) continue;
+        reach.takeable.push_back({c, v});
+        reach.by_node[book_.snapshot().task(victim.task).node].push_back({c, v});
+      }
+    }
+    return reach;
+  }
+
+  // The relaxation: each role by itself, each node by itself. Exact where what it comes to is what
+  // it costs in truth; else a solution to start from, or nothing.
+  VictimSearch::Answer Relax(const GangAsk& ask, const Rights& rights, Reach& reach) {
+    VictimSearch::Answer answer;
+    answer.exact = false;
+    std::vector<VictimRef> victims;
+    Toll bound;
+    bool exact = true;
+    {
+      Attempt attempt(later_.ledger());
+      std::int32_t open = ask.least;
+      for (const RoleAsk& role : ask.roles) open -= role.least;
+      for (const RoleAsk& role : ask.roles) {
+        const std::int32_t rest =
+            std::min(open, static_cast<std::int32_t>(role.tasks.size()) - role.least);
+        open -= rest;
+        const std::int32_t need = role.least + rest;
+        const std::int64_t room = later_.rankings().WithRoom(role.cls).room();
+        if (room < need) {
+          NodeTable& table =
+              reach.tables.try_emplace(role.cls, role.cls, reach.by_node, book_.snapshot())
+                  .first->second;
+          const NodeTable::Answer some =
+              table.Cheapest(later_, book_, need - static_cast<std::int32_t>(room));
+          exact = exact && some.exact;
+          if (!some.possible) {
+            answer.exact = ask.roles.size() == 1;
+            return answer;
+          }
+          bound += some.toll;
+          for (const VictimRef ref : some.victims) {
+            later_.ledger().Free(book_.at(ref).task);
+            victims.push_back(ref);
+          }
+        }
+        if (ask.roles.size() == 1) break;
+        // What the next role finds is what this one leaves.
+        GangAsk one{ask.job, ask.queue, {role}, need};
+        one.roles[0].least = need;
+        if (later_.policies().placer->Place(later_, one).outcome != Placer::Outcome::kPlaced) {
+          return answer;
+        }
+      }
+    }
+    if (!Complete(reach, victims)) return answer;
+    if (!book_.MayAllGo(rights, victims)) return answer;
+    Attempt attempt(later_.ledger());
+    for (const VictimRef ref : victims) later_.ledger().Free(book_.at(ref).task);
+    if (Place(ask, false) != VictimSearch::Fits::kYes) return answer;
+    answer.found = true;
+    answer.toll = book_.TollOf(victims);
+    answer.exact = exact && ask.roles.size() == 1 &&
+                   answer.toll.gangs <= bound.gangs + RoundedOff(victims) &&
+                   answer.toll.tasks == bound.tasks && answer.toll.cost == bound.cost;
+    answer.victims = std::move(victims);
+    return answer;
+  }
+
+  // A gang's parts are rounded down by less than one each.
+  static std::int64_t RoundedOff(const std::vector<VictimRef>& victims) {
+    return static_cast<std::int64_t>(victims.size());
+  }
+
+  // Adds the rest of each gang that these break. False where that may not go.
+  bool Complete(const Reach& reach, std::vector<VictimRef>& victims) const {
+    std::sort(victims.begin(), victims.end());
+    victims.erase(std::unique(victims.begin(), victims.end()), victims.end());
+    std::vector<VictimRef> all;
+    for (std::size_t i = 0; i < victims.size();) {
+      std::size_t end = i;
+      while (end < victims.size() && victims[end].candidate == victims[i].candidate) ++end;
+      const auto of_one = std::span(victims).subspan(i, end - i);
+      const std::uint32_t c = victims[i].candidate;
+      if (book_.Breaks(of_one)) {
+        const Candidate& candidate = book_.candidates()[c];
+        const auto begin =
+            std::lower_bound(reach.takeable.begin(), reach.takeable.end(), VictimRef{c, 0});
+        std::uint32_t left = 0;
+        for (auto it = begin; it != reach.takeable.end() && it->candidate == c; ++it) {
+          if (book_.at(*it).gone) continue;
+          all.push_back(*it);
+          ++left;
+        }
+        if (!candidate.whole || left != candidate.left) return false;
+      } else {
+        all.insert(all.end(), of_one.begin(), of_one.end());
+      }
+      i = end;
+    }
+    victims = std::move(all);
+    return true;
+  }
+
+  // All that may be taken, and all that is free, is less than what the gang asks for.
+  bool Hopeless(const GangAsk& ask, const Rights& rights, const Reach& reach) const {
+    const Resources asked = LeastDemand(book_.snapshot(), ask);
+    const Resources& free = later_.ledger().occupancy().free_total();
+    for (KindSet kinds = rights.kinds; kinds != 0; kinds &= kinds - 1) {
+      const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+      // Nodes that are over-committed count below zero, and take nothing from the others.
+      if (k != kGpu && k != kGpuMemory) continue;
+      if (free[k] + book_.MostOf(rights, reach.takeable, k) < asked[k]) return true;
+    }
+    return false;
+  }
+
+  void Evict(const GangAsk& ask, const std::vector<VictimRef>& victims, Answer& answer) {
+    evicted_ = true;
+    for (const VictimRef ref : victims) {
+      answer.victims.push_back(book_.at(ref).task);
+      later_.ledger().Free(book_.at(ref).task);
+    }
+    answer.gangs = static_cast<std::int32_t>(book_.TollOf(victims).gangs / Toll::kGang);
+    answer.outcome = Outcome::kPlaced;
+    TEPHRA_CHECK(Place(ask, true) == VictimSearch::Fits::kYes);
+    // Of jobs that live on, fewer may go next.
+    for (const VictimRef ref : victims) {
+      const Candidate& candidate = book_.candidates()[ref.candidate];
+      if (candidate.victims.size() == 1) continue;
+      for (const Candidate::Victim& other : candidate.victims) {
+        if (other.gone) continue;
+        for (auto& [key, reach] : reaches_) {
+          for (auto& [cls, table] : reach.tables) {
+            table.Outdate(book_.snapshot().task(other.task).node);
+          }
+        }
+      }
+    }
+    book_.Evicted(victims);
+    book_.Placed(ask.job);
+  }
+
+  Workbench& later_;
+  VictimBook book_;
+  std::int32_t budget_;
+  bool evicted_ = false;
+  std::map<std::tuple<QueueId, std::int64_t, KindSet, std::size_t>, Reach> reaches_;
+};
+
+}  // namespace
+
+std::unique_ptr<Relief> EvictionSearch::Begin(Workbench& later) const {
+  return std::make_unique<SearchRelief>(later, budget_);
+}
+
+}  // namespace tephra

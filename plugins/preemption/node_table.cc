@@ -1,0 +1,221 @@
+#include "plugins/preemption/node_table.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "topology/base/hash.h"
+
+namespace tephra {
+namespace {
+
+constexpr std::uint32_t kNone = 0xffffffffu;
+constexpr std::int32_t kUnlimited = std::numeric_limits<std::int32_t>::max();
+
+// On how many nodes what is left of the job runs.
+std::int64_t NodesOf(const Snapshot& snapshot, const Candidate& candidate) {
+  std::set<NodeId> nodes;
+  for (const Candidate::Victim& victim : candidate.victims) {
+    if (!victim.gone) nodes.insert(snapshot.task(victim.task).node);
+  }
+  return static_cast<std::int64_t>(nodes.size());
+}
+
+// Equal for pieces that leave a node alike when they go.
+std::uint64_t LikenessOf(const NodeView& view, const TaskRow& task) {
+  const bool equal_devices =
+      !view.mixed_models &&
+      std::all_of(view.spec.devices.begin(), view.spec.devices.end(), [&](const auto& device) {
+        return device.healthy && device.memory_mib == view.spec.devices[0].memory_mib;
+      });
+  const bool whole = std::all_of(task.slices.begin(), task.slices.end(), [](const Slice& slice) {
+    return slice.mode == SliceMode::kWhole;
+  });
+  return equal_devices && whole ? std::uint64_t{task.cls.value} + 1 : 0;
+}
+
+}  // namespace
+
+NodeTable::NodeTable(ClassId cls, const VictimsByNode& victims, const Snapshot& snapshot)
+    : cls_(cls), index_(snapshot.hardware().slots(), kNone) {
+  for (const auto& [id, refs] : victims) {
+    Node& node = nodes_.emplace_back();
+    node.id = id;
+    node.victims = &refs;
+  }
+  std::sort(nodes_.begin(), nodes_.end(), [&](const Node& a, const Node& b) {
+    return snapshot.hardware().rank(a.id) < snapshot.hardware().rank(b.id);
+  });
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) index_[nodes_[n].id.index()] = n;
+}
+
+void NodeTable::Outdate(NodeId node) {
+  if (index_[node.index()] != kNone) nodes_[index_[node.index()]].outdated = true;
+}
+
+void NodeTable::Follow(const Ledger& ledger) {
+  const auto& log = ledger.occupancy().node_log();
+  if (!log.Covers(rows_seen_)) {
+    for (Node& node : nodes_) node.outdated = true;
+  } else {
+    for (std::uint64_t i = rows_seen_; i < log.end(); ++i) Outdate(log.at(i));
+  }
+  rows_seen_ = log.end();
+}
+
+std::int32_t NodeTable::FitNow(const Ledger& ledger, const Node& node, const Fit& fit) const {
+  return fit.Copies(ledger.View(node.id), ledger.snapshot().cls(cls_), kUnlimited);
+}
+
+// The pieces of the node: what goes together, at which price.
+void NodeTable::Refresh(Workbench& later, const VictimBook& book, Node& node) {
+  const Ledger& ledger = later.ledger();
+  const Snapshot& snapshot = ledger.snapshot();
+  const NodeView view = ledger.View(node.id);
+  node.outdated = false;
+  node.pieces.clear();
+  node.refs.clear();
+  node.choices.clear();
+  node.most = 0;
+  const std::uint32_t rank = snapshot.hardware().rank(node.id);
+  if (!MayUse(later.rankings().For(cls_).misfit(rank))) return;
+
+  struct Bundle {
+    Piece piece;
+    std::vector<VictimRef> refs;
+  };
+  std::vector<Bundle> bundles;
+  const auto part = [&](VictimRef ref) -> Piece::Part {
+    const TaskRow& task = snapshot.task(book.at(ref).task);
+    return {task.cls, &task.slices};
+  };
+  const std::vector<VictimRef>& refs = *node.victims;
+  for (std::size_t i = 0; i < refs.size();) {
+    const Candidate& candidate = book.candidates()[refs[i].candidate];
+    const std::size_t begin = i;
+    Bundle whole;
+    for (; i < refs.size() && refs[i].candidate == refs[begin].candidate; ++i) {
+      const Candidate::Victim& victim = book.at(refs[i]);
+      if (victim.gone) continue;
+      if (candidate.surplus > 0 && candidate.role_surplus[victim.role] > 0) {
+        Bundle& one = bundles.emplace_back();
+        one.piece.toll = {0, 1, victim.cost};
+        one.piece.parts.push_back(part(refs[i]));
+        one.piece.likeness = LikenessOf(view, snapshot.task(victim.task));
+        one.refs.push_back(refs[i]);
+        continue;
+      }
+      whole.piece.toll += {0, 1, victim.cost};
+      whole.piece.parts.push_back(part(refs[i]));
+      whole.refs.push_back(refs[i]);
+    }
+    if (whole.refs.empty() || !candidate.whole) continue;
+    whole.piece.toll.gangs = Toll::kGang / NodesOf(snapshot, candidate);
+    if (whole.refs.size() == 1) {
+      whole.piece.likeness = LikenessOf(view, snapshot.task(book.at(whole.refs[0]).task));
+    }
+    bundles.push_back(std::move(whole));
+  }
+  std::sort(bundles.begin(), bundles.end(), [](const Bundle& a, const Bundle& b) {
+    if (a.piece.toll != b.piece.toll) return a.piece.toll > b.piece.toll;
+    return a.refs < b.refs;
+  });
+  NodeTrial trial(view);
+  for (Bundle& bundle : bundles) {
+    for (const Piece::Part& one : bundle.piece.parts) {
+      trial.Charge(snapshot.cls(one.cls), *one.slices, -1);
+    }
+    node.pieces.push_back(std::move(bundle.piece));
+    node.refs.push_back(std::move(bundle.refs));
+  }
+  const Fit& fit = *later.policies().fit;
+  node.most = fit.Copies(trial.view(), snapshot.cls(cls_), kUnlimited) - FitNow(ledger, node, fit);
+}
+
+const NodeChoice& NodeTable::Choice(Workbench& later, Node& node, std::int32_t more) {
+  const Ledger& ledger = later.ledger();
+  const Fit& fit = *later.policies().fit;
+  while (static_cast<std::int32_t>(node.choices.size()) < more) {
+    const auto next = static_cast<std::int32_t>(node.choices.size()) + 1;
+    node.choices.push_back(CheapestOnNode(ledger.View(node.id), ledger.snapshot().classes(),
+                                          ledger.snapshot().cls(cls_), node.pieces,
+                                          FitNow(ledger, node, fit) + next, fit));
+  }
+  return node.choices[static_cast<std::size_t>(more) - 1];
+}
+
+void NodeTable::Take(const Node& node, const NodeChoice& choice, Answer& answer) {
+  answer.exact = answer.exact && choice.exact;
+  for (const std::uint32_t piece : choice.pieces) {
+    answer.victims.insert(answer.victims.end(), node.refs[piece].begin(), node.refs[piece].end());
+  }
+}
+
+NodeTable::Answer NodeTable::Cheapest(Workbench& later, const VictimBook& book, std::int32_t more) {
+  Follow(later.ledger());
+  for (Node& node : nodes_) {
+    if (node.outdated) Refresh(later, book, node);
+  }
+  Answer answer = more == 1 ? OneMore(later) : Many(later, more);
+  std::sort(answer.victims.begin(), answer.victims.end());
+  return answer;
+}
+
+NodeTable::Answer NodeTable::OneMore(Workbench& later) {
+  Answer answer;
+  Node* best = nullptr;
+  for (Node& node : nodes_) {
+    if (node.most < 1) continue;
+    const NodeChoice& choice = Choice(later, node, 1);
+    answer.exact = answer.exact && choice.exact;
+    if (best == nullptr || choice.toll < answer.toll) best = &node, answer.toll = choice.toll;
+  }
+  answer.possible = best != nullptr;
+  if (best != nullptr) Take(*best, Choice(later, *best, 1), answer);
+  return answer;
+}
+
+// Node by node, the cheapest way to reach each number up to `more`.
+NodeTable::Answer NodeTable::Many(Workbench& later, std::int32_t more) {
+  Answer answer;
+  const auto width = static_cast<std::size_t>(more) + 1;
+  std::int64_t most = 0;
+  for (const Node& node : nodes_) most += std::max(node.most, 0);
+  if (most < more) return answer;
+  std::vector<Toll> reached(width, Toll::Most());
+  reached[0] = {};
+  std::vector<std::vector<std::uint16_t>> taken(nodes_.size());
+  for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    Node& node = nodes_[n];
+    const std::int32_t here = std::min(node.most, more);
+    if (here < 1) continue;
+    taken[n].resize(width);
+    for (std::int32_t m = 1; m <= here; ++m) {
+      answer.exact = answer.exact && Choice(later, node, m).exact;
+    }
+    for (std::size_t j = width - 1; j > 0; --j) {
+      for (std::int32_t m = 1; m <= here && static_cast<std::size_t>(m) <= j; ++m) {
+        const Toll& before = reached[j - static_cast<std::size_t>(m)];
+        if (before == Toll::Most()) continue;
+        const Toll toll = before + node.choices[static_cast<std::size_t>(m) - 1].toll;
+        if (toll < reached[j]) {
+          reached[j] = toll;
+          taken[n][j] = static_cast<std::uint16_t>(m);
+        }
+      }
+    }
+  }
+  answer.possible = reached.back() != Toll::Most();
+  if (!answer.possible) return answer;
+  answer.toll = reached.back();
+  std::size_t j = width - 1;
+  for (std::size_t n = nodes_.size(); n-- > 0 && j > 0;) {
+    if (taken[n].empty() || taken[n][j] == 0) continue;
+    const std::int32_t m = taken[n][j];
+    Take(nodes_[n], nodes_[n].choices[static_cast<std::size_t>(m) - 1], answer);
+    j -= static_cast<std::size_t>(m);
+  }
+  return answer;
+}
+
+}  // namespace tephra

@@ -1,0 +1,81 @@
+#include "plugins/preemption/node_victims.h"
+
+#include <limits>
+
+namespace tephra {
+namespace {
+
+constexpr std::int32_t kMostSteps = 2000;
+
+// Starts with every piece gone and gives back what it can, the dearest first; then tries what else
+// could have gone instead.
+class Search {
+ public:
+  Search(const NodeView& node, const ClassTable& classes, const TaskClass& cls,
+         const std::vector<Piece>& pieces, std::int32_t copies, const Fit& fit)
+      : trial_(node), classes_(classes), cls_(cls), pieces_(pieces), copies_(copies), fit_(fit) {}
+
+  NodeChoice Run() {
+    for (const Piece& piece : pieces_) Charge(piece, -1);
+    if (!Fits()) return best_;
+    gone_.resize(pieces_.size());
+    best_.toll = Toll::Most();
+    Decide(0, Toll{});
+    best_.exact = steps_ <= kMostSteps;
+    return best_;
+  }
+
+ private:
+  void Charge(const Piece& piece, int sign) {
+    for (const Piece::Part& part : piece.parts)
+      trial_.Charge(classes_[part.cls], *part.slices, sign);
+  }
+  bool Fits() {
+    ++steps_;
+    return fit_.Copies(trial_.view(), cls_, std::numeric_limits<std::int32_t>::max()) >= copies_;
+  }
+
+  void Decide(std::size_t i, Toll toll) {
+    if (toll >= best_.toll) return;
+    if (i == pieces_.size()) {
+      best_.possible = true;
+      best_.toll = toll;
+      best_.pieces.clear();
+      for (std::uint32_t p = 0; p < pieces_.size(); ++p) {
+        if (gone_[p]) best_.pieces.push_back(p);
+      }
+      return;
+    }
+    if (steps_ > kMostSteps && best_.possible) return;
+    const Piece& piece = pieces_[i];
+    const bool as_before =
+        i > 0 && piece.likeness != 0 && piece.likeness == pieces_[i - 1].likeness;
+    if (!(as_before && gone_[i - 1])) {
+      Charge(piece, +1);
+      if (Fits()) Decide(i + 1, toll);
+      Charge(piece, -1);
+    }
+    gone_[i] = true;
+    Decide(i + 1, toll + piece.toll);
+    gone_[i] = false;
+  }
+
+  NodeTrial trial_;
+  const ClassTable& classes_;
+  const TaskClass& cls_;
+  const std::vector<Piece>& pieces_;
+  const std::int32_t copies_;
+  const Fit& fit_;
+  std::vector<bool> gone_;
+  NodeChoice best_;
+  std::int32_t steps_ = 0;
+};
+
+}  // namespace
+
+NodeChoice CheapestOnNode(const NodeView& node, const ClassTable& classes, const TaskClass& cls,
+                          const std::vector<Piece>& pieces, std::int32_t copies, const Fit& fit) {
+  return Search(node, classes, cls, pieces, copies, fit).Run();
+}
+
+}  // namespace tephra
