@@ -16,12 +16,14 @@ namespace {
 // The queues that somebody waits in or under, each with those under it by whose turn it is.
 class FairLine final : public Line {
  public:
-  FairLine(const Snapshot& snapshot, const std::vector<JobId>& sorted) : snapshot_(snapshot) {
+  FairLine(const Ledger& ledger, const std::vector<JobId>& sorted) : snapshot_(ledger.snapshot()) {
+    const Snapshot& snapshot = snapshot_;
     for (const JobId id : sorted) QueueAt(snapshot.job(id).queue).jobs.push_back(id);
     FillLines(sorted);
     if (queues_.size() > 1) shares_ = FairShares().Of(snapshot.books()).share;
     for (const JobId id : sorted) {
-      for (QueueId at = snapshot.job(id).queue; Enter(at); at = snapshot.queues().parent(at)) {
+      for (QueueId at = snapshot.job(id).queue; Enter(ledger, at);
+           at = snapshot.queues().parent(at)) {
         continue;
       }
     }
@@ -29,7 +31,9 @@ class FairLine final : public Line {
 
   JobId Next(const Ledger& ledger) override {
     if (last_.valid()) Weigh(ledger, last_);
+    for (const QueueId queue : left_) Weigh(ledger, queue);
     last_ = QueueId();
+    left_.clear();
     if (top_.turns.empty()) return JobId();
     const Waiting* queue = &top_;
     // A queue's own jobs before those of the queues under it.
@@ -44,6 +48,10 @@ class FairLine final : public Line {
   void Asked(JobId id, bool placed) override {
     Waiting& queue = QueueAt(snapshot_.job(id).queue);
     if (!placed && !queue.head.valid() && Fifo(snapshot_.job(id).queue)) queue.head = id;
+  }
+
+  void Left(QueueId id) override {
+    if (std::find(left_.begin(), left_.end(), id) == left_.end()) left_.push_back(id);
   }
 
   JobId Behind(JobId id) const override { return queues_.at(snapshot_.job(id).queue.value).head; }
@@ -93,18 +101,17 @@ class FairLine final : public Line {
   }
 
   // Puts the queue with its parent's others; false where it is there, or `id` is the top.
-  bool Enter(QueueId id) {
+  bool Enter(const Ledger& ledger, QueueId id) {
     if (!id.valid()) return false;
     Waiting& queue = QueueAt(id);
     if (queue.entered) return false;
     queue.entered = true;
-    queue.turn = TurnOf(snapshot_.occupancy(), id);
+    queue.turn = TurnOf(ledger.occupancy(), id);
     QueueAt(snapshot_.queues().parent(id)).turns.insert(queue.turn);
     return true;
   }
 
-  // The queue's last job was asked, so it and those above it hold more than before, or have no
-  // other job to ask.
+  // The queue and those above it hold more or less than before, or have no other job to ask.
   void Weigh(const Ledger& ledger, QueueId from) {
     for (QueueId at = from; at.valid(); at = snapshot_.queues().parent(at)) {
       Waiting& queue = QueueAt(at);
@@ -121,6 +128,7 @@ class FairLine final : public Line {
   Waiting top_;
   std::map<std::uint32_t, Waiting> queues_;  // by QueueId
   QueueId last_;                             // that of the job that Next gave last
+  std::vector<QueueId> left_;                // that others were evicted from since
 };
 
 }  // namespace
@@ -134,9 +142,9 @@ bool FairOrder::Before(const Snapshot& snapshot, JobId a, JobId b) const {
   return x.uid < y.uid;
 }
 
-std::unique_ptr<Line> FairOrder::LineUp(const Snapshot& snapshot,
+std::unique_ptr<Line> FairOrder::LineUp(const Ledger& ledger,
                                         const std::vector<JobId>& sorted) const {
-  return std::make_unique<FairLine>(snapshot, sorted);
+  return std::make_unique<FairLine>(ledger, sorted);
 }
 
 }  // namespace tephra

@@ -14,7 +14,7 @@ namespace tephra {
 class FairOrder final : public Order {
  public:
   bool Before(const Snapshot&, JobId a, JobId b) const override;
-  std::unique_ptr<Line> LineUp(const Snapshot&, const std::vector<JobId>& sorted) const override;
+  std::unique_ptr<Line> LineUp(const Ledger&, const std::vector<JobId>& sorted) const override;
 };
 
 }  // namespace tephra

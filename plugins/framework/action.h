@@ -43,27 +43,24 @@ class Proofs {
 // It is brought up to date only once somebody asks.
 class Later {
  public:
-  Later(const Snapshot& snapshot, const Policies& policies, Workbench& bench, const Plan& plan)
-      : snapshot_(snapshot), policies_(policies), bench_(bench), plan_(plan) {}
-  ~Later() {
-    if (relief_ != nullptr) bench_.ledger().RollBackTo(0);
-  }
+  Later(Workbench& now, Workbench& bench, const Plan& plan)
+      : now_(now), bench_(bench), plan_(plan) {}
+  ~Later();
 
-  Workbench& bench() { return Begun(), bench_; }
-  Relief& relief() { return Begun(), *relief_; }
-  // After a decision was added to the plan that this has not charged itself.
-  void Follow(const Decision& decision) {
-    if (relief_ != nullptr) Charge(decision);
-  }
+  Workbench& bench();
+  Relief& relief();
+  // The same as now while nothing is on its way out and nobody asked for more.
+  const Ledger& ledger();
+  // After a decision was added to the plan that is not charged on the bench.
+  void Follow(const Decision& decision);
 
  private:
-  void Begun();
   void Charge(const Decision& decision);
 
-  const Snapshot& snapshot_;
-  const Policies& policies_;
+  Workbench& now_;
   Workbench& bench_;
   const Plan& plan_;
+  bool begun_ = false;
   std::unique_ptr<Relief> relief_;
 };
 

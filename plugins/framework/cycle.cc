@@ -63,20 +63,46 @@ void Proofs::Begin(const Snapshot& snapshot) {
   classes_ = classes;
 }
 
-void Later::Begun() {
-  if (relief_ != nullptr) return;
-  bench_.Begin(snapshot_, policies_);
-  relief_ = policies_.eviction->Begin(bench_);
+Later::~Later() {
+  if (begun_) bench_.ledger().RollBackTo(0);
+}
+
+Workbench& Later::bench() {
+  if (begun_) return bench_;
+  begun_ = true;
+  bench_.Begin(now_.ledger().snapshot(), now_.policies());
   for (const Decision& decision : plan_.decisions) Charge(decision);
+  return bench_;
+}
+
+Relief& Later::relief() {
+  if (relief_ == nullptr) {
+    relief_ = now_.policies().eviction->Begin(bench());
+    for (const Decision& decision : plan_.decisions) {
+      if (!decision.placements.empty()) relief_->Placed(decision.job);
+    }
+  }
+  return *relief_;
+}
+
+const Ledger& Later::ledger() {
+  const bool same = !begun_ && now_.ledger().snapshot().books().releasing.empty();
+  return same ? now_.ledger() : bench().ledger();
+}
+
+void Later::Follow(const Decision& decision) {
+  if (begun_) Charge(decision);
+  if (relief_ != nullptr && !decision.placements.empty()) relief_->Placed(decision.job);
 }
 
 void Later::Charge(const Decision& decision) {
-  for (const TaskId task : decision.evictions) bench_.ledger().Free(task);
-  const JobRow& job = snapshot_.job(decision.job);
-  if (decision.part == Part::kMinimum && job.held() > 0) FreeHolds(bench_.ledger(), job);
-  if (!decision.placements.empty()) relief_->Placed(decision.job);
+  Ledger& ledger = bench_.ledger();
+  const Snapshot& snapshot = ledger.snapshot();
+  for (const TaskId task : decision.evictions) ledger.Free(task);
+  const JobRow& job = snapshot.job(decision.job);
+  if (decision.part == Part::kMinimum && job.held() > 0) FreeHolds(ledger, job);
   for (const Placement& placement : decision.placements) {
-    bench_.ledger().Charge(snapshot_.task(placement.task).cls, job.queue, placement);
+    ledger.Charge(snapshot.task(placement.task).cls, job.queue, placement);
   }
 }
 
@@ -100,7 +126,7 @@ Plan RunCycle(const Snapshot& snapshot, const Policies& policies,
   tools.verifier.Begin(snapshot);
   std::sort(due.begin(), due.end(),
             [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); });
-  Later later(snapshot, policies, tools.later, plan);
+  Later later(tools.now, tools.later, plan);
   Cycle cycle{snapshot, policies, tools.now, tools.empty, later, tools.proofs, due, plan};
   const auto& disabled = snapshot.config().disabled_actions;
   for (const auto& action : actions) {

@@ -23,10 +23,13 @@ class Workbench;
 class Line {
  public:
   virtual ~Line() = default;
-  // The next one; invalid: all have had their turn.
+  // The next one; invalid: all have had their turn. The ledger says what each queue holds, without
+  // what is on its way out.
   virtual JobId Next(const Ledger&) = 0;
   // Has the job that Next gave last been placed?
   virtual void Asked(JobId, bool placed) = 0;
+  // Somebody of that queue was evicted for the job that Next gave last.
+  virtual void Left(QueueId) = 0;
   // Who has to be placed before that job may be asked; invalid: nobody.
   virtual JobId Behind(JobId) const = 0;
 };
@@ -37,8 +40,8 @@ class Order {
   virtual ~Order() = default;
   // Among jobs of one queue. A strict total order; the last tie-break is the uid.
   virtual bool Before(const Snapshot&, JobId a, JobId b) const = 0;
-  // `sorted`: by Before. The Snapshot must outlive the line.
-  virtual std::unique_ptr<Line> LineUp(const Snapshot&, const std::vector<JobId>& sorted) const = 0;
+  // `sorted`: by Before. The ledger is that of Next, and its Snapshot must outlive the line.
+  virtual std::unique_ptr<Line> LineUp(const Ledger&, const std::vector<JobId>& sorted) const = 0;
 };
 
 // May the job's queue hold `extra` beside what the ledger says it holds? The Reason if not.

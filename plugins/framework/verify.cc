@@ -287,26 +287,27 @@ void Verifier::Take(Side& side, TaskId id, NodeId node, const Slices& slices, in
   const TaskRow& task = snapshot_->task(id);
   const TaskClass& cls = snapshot_->cls(task.cls);
   Row& row = RowOf(side, node);
-  Resources amount = cls.demand;
+  Resources amount = cls.demand;  // that the task holds
   amount[kGpu] = amount[kGpuMemory] = 0;
+  // A node has free what its devices have: an over-committed one takes nothing from the others.
+  Resources freed;
+  freed.Add(amount, -sign);
   DeviceCharges(cls, slices, scratch_);
   for (const DeviceCharge& charge : scratch_) {
     amount[kGpu] += charge.compute;
     amount[kGpuMemory] += charge.memory_mib;
-    if (charge.device >= row.devices.size()) continue;  // of what runs: the node lost the device
+    if (charge.device >= row.devices.size()) continue;  // the node has lost it since
     DeviceRow& device = row.devices[charge.device];
-    side.free_extra[kGpu] -= std::max(device.free_compute, 0);
-    side.free_extra[kGpuMemory] -= std::max<std::int64_t>(device.free_memory_mib, 0);
+    freed[kGpu] -= std::max(device.free_compute, 0);
+    freed[kGpuMemory] -= std::max<std::int64_t>(device.free_memory_mib, 0);
     device.free_compute -= sign * charge.compute;
     device.free_memory_mib -= sign * charge.memory_mib;
     device.users += sign;
-    side.free_extra[kGpu] += std::max(device.free_compute, 0);
-    side.free_extra[kGpuMemory] += std::max<std::int64_t>(device.free_memory_mib, 0);
+    freed[kGpu] += std::max(device.free_compute, 0);
+    freed[kGpuMemory] += std::max<std::int64_t>(device.free_memory_mib, 0);
   }
-  row.node.free.Add(amount, -sign);
-  Resources host = amount;
-  host[kGpu] = host[kGpuMemory] = 0;
-  side.free_extra.Add(host, -sign);
+  row.node.free.Add(freed);
+  side.free_extra.Add(freed);
   if (task.job.valid()) {
     const QueueId queue = snapshot_->job(task.job).queue;
     for (QueueId up = queue; up.valid(); up = snapshot_->queues().parent(up)) {

@@ -76,7 +76,7 @@ std::optional<Reason> MissingMembers(const Snapshot& snapshot, const GangAsk& as
 
 class Pass {
  public:
-  explicit Pass(Cycle& cycle) : cycle_(cycle) {}
+  Pass(Cycle& cycle, Line& line) : cycle_(cycle), line_(line) {}
 
   // What the gang lacks to run, unless it has to wait behind `ahead`. True where nobody has to wait
   // for it any more.
@@ -215,7 +215,10 @@ class Pass {
     reason.gangs_broken = answer.gangs;
     reason.fewest = answer.fewest;
     SetAside(ask, std::move(reason), attempt.Keep());
-    for (const TaskId task : answer.victims) evicted_.insert(cycle_.snapshot.task(task).job);
+    for (const TaskId task : answer.victims) {
+      const JobId victim = cycle_.snapshot.task(task).job;
+      if (evicted_.insert(victim).second) line_.Left(cycle_.snapshot.job(victim).queue);
+    }
     cycle_.plan.decisions.back().evictions = std::move(answer.victims);
     return true;
   }
@@ -431,6 +434,7 @@ class Pass {
   static constexpr std::size_t kNoDecision = static_cast<std::size_t>(-1);
 
   Cycle& cycle_;
+  Line& line_;
   // Gangs with members to spare, and the decision of this cycle that started them, if one did.
   std::vector<std::pair<JobId, std::size_t>> elastic_;
   std::set<JobId> evicted_;  // of which this plan evicts tasks
@@ -439,10 +443,10 @@ class Pass {
 }  // namespace
 
 void Allocate::Run(Cycle& cycle) const {
-  Pass pass(cycle);
-  const std::unique_ptr<Line> line = cycle.policies.order->LineUp(cycle.snapshot, cycle.due);
-  for (JobId job = line->Next(cycle.now.ledger()); job.valid();
-       job = line->Next(cycle.now.ledger())) {
+  const std::unique_ptr<Line> line = cycle.policies.order->LineUp(cycle.later.ledger(), cycle.due);
+  Pass pass(cycle, *line);
+  for (JobId job = line->Next(cycle.later.ledger()); job.valid();
+       job = line->Next(cycle.later.ledger())) {
     line->Asked(job, pass.PlaceMinimum(job, line->Behind(job)));
   }
   pass.PlaceElastic();

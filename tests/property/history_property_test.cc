@@ -2,6 +2,7 @@
 // sound, and what is only derived changes no decision.
 #include "plugins/framework/engine.h"
 #include "plugins/registry.h"
+#include "tests/property/complaints.h"
 #include "tests/property/laws.h"
 #include "tests/support/mirror.h"
 #include "tests/support/random_history.h"
@@ -10,18 +11,6 @@ namespace tephra {
 namespace {
 
 constexpr int kEvents = 150;
-
-// Remembers why a decision was dropped: none should be.
-class Complaints final : public CycleObserver {
- public:
-  explicit Complaints(Engine& engine) { engine.Observe(this); }
-  void PassBegins(std::string_view) override {}
-  void PassEnds(std::string_view) override {}
-  void DecisionDropped(const Snapshot&, const Decision&, const std::string& why) override {
-    all += why + "; ";
-  }
-  std::string all;
-};
 
 NamedPlan TickNamed(Engine& engine, TimeMs now) {
   const Plan plan = engine.Tick(now);
