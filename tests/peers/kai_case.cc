@@ -1,0 +1,175 @@
+#include "tests/peers/kai_case.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace tephra {
+namespace {
+
+using Json = nlohmann::json;
+
+template <class T>
+T Get(const Json& from, const char* key, T otherwise) {
+  const auto it = from.find(key);
+  return it == from.end() || it->is_null() ? otherwise : it->get<T>();
+}
+
+KaiQuota QuotaOf(const Json& json) {
+  return {json.at("deserved").get<double>(), json.at("limit").get<double>(),
+          json.at("weight").get<double>()};
+}
+
+KaiQueue QueueOf(const Json& json) {
+  return {json.at("name").get<std::string>(),     Get<std::string>(json, "parent", ""),
+          Get<std::int32_t>(json, "priority", 0), QuotaOf(json.at("gpu")),
+          QuotaOf(json.at("cpu_milli")),          QuotaOf(json.at("memory_mb"))};
+}
+
+KaiNode NodeOf(const Json& json) {
+  KaiNode node;
+  node.name = json.at("name").get<std::string>();
+  const Json& allocatable = json.at("allocatable");
+  node.cpu_milli = allocatable.at("cpu_milli").get<std::int64_t>();
+  node.memory_bytes = allocatable.at("memory_bytes").get<std::int64_t>();
+  node.pods = allocatable.at("pods").get<std::int64_t>();
+  node.gpus = json.at("gpus").get<int>();
+  node.gpu_memory_mib = json.at("gpu_memory_mib").get<std::int32_t>();
+  node.labels = Get<std::map<std::string, std::string>>(json, "labels", {});
+  return node;
+}
+
+KaiTask TaskOf(const Json& json) {
+  KaiTask task;
+  task.id = json.at("id").get<std::string>();
+  task.state = json.at("state").get<std::string>();
+  task.node = Get<std::string>(json, "node", "");
+  task.set = Get<std::string>(json, "pod_set", "default");
+  task.priority = Get<std::int32_t>(json, "priority", 0);
+  task.gpu_groups = Get<std::vector<std::string>>(json, "gpu_groups", {});
+  task.allowed_nodes = Get<std::vector<std::string>>(json, "allowed_nodes", {});
+  const Json& request = json.at("request");
+  task.kind = request.at("kind").get<std::string>();
+  task.gpus =
+      task.kind == "whole" ? request.at("gpus").get<double>() : Get<double>(request, "fraction", 0);
+  task.devices = Get<int>(request, "devices", 1);
+  task.gpu_memory_mib = Get<std::int32_t>(request, "gpu_memory_mib", 0);
+  task.cpu_milli = request.at("cpu_milli").get<std::int64_t>();
+  task.memory_bytes = request.at("memory_bytes").get<std::int64_t>();
+  return task;
+}
+
+KaiJob JobOf(const Json& json) {
+  KaiJob job;
+  job.name = json.at("name").get<std::string>();
+  job.queue = json.at("queue").get<std::string>();
+  job.priority = json.at("priority").get<std::int32_t>();
+  job.min_available = json.at("min_available").get<std::int32_t>();
+  job.age_min = json.at("age_min").get<std::int64_t>();
+  job.preemptible = json.at("preemptible").get<bool>();
+  job.stays_releasing = Get<bool>(json, "delete_when_evicted", false);
+  for (const Json& set : Get<Json>(json.at("tree"), "pod_sets", Json::array())) {
+    job.sets.emplace_back(set.at("name").get<std::string>(),
+                          set.at("min_available").get<std::int32_t>());
+  }
+  for (const Json& task : json.at("tasks")) job.tasks.push_back(TaskOf(task));
+  return job;
+}
+
+bool NamesTopology(const Json& tree) {
+  if (tree.contains("topology_constraint")) return true;
+  for (const char* below : {"pod_sets", "sub_groups"}) {
+    const Json parts = Get<Json>(tree, below, Json::array());
+    if (std::any_of(parts.begin(), parts.end(), NamesTopology)) return true;
+  }
+  return false;
+}
+
+// A pod set is a role of the gang; a role has one kind of pod.
+bool UnlikeInSet(const KaiJob& job) {
+  std::map<std::string, const KaiTask*> first;
+  return std::any_of(job.tasks.begin(), job.tasks.end(), [&](const KaiTask& task) {
+    const KaiTask& other = *first.emplace(task.set, &task).first->second;
+    return std::tie(task.kind, task.gpus, task.devices, task.gpu_memory_mib, task.cpu_milli,
+                    task.memory_bytes) != std::tie(other.kind, other.gpus, other.devices,
+                                                   other.gpu_memory_mib, other.cpu_milli,
+                                                   other.memory_bytes);
+  });
+}
+
+// What the case asks for that the engine cannot be told.
+std::string Excluded(const KaiCase& one, const Json& json) {
+  if (one.file.find("consolidation") != std::string::npos) {
+    return "consolidation: what runs is not moved yet";
+  }
+  for (const Json& job : json.at("jobs")) {
+    if (NamesTopology(job.at("tree"))) return "topology constraints are not in the engine yet";
+    if (!Get<Json>(job.at("tree"), "sub_groups", Json::array()).empty()) {
+      return "gangs inside gangs are not in the engine yet";
+    }
+    for (const Json& task : job.at("tasks")) {
+      if (task.at("request").at("kind") == "mig" || Get<bool>(task, "legacy_mig", false)) {
+        return "MIG profiles are not in the engine yet";
+      }
+    }
+  }
+  for (const Json& node : json.at("nodes")) {
+    if (node.contains("numa")) return "NUMA zones are the kubelet's: the engine does not know them";
+    if (node.contains("mig_strategy")) return "MIG profiles are not in the engine yet";
+  }
+  for (const KaiJob& job : one.jobs) {
+    if (job.sets.size() > 1 && UnlikeInSet(job)) {
+      return "a pod set of unlike pods: a role has one kind of pod";
+    }
+  }
+  return "";
+}
+
+KaiCase CaseOf(const std::string& file, const Json& json) {
+  KaiCase one;
+  one.file = file;
+  one.id = json.at("id").get<std::string>();
+  one.name = json.at("name").get<std::string>();
+  one.kind = json.at("kind").get<std::string>();
+  one.actions = json.at("actions").get<std::vector<std::string>>();
+  if (json.contains("rounds")) {
+    one.until_match = json["rounds"].at("until_match").get<int>();
+    one.after_match = json["rounds"].at("after_match").get<int>();
+  }
+  const Json calls = Get<Json>(json, "max_calls", Json::object());
+  one.binds = Get(calls, "binds", kKaiAnyNumber);
+  one.evictions = Get(calls, "evictions", kKaiAnyNumber);
+  one.pipelines = Get(calls, "pipelines", kKaiAnyNumber);
+  one.predicates = json.at("predicates_plugin").get<bool>();
+  one.node_strategy = json.at("placement").at("nodes").get<std::string>();
+  one.gpu_strategy = json.at("placement").at("gpus").get<std::string>();
+  for (const Json& node : json.at("nodes")) one.nodes.push_back(NodeOf(node));
+  one.node_ties = json.at("node_ties").get<std::vector<std::vector<std::string>>>();
+  for (const Json& queue : json.at("departments")) one.departments.push_back(QueueOf(queue));
+  for (const Json& queue : json.at("queues")) one.queues.push_back(QueueOf(queue));
+  for (const Json& job : json.at("jobs")) one.jobs.push_back(JobOf(job));
+  for (const auto& [task, outcome] : json.at("expected").at("by_task").items()) {
+    one.expected[task] = {outcome.at("status").get<std::string>(),
+                          Get<std::string>(outcome, "node", "")};
+  }
+  one.excluded = Excluded(one, json);
+  return one;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<KaiCase>> ReadKaiCases(const std::string& file,
+                                                  const std::string& text) {
+  try {
+    std::vector<KaiCase> cases;
+    const Json json = Json::parse(text);
+    for (const Json& one : json.at("cases")) cases.push_back(CaseOf(file, one));
+    return cases;
+  } catch (const Json::exception& error) {
+    return absl::InvalidArgumentError(file + ": " + error.what());
+  }
+}
+
+}  // namespace tephra

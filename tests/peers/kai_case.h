@@ -1,0 +1,89 @@
+// KaiCase: one case of KAI-Scheduler's own tests, as a plain value in KAI's words: a cluster, the
+// actions to run, and what is to have become of each task.
+//
+// Source: github.com/kai-scheduler/KAI-Scheduler (Apache License 2.0), in the form of the data
+// folder's kai-vectors.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "topology/base/status.h"
+
+namespace tephra {
+
+struct KaiNode {
+  std::string name;
+  std::map<std::string, std::string> labels;
+  std::int64_t cpu_milli = 0, memory_bytes = 0, pods = 0;
+  int gpus = 0;
+  std::int32_t gpu_memory_mib = 0;  // of each
+};
+
+// What a queue is promised of one kind. -1: no bound.
+struct KaiQuota {
+  double deserved = -1, limit = -1, weight = 1;
+};
+
+// A queue, or a department above queues.
+struct KaiQueue {
+  std::string name, parent;
+  std::int32_t priority = 0;
+  KaiQuota gpu, cpu_milli, memory_mb;
+};
+
+struct KaiTask {
+  std::string id;
+  std::string state;  // at the beginning
+  std::string node;   // empty: nowhere
+  std::string set;    // its pod set
+  std::string kind;   // of GPUs: whole, fraction, gpu_memory, mig, none
+  double gpus = 0;    // whole ones, or the fraction of each device
+  int devices = 1;    // asked for in part
+  std::int32_t gpu_memory_mib = 0;
+  std::int64_t cpu_milli = 0, memory_bytes = 0;
+  std::int32_t priority = 0;
+  std::vector<std::string> gpu_groups;     // tasks on a node that share one share a device
+  std::vector<std::string> allowed_nodes;  // none given: all
+};
+
+struct KaiJob {
+  std::string name, queue;
+  std::int32_t priority = 0, min_available = 1;
+  std::int64_t age_min = 0;
+  bool preemptible = true;
+  bool stays_releasing = false;  // what is on its way out of it stays so while the case lasts
+  std::vector<std::pair<std::string, std::int32_t>> sets;  // pod sets and the least of each
+  std::vector<KaiTask> tasks;
+};
+
+struct KaiOutcome {
+  std::string status, node;  // no node: any
+};
+
+constexpr int kKaiAnyNumber = 1 << 30;
+
+struct KaiCase {
+  std::string id, name, file, kind;
+  std::vector<std::string> actions;
+  int until_match = 1, after_match = 0;  // rounds, of integration cases
+  // The most of each; binds are not counted in integration cases.
+  int binds = 0, evictions = 0, pipelines = 0;
+  bool predicates = true;  // labels and node names count
+  std::string node_strategy, gpu_strategy;
+  std::vector<KaiNode> nodes;
+  std::vector<std::vector<std::string>> node_ties;
+  std::vector<KaiQueue> departments, queues;
+  std::vector<KaiJob> jobs;
+  std::map<std::string, KaiOutcome> expected;  // by task
+  // Why it cannot be put to the engine; empty: it can.
+  std::string excluded;
+};
+
+// All cases of one file of the data folder. INVALID_ARGUMENT says what is wrong with it.
+absl::StatusOr<std::vector<KaiCase>> ReadKaiCases(const std::string& file, const std::string& text);
+
+}  // namespace tephra

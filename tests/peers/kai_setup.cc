@@ -1,0 +1,289 @@
+#include "tests/peers/kai_setup.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace tephra {
+namespace {
+
+constexpr double kMegabyte = 1e6;
+
+EngineConfig ConfigOf(const KaiCase& one) {
+  EngineConfig config;
+  config.full_verify_every = 1;
+  if (one.node_strategy == "spread") config.node_scores = {{"spread", 1}};
+  if (one.gpu_strategy == "spread") config.device_scores = {{"spread", 1}};
+  if (one.kind != "unit") return config;
+  // One action alone. Waiting for what is on its way out belongs to allocate too, so that action
+  // keeps both on and has nobody who may be evicted (JobOf).
+  const auto runs = [&](const char* action) {
+    return std::find(one.actions.begin(), one.actions.end(), action) != one.actions.end();
+  };
+  if (runs("reclaim") && !runs("preempt")) config.disabled_actions = {"preempt"};
+  if (runs("preempt") && !runs("reclaim")) config.disabled_actions = {"reclaim"};
+  return config;
+}
+
+bool AnybodyMayGo(const KaiCase& one) {
+  return one.kind != "unit" ||
+         std::any_of(one.actions.begin(), one.actions.end(), [](const std::string& action) {
+           return action == "reclaim" || action == "preempt";
+         });
+}
+
+NodeSpec HardwareOf(const KaiNode& node) {
+  NodeSpec spec;
+  spec.name = node.name;
+  spec.labels = node.labels;
+  spec.allocatable[kCpu] = node.cpu_milli;
+  spec.allocatable[kMemory] = node.memory_bytes;
+  spec.allocatable[kPods] = node.pods;
+  for (int i = 0; i < node.gpus; ++i) spec.devices.push_back({"", "", node.gpu_memory_mib, true});
+  return spec;
+}
+
+std::int64_t AmountOf(double amount) {
+  return std::min<std::int64_t>(kMaxSum, std::llround(amount));
+}
+
+class Setup {
+ public:
+  explicit Setup(const KaiCase& one) : case_(one) {
+    for (const KaiNode& node : one.nodes) {
+      total_[kCpu] += node.cpu_milli;
+      total_[kMemory] += node.memory_bytes;
+      total_[kGpu] += node.gpus * kWholeGpu;
+      if (node.gpus > 0 && (device_mib_ == 0 || node.gpu_memory_mib < device_mib_)) {
+        device_mib_ = node.gpu_memory_mib;
+      }
+    }
+  }
+
+  KaiSetup Run() {
+    Tell(ConfigChanged{ConfigOf(case_)});
+    for (const KaiNode& node : case_.nodes) Tell(NodeUpserted{HardwareOf(node), ++out_.version});
+    for (const KaiQueue& queue : case_.departments)
+      Tell(QueueUpserted{SpecOf(queue, case_.departments), ++out_.version});
+    for (const KaiQueue& queue : case_.queues)
+      Tell(QueueUpserted{SpecOf(queue, case_.queues), ++out_.version});
+    for (const KaiJob& job : case_.jobs) AddJob(job);
+    SeatGroups();
+    for (const KaiJob& job : case_.jobs) {
+      for (const KaiTask& task : job.tasks) AddTask(job, task);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  using Member = KaiQuota KaiQueue::*;
+
+  void Tell(Event event) { out_.events.push_back(std::move(event)); }
+
+  // What the queue deserves beside those with the same parent; below zero: not said.
+  double DeservedOf(const KaiQueue& queue, const std::vector<KaiQueue>& all, Member of, double unit,
+                    Kind kind) const {
+    const bool bounds = std::any_of(
+        all.begin(), all.end(), [&](const KaiQueue& other) { return (other.*of).deserved >= 0; });
+    if (!bounds) return -1;
+    const auto said = [&](const KaiQueue& one) {
+      const double deserved = (one.*of).deserved;
+      return deserved < 0 ? static_cast<double>(total_[kind]) : deserved * unit;
+    };
+    const auto up =
+        std::find_if(case_.departments.begin(), case_.departments.end(),
+                     [&](const KaiQueue& department) { return department.name == queue.parent; });
+    if (up == case_.departments.end() || ((*up).*of).deserved < 0) return said(queue);
+    double sum = 0;
+    for (const KaiQueue& other : all) sum += other.parent == queue.parent ? said(other) : 0;
+    const double above = ((*up).*of).deserved * unit;
+    return sum > above ? said(queue) * above / sum : said(queue);
+  }
+
+  // The weight of GPUs. Beside others nothing is as good as a millionth.
+  static std::int32_t WeightOf(const KaiQueue& queue, const std::vector<KaiQueue>& all) {
+    constexpr std::int32_t kMillion = 1'000'000;
+    const bool counts = std::any_of(all.begin(), all.end(), [&](const KaiQueue& other) {
+      return other.parent == queue.parent && other.gpu.weight > 0;
+    });
+    if (!counts || queue.gpu.weight <= 0) return 1;
+    return static_cast<std::int32_t>(std::lround(queue.gpu.weight * kMillion));
+  }
+
+  QueueSpec SpecOf(const KaiQueue& queue, const std::vector<KaiQueue>& all) const {
+    QueueSpec spec;
+    spec.name = queue.name;
+    spec.parent = queue.parent;
+    spec.priority = queue.priority;
+    spec.weight = WeightOf(queue, all);
+    const std::tuple<Kind, Member, double> kinds[] = {
+        {kGpu, &KaiQueue::gpu, static_cast<double>(kWholeGpu)},
+        {kCpu, &KaiQueue::cpu_milli, 1},
+        {kMemory, &KaiQueue::memory_mb, kMegabyte}};
+    for (const auto& [kind, of, unit] : kinds) {
+      const double deserved = DeservedOf(queue, all, of, unit, kind);
+      if (deserved >= 0) spec.deserved[kind] = AmountOf(deserved);
+      const double limit = (queue.*of).limit;
+      if (limit < 0) continue;
+      spec.limit[kind] = AmountOf(limit * unit);
+      spec.limited_kinds |= KindSet{1} << kind;
+    }
+    return spec;
+  }
+
+  DeviceRequest DevicesOf(const KaiTask& task) const {
+    if (task.kind == "whole") {
+      return {static_cast<std::int32_t>(task.gpus), static_cast<std::int32_t>(kWholeGpu), 0};
+    }
+    DeviceRequest request{task.devices, 0, 0};
+    if (task.kind == "fraction") {
+      request.compute = static_cast<std::int32_t>(std::lround(task.gpus * kWholeGpu));
+      request.memory_mib = static_cast<std::int32_t>(std::lround(task.gpus * device_mib_));
+    } else if (task.kind == "gpu_memory" && device_mib_ > 0) {
+      request.compute = static_cast<std::int32_t>(
+          std::min<std::int64_t>(kWholeGpu, task.gpu_memory_mib * kWholeGpu / device_mib_));
+      request.memory_mib = task.gpu_memory_mib;
+    } else {
+      return {};
+    }
+    if (request.whole()) request.memory_mib = 0;
+    return request;
+  }
+
+  PodTemplate PodOf(const KaiTask& task) const {
+    PodTemplate pod;
+    ContainerSpec& main = pod.containers.emplace_back();
+    main.name = "main";
+    main.requests[kCpu] = task.cpu_milli;
+    main.requests[kMemory] = task.memory_bytes;
+    main.devices = DevicesOf(task);
+    if (case_.predicates && !task.allowed_nodes.empty()) {
+      NodeSelectorTerm term;
+      term.fields.push_back({"metadata.name", LabelRequirement::Operator::kIn, task.allowed_nodes});
+      pod.constraints.affinity.push_back(std::move(term));
+    }
+    return pod;
+  }
+
+  void AddJob(const KaiJob& job) {
+    JobSpec spec;
+    spec.uid = spec.name = job.name;
+    spec.queue = job.queue;
+    spec.priority = job.priority;
+    spec.created = CreatedOf(job);
+    spec.pods_exist = true;
+    spec.preemptible = job.preemptible && AnybodyMayGo(case_);
+    spec.gang.min_member = job.min_available;
+    std::vector<std::string> sets;  // of each role
+    std::vector<const KaiTask*> tasks;
+    for (const KaiTask& task : job.tasks) tasks.push_back(&task);
+    std::stable_sort(tasks.begin(), tasks.end(),
+                     [](const KaiTask* a, const KaiTask* b) { return a->priority > b->priority; });
+    for (const KaiTask* task : tasks) {
+      const PodTemplate pod = PodOf(*task);
+      std::size_t r = 0;
+      while (r < sets.size() && !(sets[r] == task->set && spec.gang.roles[r].pod == pod)) ++r;
+      if (r == sets.size()) {
+        sets.push_back(task->set);
+        spec.gang.roles.push_back({"role" + std::to_string(r), 0, 0, pod});
+      }
+      RoleSpec& role = spec.gang.roles[r];
+      out_.seats[task->id] = {job.name, role.name, role.replicas++};
+    }
+    if (job.sets.size() > 1) {
+      for (std::size_t r = 0; r < sets.size(); ++r) {
+        for (const auto& [set, least] : job.sets) {
+          if (set == sets[r]) spec.gang.roles[r].min = least;
+        }
+      }
+    }
+    Tell(JobUpserted{std::move(spec), ++out_.version});
+  }
+
+  static TimeMs CreatedOf(const KaiJob& job) { return kKaiBegin - job.age_min * 60 * kSecondMs; }
+
+  // Devices of the groups that tasks share, by node and group; those named after a device are it.
+  void SeatGroups() {
+    for (const KaiJob& job : case_.jobs) {
+      for (const KaiTask& task : job.tasks) {
+        for (const std::string& group : task.gpu_groups) {
+          if (task.node.empty() || groups_.contains({task.node, group})) continue;
+          const int named =
+              group.size() == 1 && group[0] >= '0' && group[0] <= '9' ? group[0] - '0' : 0;
+          groups_[{task.node, group}] = TakeDevice(task.node, named);
+        }
+      }
+    }
+  }
+
+  // The first device from `from` on that nobody has; -1: none.
+  int TakeDevice(const std::string& name, int from) {
+    const auto node = std::find_if(case_.nodes.begin(), case_.nodes.end(),
+                                   [&](const KaiNode& one) { return one.name == name; });
+    if (node == case_.nodes.end()) return -1;
+    for (int device = from; device < node->gpus; ++device) {
+      if (taken_[name].insert(device).second) return device;
+    }
+    return from > 0 ? TakeDevice(name, 0) : -1;
+  }
+
+  // The devices of a task that has a node. None where there are too few: the engine guesses then.
+  Slices SlicesOf(const KaiTask& task) {
+    const DeviceRequest request = DevicesOf(task);
+    std::vector<int> devices;
+    for (const std::string& group : task.gpu_groups)
+      devices.push_back(groups_.at({task.node, group}));
+    while (devices.size() < static_cast<std::size_t>(request.count)) {
+      devices.push_back(TakeDevice(task.node, 0));
+    }
+    const auto node = std::find_if(case_.nodes.begin(), case_.nodes.end(),
+                                   [&](const KaiNode& one) { return one.name == task.node; });
+    Slices slices;
+    for (std::int32_t i = 0; i < request.count; ++i) {
+      const int device = devices[static_cast<std::size_t>(i)];
+      if (device < 0) return {};
+      slices.push_back({0, static_cast<std::uint16_t>(device),
+                        request.whole() ? SliceMode::kWhole : SliceMode::kFraction, request.compute,
+                        request.whole() ? node->gpu_memory_mib : request.memory_mib});
+    }
+    return slices;
+  }
+
+  void AddTask(const KaiJob& job, const KaiTask& task) {
+    const KaiSeat& seat = out_.seats.at(task.id);
+    TaskFact fact;
+    fact.uid = task.id;
+    fact.job = seat.job;
+    fact.role = seat.role;
+    fact.index = seat.index;
+    if (task.state == "Running") {
+      fact.phase = TaskPhase::kRunning;
+    } else if (task.state == "Releasing" || task.state == "StuckInReleasing") {
+      fact.phase = TaskPhase::kReleasing;
+    } else if (task.state == "Failed") {
+      fact.phase = TaskPhase::kFailed;
+    } else if (task.state == "Succeeded") {
+      fact.phase = TaskPhase::kSucceeded;
+    }
+    if (fact.phase == TaskPhase::kRunning || fact.phase == TaskPhase::kReleasing) {
+      fact.node = task.node;
+      fact.slices = SlicesOf(task);
+      fact.started = CreatedOf(job);
+    }
+    Tell(TaskUpserted{std::move(fact), ++out_.version});
+  }
+
+  const KaiCase& case_;
+  KaiSetup out_;
+  Resources total_;
+  std::int32_t device_mib_ = 0;  // of the smallest device
+  std::map<std::pair<std::string, std::string>, int> groups_;
+  std::map<std::string, std::set<int>> taken_;  // devices by node
+};
+
+}  // namespace
+
+KaiSetup SetupOf(const KaiCase& one) { return Setup(one).Run(); }
+
+}  // namespace tephra

@@ -1,0 +1,42 @@
+// What the engine is told of a case before its first cycle, in our words.
+//
+//   department, queue   a queue of the tree; deserved, limit and weight are ours. Where some have a
+//                       bound on what they deserve, one without deserves all there is. What the
+//                       queues of a department deserve is cut to what it deserves itself, which
+//                       with us would count for the department too. Weight 0 is next to nothing.
+//   job                 a gang whose pods exist; its roles are its equal tasks, in the order of the
+//                       tasks. Pod sets that are several are roles with a minimum.
+//   part of a GPU       that part of its compute and of its memory; of GPU memory, the part of the
+//                       compute that it is of the memory
+//   age                 created, and what runs started, as long ago
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "plugins/framework/event.h"
+#include "tests/peers/kai_case.h"
+
+namespace tephra {
+
+constexpr TimeMs kKaiBegin = 1'000'000'000;  // when a case begins
+
+// The task as the engine knows it.
+struct KaiSeat {
+  std::string job, role;
+  std::int32_t index = 0;
+
+  auto operator<=>(const KaiSeat&) const = default;
+};
+
+struct KaiSetup {
+  std::vector<Event> events;             // with versions 1 and up
+  std::uint64_t version = 0;             // the last of them
+  std::map<std::string, KaiSeat> seats;  // by task
+};
+
+KaiSetup SetupOf(const KaiCase& one);
+
+}  // namespace tephra
