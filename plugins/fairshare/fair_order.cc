@@ -1,6 +1,7 @@
 #include "plugins/fairshare/fair_order.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 #include <string>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "plugins/fairshare/fair_shares.h"
+#include "plugins/framework/gang_ask.h"
 #include "plugins/framework/priority.h"
 
 namespace tephra {
@@ -27,6 +29,10 @@ class FairLine final : public Line {
         continue;
       }
     }
+    // Whose turn it is in a queue goes by who is next in it, which is known only now.
+    if (!shares_.empty()) {
+      for (const JobId id : sorted) Weigh(ledger, snapshot.job(id).queue);
+    }
   }
 
   JobId Next(const Ledger& ledger) override {
@@ -38,7 +44,7 @@ class FairLine final : public Line {
     const Waiting* queue = &top_;
     // A queue's own jobs before those of the queues under it.
     while (queue->next == queue->jobs.size()) {
-      last_ = QueueId(std::get<3>(*queue->turns.begin()));
+      last_ = QueueId(std::get<4>(*queue->turns.begin()));
       queue = &queues_.at(last_.value);
     }
     Waiting& found = queues_.at(last_.value);
@@ -57,8 +63,9 @@ class FairLine final : public Line {
   JobId Behind(JobId id) const override { return queues_.at(snapshot_.job(id).queue.value).head; }
 
  private:
-  // Minus the priority, part of the share, name, id.
-  using Turn = std::tuple<std::int64_t, std::int64_t, std::string, std::uint32_t>;
+  // Minus the priority, whether the next job would take the queue above its share, part of the
+  // share, name, id.
+  using Turn = std::tuple<std::int64_t, bool, std::int64_t, std::string, std::uint32_t>;
   struct Waiting {
     std::vector<JobId> jobs;
     std::size_t next = 0;
@@ -93,11 +100,31 @@ class FairLine final : public Line {
     }
   }
 
+  // The next one of the queue or of those under it; invalid: nobody, as far as is known yet.
+  JobId NextIn(QueueId id) const {
+    const Waiting* queue = &queues_.at(id.value);
+    while (queue->next == queue->jobs.size()) {
+      if (queue->turns.empty()) return JobId();
+      queue = &queues_.at(std::get<4>(*queue->turns.begin()));
+    }
+    return queue->jobs[queue->next];
+  }
+
   Turn TurnOf(const Occupancy& occupancy, QueueId id) const {
     const QueueSpec& spec = snapshot_.queues().spec(id);
-    const std::int64_t part =
-        shares_.empty() ? 0 : DominantPart(occupancy.queue_total(id), shares_[id.index()]);
-    return {-std::int64_t{spec.priority}, part, spec.name, id.value};
+    if (shares_.empty()) return {-std::int64_t{spec.priority}, false, 0, spec.name, id.value};
+    const Resources& holds = occupancy.queue_total(id);
+    const Resources& share = shares_[id.index()];
+    const JobId next = NextIn(id);
+    bool above = false;
+    if (next.valid()) {
+      const Resources asked = LeastMissing(snapshot_, snapshot_.job(next));
+      for (KindSet kinds = asked.NonZero(); kinds != 0; kinds &= kinds - 1) {
+        const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+        above = above || (share[k] != Share::kNotShared && holds[k] + asked[k] > share[k]);
+      }
+    }
+    return {-std::int64_t{spec.priority}, above, DominantPart(holds, share), spec.name, id.value};
   }
 
   // Puts the queue with its parent's others; false where it is there, or `id` is the top.

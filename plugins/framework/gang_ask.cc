@@ -31,4 +31,18 @@ Resources LeastDemand(const Snapshot& snapshot, const GangAsk& ask) {
   return demand;
 }
 
+Resources LeastMissing(const Snapshot& snapshot, const JobRow& job) {
+  Resources least;
+  std::int32_t open = job.min_member - job.counted();
+  const RoleRow* spare = nullptr;
+  for (const RoleRow& role : job.roles) {
+    const std::int32_t missing = std::max(0, role.min - role.counted);
+    if (missing > 0) least.Add(snapshot.cls(role.cls).demand, missing);
+    open -= missing;
+    if (spare == nullptr && role.pending + role.held > missing) spare = &role;
+  }
+  if (open > 0 && spare != nullptr) least.Add(snapshot.cls(spare->cls).demand, open);
+  return least;
+}
+
 }  // namespace tephra

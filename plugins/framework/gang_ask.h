@@ -9,4 +9,7 @@ namespace tephra {
 // chosen: of each kind, the roles' minimums and then the cheapest tasks.
 Resources LeastDemand(const Snapshot& snapshot, const GangAsk& ask);
 
+// The same for what a job lacks to run, from its rows alone.
+Resources LeastMissing(const Snapshot& snapshot, const JobRow& job);
+
 }  // namespace tephra

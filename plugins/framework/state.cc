@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "topology/base/check.h"
 
@@ -74,13 +75,36 @@ std::vector<JobId> State::TakeDue() {
   for (JobId id : due_) books_.jobs[id.index()].due = false;
   std::vector<JobId> due = std::move(due_);
   due_.clear();
+  const std::vector<JobId> evictable = std::move(evictable_);
+  evictable_.clear();
   if (grown) {
     due = books_.waiting;
   } else {
     std::erase_if(
         due, [&](JobId id) { return books_.jobs[id.index()].waiting_at == JobRow::kNotWaiting; });
   }
-  return due;
+  if (grown || evictable.empty()) return due;
+  std::vector<JobId> woken;
+  std::copy_if(books_.waiting.begin(), books_.waiting.end(), std::back_inserter(woken),
+               [&](JobId id) {
+                 return std::any_of(evictable.begin(), evictable.end(), [&](JobId runs) {
+                   return MayWant(books_.jobs[id.index()], books_.jobs[runs.index()]);
+                 });
+               });
+  std::sort(due.begin(), due.end());
+  std::sort(woken.begin(), woken.end());
+  std::vector<JobId> both;
+  std::set_union(due.begin(), due.end(), woken.begin(), woken.end(), std::back_inserter(both));
+  return both;
+}
+
+// Whether a job that waits may be helped by the eviction of one that runs.
+bool State::MayWant(const JobRow& waits, const JobRow& runs) const {
+  if (!runs.live || !runs.preemptible || waits.satisfied()) return false;
+  if (waits.queue != runs.queue) {
+    return books_.queues.present(runs.queue) && books_.queues.spec(runs.queue).reclaimable;
+  }
+  return waits.priority > runs.priority || books_.config.priority_boost_ms > 0;
 }
 
 // --- facts ---------------------------------------------------------------------------------
@@ -289,7 +313,8 @@ absl::Status State::On(const JobRemoved& fact) {
   const auto it = jobs_by_uid_.find(fact.uid);
   if (it == jobs_by_uid_.end()) return absl::OkStatus();
   const JobId id = it->second;
-  if (InOrder(books_.jobs[id.index()])) ++books_.growth;
+  // What it asked for makes the shares of others larger.
+  if (InOrder(books_.jobs[id.index()]) || books_.jobs[id.index()].waits()) ++books_.growth;
   for (std::uint32_t r = 0; r < books_.jobs[id.index()].roles.size(); ++r) {
     ReshapeRole(id, r, 0, books_.jobs[id.index()].roles[r].cls);
     books_.classes.Release(books_.jobs[id.index()].roles[r].cls);
@@ -367,14 +392,21 @@ absl::Status State::On(const TaskUpserted& fact) {
     }
   }
   const JobId job = task.job;
-  if (said.phase == TaskPhase::kRunning && task.phase != TaskPhase::kRunning) {
-    task.started = cycle_time_;
-  }
+  const bool starts = said.phase == TaskPhase::kRunning && task.phase != TaskPhase::kRunning;
+  if (starts) task.started = cycle_time_;
   if (said.started > 0) task.started = said.started;
   if (said.checkpointed > 0) task.checkpointed = said.checkpointed;
   const bool waited = job.valid() && !books_.jobs[job.index()].satisfied();
   SetPhase(id, said.phase, node, std::move(slices));
   Hold(id);
+  if (starts && job.valid()) {
+    const DurationMs min_run = books_.jobs[job.index()].min_run_ms;
+    if (min_run > 0) {
+      ripening_.emplace(task.started + min_run, job);
+    } else {
+      MarkEvictable(job);
+    }
+  }
   if (waited && books_.jobs[job.index()].satisfied() && InOrder(books_.jobs[job.index()])) {
     ++books_.growth;  // who waited behind it may be next
   }

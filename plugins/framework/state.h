@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -29,7 +30,9 @@ class State {
   void Expire(TimeMs now);
 
   // Something may have a new answer: a job is due, or room has grown since the last cycle.
-  bool NeedsCycle() const { return !due_.empty() || books_.growth != asked_growth_; }
+  bool NeedsCycle() const {
+    return !due_.empty() || books_.growth != asked_growth_ || !evictable_.empty();
+  }
   // The jobs to ask now, in no order; clears the list. REQUIRES: no Snapshot lives.
   std::vector<JobId> TakeDue();
 
@@ -92,6 +95,8 @@ class State {
   void ReshapeRole(JobId job, std::uint32_t role, std::int32_t replicas, ClassId cls);
   void RefreshWaiting(JobId id);
   void MarkDue(JobId id);
+  void MarkEvictable(JobId id);
+  bool MayWant(const JobRow& waits, const JobRow& runs) const;
   QueueId QueueOf(const TaskRow& task) const;
 
   Books books_;
@@ -105,6 +110,9 @@ class State {
   std::deque<std::pair<TimeMs, std::uint64_t>> failed_binds_;  // of Books::refused, those for now
   TimeMs cycle_time_ = 0;                                      // of the last cycle
   std::vector<JobId> due_;
+  // Jobs that others may have evicted from now on, since the last cycle; and from a time on.
+  std::vector<JobId> evictable_;
+  std::multimap<TimeMs, JobId> ripening_;
   std::uint64_t plans_ = 0;  // assumed so far
   std::uint64_t asked_growth_ = 0;
   std::int32_t living_snapshots_ = 0;

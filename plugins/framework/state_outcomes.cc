@@ -57,6 +57,10 @@ void State::Expire(TimeMs now) {
   TEPHRA_CHECK_OP(living_snapshots_, ==, 0);
   cycle_time_ = now;
   ForgiveRefusals(now);
+  while (!ripening_.empty() && ripening_.begin()->first <= now) {
+    MarkEvictable(ripening_.begin()->second);
+    ripening_.erase(ripening_.begin());
+  }
   std::vector<JobId> kept;  // gangs whose evictions were not carried out
   while (!assumptions_.empty()) {
     const auto [at, id] = assumptions_.front();

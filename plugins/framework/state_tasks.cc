@@ -364,6 +364,10 @@ void State::MarkDue(JobId id) {
   due_.push_back(id);
 }
 
+void State::MarkEvictable(JobId id) {
+  if (evictable_.empty() || evictable_.back() != id) evictable_.push_back(id);
+}
+
 std::string State::CheckBooks() const {
   Occupancy fresh;
   fresh.Grow(books_.facts());

@@ -38,42 +38,32 @@ class SearchRelief final : public Relief {
       answer.anybody = false;
       return answer;
     }
-    Rights rights = book_.RightsOf(ask);
     const bool leaving = evicted_ || !book_.snapshot().books().releasing.empty();
     if (leaving && Place(ask, true) == VictimSearch::Fits::kYes) {
       book_.Placed(ask.job);
       answer.outcome = Outcome::kPlaced;
       return answer;
     }
-    Reach& reach = ReachOf(rights);
-    answer.over = rights.over;
-    answer.binding = rights.over_kind;
-    answer.share = rights.over_share;
-    answer.holds = rights.over_holds;
-    answer.asked = rights.over_asked;
-    if (reach.takeable.empty()) {
-      answer.anybody = rights.over.valid() && book_.AnyBeside(rights.queue);
-      return answer;
-    }
-    book_.Weigh(rights, reach.takeable);
-
-    VictimSearch::Answer found = Relax(ask, rights, reach);
-    if (!found.exact && Hopeless(ask, rights, reach)) found.exact = true;
-    if (!found.exact) {
-      std::vector<VictimRef> left;
-      std::copy_if(reach.takeable.begin(), reach.takeable.end(), std::back_inserter(left),
-                   [&](VictimRef ref) { return !book_.at(ref).gone; });
-      VictimSearch search(
-          later_.ledger(), book_, rights, std::move(left), [&] { return Place(ask, false); },
-          std::max(ask.least, 1), budget_);
-      found = search.Run(std::move(found));
-    }
-    answer.steps = found.steps;
-    answer.fewest = found.exact;
+    const Rights by_share = book_.RightsOf(ask, Ground::kShare);
+    answer.over = by_share.over;
+    answer.binding = by_share.over_kind;
+    answer.share = by_share.over_share;
+    answer.holds = by_share.over_holds;
+    answer.asked = by_share.over_asked;
+    answer.anybody = false;
+    VictimSearch::Answer found = Search(ask, by_share, answer);
+    bool exact = found.exact;
     if (!found.found) {
-      answer.outcome = found.exact ? Outcome::kImpossible : Outcome::kUnknown;
+      const Rights by_promise = book_.RightsOf(ask, Ground::kPromise);
+      if (by_promise.levels > 0) found = Search(ask, by_promise, answer);
+      exact = exact && found.exact;
+    }
+    if (!found.found) {
+      answer.anybody = answer.anybody || (answer.over.valid() && book_.AnyBeside(ask.queue));
+      answer.outcome = exact ? Outcome::kImpossible : Outcome::kUnknown;
       return answer;
     }
+    answer.fewest = exact;
     Evict(ask, found.victims, answer);
     return answer;
   }
@@ -98,9 +88,31 @@ class SearchRelief final : public Relief {
     return VictimSearch::Fits::kYes;
   }
 
+  // The best victims that these rights allow; `answer` hears of the search.
+  VictimSearch::Answer Search(const GangAsk& ask, Rights rights, Answer& answer) {
+    Reach& reach = ReachOf(rights);
+    VictimSearch::Answer found;
+    if (reach.takeable.empty()) return found;
+    answer.anybody = true;
+    book_.Weigh(rights, reach.takeable);
+    found = Relax(ask, rights, reach);
+    if (!found.exact && Hopeless(ask, rights, reach)) found.exact = true;
+    if (!found.exact) {
+      std::vector<VictimRef> left;
+      std::copy_if(reach.takeable.begin(), reach.takeable.end(), std::back_inserter(left),
+                   [&](VictimRef ref) { return !book_.at(ref).gone; });
+      VictimSearch search(
+          later_.ledger(), book_, rights, std::move(left), [&] { return Place(ask, false); },
+          std::max(ask.least, 1), budget_);
+      found = search.Run(std::move(found));
+      answer.steps += found.steps;
+    }
+    return found;
+  }
+
   Reach& ReachOf(const Rights& rights) {
     const auto [it, fresh] = reaches_.try_emplace(
-        std::make_tuple(rights.queue, rights.priority, rights.kinds, rights.levels));
+        std::make_tuple(rights.ground, rights.queue, rights.priority, rights.kinds, rights.levels));
     Reach& reach = it->second;
     std::vector<KindSet> over = book_.OverIn(rights);
     if (!fresh && over == reach.over) return reach;
@@ -162,7 +174,7 @@ class SearchRelief final : public Relief {
       }
     }
     if (!Complete(reach, victims)) return answer;
-    if (!book_.MayAllGo(rights, victims)) return answer;
+    if (!book_.MayAllGo(rights, victims) || !book_.Covers(rights, victims)) return answer;
     Attempt attempt(later_.ledger());
     for (const VictimRef ref : victims) later_.ledger().Free(book_.at(ref).task);
     if (Place(ask, false) != VictimSearch::Fits::kYes) return answer;
@@ -253,7 +265,7 @@ class SearchRelief final : public Relief {
   VictimBook book_;
   std::int32_t budget_;
   bool evicted_ = false;
-  std::map<std::tuple<QueueId, std::int64_t, KindSet, std::size_t>, Reach> reaches_;
+  std::map<std::tuple<Ground, QueueId, std::int64_t, KindSet, std::size_t>, Reach> reaches_;
 };
 
 }  // namespace

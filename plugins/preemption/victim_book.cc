@@ -106,39 +106,75 @@ void VictimBook::Placed(JobId job) {
   for (Candidate::Victim& victim : candidate.victims) victim.gone = true;
 }
 
-Rights VictimBook::RightsOf(const GangAsk& ask) const {
+std::int64_t VictimBook::OwnOf(Ground ground, QueueId queue, Kind kind) const {
+  const std::int64_t share = shares_.share[queue.index()][kind];
+  if (ground == Ground::kShare) return share;
+  const QueueTree& queues = snapshot().queues();
+  if (!queues.present(queue)) return 0;
+  const Resources& deserved = queues.spec(queue).deserved;
+  if (deserved.NonZero() == 0) return 0;
+  if (deserved[kind] == 0) return share;
+  // Of promises that cannot all be kept each has its part.
+  return share == Share::kNotShared ? deserved[kind] : std::min(share, deserved[kind]);
+}
+
+bool VictimBook::Under(QueueId queue, QueueId top) const {
+  while (queue.valid() && queue != top) queue = snapshot().queues().parent(queue);
+  return queue.valid();
+}
+
+Rights VictimBook::RightsOf(const GangAsk& ask, Ground ground) const {
   const Resources asked = LeastDemand(snapshot(), ask);
   Rights rights;
+  rights.ground = ground;
   rights.queue = ask.queue;
   rights.priority = PriorityOf(snapshot(), snapshot().job(ask.job));
   rights.kinds = asked.NonZero();
-  if (!reclaim_) return rights;
   const QueueTree& queues = snapshot().queues();
+  if (!reclaim_ || !queues.present(ask.queue)) return rights;
+  if (ground == Ground::kPromise) rights.kinds &= queues.spec(ask.queue).deserved.NonZero();
+  if (rights.kinds == 0) return rights;
   for (QueueId up = ask.queue; up.valid() && up.index() < shares_.share.size();
        up = queues.parent(up)) {
     const Resources& holds = later_.ledger().occupancy().queue_total(up);
-    for (KindSet kinds = rights.kinds; kinds != 0; kinds &= kinds - 1) {
+    Resources owed;
+    for (KindSet kinds = asked.NonZero(); kinds != 0; kinds &= kinds - 1) {
       const Kind k = static_cast<Kind>(std::countr_zero(kinds));
-      const std::int64_t share = shares_.share[up.index()][k];
-      if (share == Share::kNotShared || holds[k] + asked[k] <= share) continue;
+      const std::int64_t own = OwnOf(ground, up, k);
+      if (own != Share::kNotShared) owed[k] = std::max<std::int64_t>(holds[k] + asked[k] - own, 0);
+    }
+    // It may go beyond its own for as much as it gives up itself.
+    Resources within;
+    for (std::size_t c = 0; owed.NonZero() != 0 && c < candidates_.size(); ++c) {
+      if (!Under(snapshot().job(candidates_[c].job).queue, up)) continue;
+      for (const Candidate::Victim& victim : candidates_[c].victims) {
+        if (MayTake(rights, candidates_[c], victim)) within.Add(victim.holds);
+      }
+    }
+    for (KindSet kinds = owed.NonZero(); kinds != 0; kinds &= kinds - 1) {
+      const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+      if (within[k] >= owed[k]) continue;
       rights.over = up;
       rights.over_kind = k;
-      rights.over_share = share;
+      rights.over_share = OwnOf(ground, up, k);
       rights.over_holds = holds[k];
       rights.over_asked = asked[k];
       return rights;
     }
+    rights.owed.push_back(owed);
     ++rights.levels;
   }
   return rights;
 }
 
-KindSet VictimBook::ScarceBeside(QueueId queue) const {
+KindSet VictimBook::CountBeside(const Rights& rights, QueueId queue) const {
+  if (rights.ground == Ground::kPromise) return rights.kinds;
   const QueueId up = snapshot().queues().parent(queue);
-  return up.valid() ? scarce_[up.index()] : scarce_.back();
+  return rights.kinds & (up.valid() ? scarce_[up.index()] : scarce_.back());
 }
 
-bool VictimBook::SideOf(const Rights& rights, QueueId victim, std::vector<QueueId>& side) const {
+bool VictimBook::SideOf(const Rights& rights, QueueId victim, std::vector<QueueId>& side,
+                        std::size_t* level) const {
   side.clear();
   const QueueTree& queues = snapshot().queues();
   for (QueueId at = victim; at.valid(); at = queues.parent(at)) {
@@ -147,20 +183,51 @@ bool VictimBook::SideOf(const Rights& rights, QueueId victim, std::vector<QueueI
     }
     side.push_back(at);
     QueueId mine = rights.queue;
-    for (std::size_t level = 0; mine.valid(); ++level, mine = queues.parent(mine)) {
+    for (std::size_t l = 0; mine.valid(); ++l, mine = queues.parent(mine)) {
       if (mine == at) return false;  // one is above the other: they share what it has
-      if (queues.parent(mine) == queues.parent(at)) return level < rights.levels;
+      if (queues.parent(mine) != queues.parent(at)) continue;
+      if (level != nullptr) *level = l;
+      // Who is served first is not made to serve others, but where that was promised to them.
+      const bool served_first = queues.spec(at).priority > queues.spec(mine).priority;
+      return l < rights.levels && (rights.ground == Ground::kPromise || !served_first);
     }
   }
   return false;
 }
 
-bool VictimBook::Over(QueueId queue, KindSet kinds) const {
+bool VictimBook::Over(Ground ground, QueueId queue, KindSet kinds) const {
   const Resources& holds = later_.ledger().occupancy().queue_total(queue);
-  const Resources& share = shares_.share[queue.index()];
   for (; kinds != 0; kinds &= kinds - 1) {
     const Kind k = static_cast<Kind>(std::countr_zero(kinds));
-    if (holds[k] <= share[k]) return false;
+    const std::int64_t own = OwnOf(ground, queue, k);
+    if (own == Share::kNotShared || holds[k] <= own) return false;
+  }
+  return true;
+}
+
+bool VictimBook::Covers(const Rights& rights, const std::vector<VictimRef>& victims) const {
+  std::size_t levels = 0;  // up to which it reclaims
+  std::vector<QueueId> side;
+  QueueId last;
+  for (const VictimRef ref : victims) {
+    const QueueId queue = snapshot().job(candidates_[ref.candidate].job).queue;
+    if (queue == last || queue == rights.queue) continue;
+    last = queue;
+    std::size_t level = 0;
+    if (SideOf(rights, queue, side, &level)) levels = std::max(levels, level + 1);
+  }
+  QueueId mine = rights.queue;
+  for (std::size_t l = 0; l < levels; ++l, mine = snapshot().queues().parent(mine)) {
+    Resources owed = rights.owed[l];
+    if (owed.NonZero() == 0) continue;
+    for (const VictimRef ref : victims) {
+      if (Under(snapshot().job(candidates_[ref.candidate].job).queue, mine)) {
+        owed.Add(at(ref).holds, -1);
+      }
+    }
+    for (Kind k = 0; k < kMaxKinds; ++k) {
+      if (rights.owed[l][k] > 0 && owed[k] > 0) return false;
+    }
   }
   return true;
 }
@@ -186,9 +253,10 @@ bool VictimBook::MayTake(const Rights& rights, const Candidate& candidate,
   if (rights.levels == 0) return false;
   std::vector<QueueId> side;
   if (!SideOf(rights, job.queue, side)) return false;
-  const KindSet kinds = rights.kinds & ScarceBeside(side.back()) & victim.holds.NonZero();
-  return kinds != 0 &&
-         std::all_of(side.begin(), side.end(), [&](QueueId queue) { return Over(queue, kinds); });
+  const KindSet kinds = CountBeside(rights, side.back()) & victim.holds.NonZero();
+  return kinds != 0 && std::all_of(side.begin(), side.end(), [&](QueueId queue) {
+           return Over(rights.ground, queue, kinds);
+         });
 }
 
 bool VictimBook::MayAllGo(const Rights& rights, const std::vector<VictimRef>& victims) const {
@@ -217,7 +285,7 @@ bool VictimBook::MayAllGo(const Rights& rights, const std::vector<VictimRef>& vi
     const JobRow& job = snapshot().job(candidate.job);
     if (job.queue == rights.queue) continue;
     if (!SideOf(rights, job.queue, side)) return false;
-    const KindSet kinds = rights.kinds & ScarceBeside(side.back());
+    const KindSet kinds = CountBeside(rights, side.back());
     for (const QueueId queue : side) {
       Loss& loss = losses[queue];
       loss.sum.Add(sum);
@@ -230,8 +298,8 @@ bool VictimBook::MayAllGo(const Rights& rights, const std::vector<VictimRef>& vi
     for (KindSet kinds = loss.kinds; kinds != 0; kinds &= kinds - 1) {
       const Kind k = static_cast<Kind>(std::countr_zero(kinds));
       if (loss.sum[k] == 0) continue;
-      const std::int64_t before_last = holds[k] - loss.sum[k] + loss.largest[k];
-      if (before_last <= shares_.share[queue.index()][k]) return false;
+      const std::int64_t own = OwnOf(rights.ground, queue, k);
+      if (own == Share::kNotShared || holds[k] - loss.sum[k] + loss.largest[k] <= own) return false;
     }
   }
   const auto& allowed = snapshot().books().disruption_budgets;
@@ -267,7 +335,7 @@ std::int64_t VictimBook::MostOf(const Rights& rights, const std::vector<VictimRe
     if (c != last && !SideOf(rights, queue, side)) continue;
     last = c;
     top = side.back();
-    if ((ScarceBeside(top) >> kind & 1) == 0) {
+    if ((CountBeside(rights, top) >> kind & 1) == 0) {
       most += sum;
       continue;
     }
@@ -277,7 +345,7 @@ std::int64_t VictimBook::MostOf(const Rights& rights, const std::vector<VictimRe
   }
   for (const auto& [queue, beside] : sides) {
     const std::int64_t over =
-        later_.ledger().occupancy().queue_total(queue)[kind] - shares_.share[queue.index()][kind];
+        later_.ledger().occupancy().queue_total(queue)[kind] - OwnOf(rights.ground, queue, kind);
     most += std::min(beside.sum, std::max<std::int64_t>(over, 0) + beside.largest);
   }
   return most;
@@ -295,7 +363,7 @@ std::vector<KindSet> VictimBook::OverIn(const Rights& rights) const {
     const Resources& holds = later_.ledger().occupancy().queue_total(QueueId(q));
     for (KindSet kinds = rights.kinds; kinds != 0; kinds &= kinds - 1) {
       const Kind k = static_cast<Kind>(std::countr_zero(kinds));
-      if (holds[k] > shares_.share[q][k]) over[q] |= KindSet{1} << k;
+      if (holds[k] > OwnOf(rights.ground, QueueId(q), k)) over[q] |= KindSet{1} << k;
     }
   }
   return over;

@@ -2,11 +2,12 @@
 //
 // For a gang, tasks may be evicted of
 //   - jobs of its own queue that have a lower priority (preemption), and
-//   - jobs of other queues that hold more than their fair share, if the gang's own queue stays
-//     within its (reclaim). Both are judged at each level of the queue tree below the queue that
-//     the two have in common, in the kinds that the gang asks for and that not everybody there can
-//     have. A queue may be brought below its share by the last of its victims only, so what is
-//     reclaimed is never reclaimed back.
+//   - jobs of other queues that hold more than is theirs, if the gang's own queue stays within what
+//     is its own (reclaim). That is the fair share, in the kinds that the gang asks for and that
+//     not everybody can have; or, where that does not help, for room may lie in pieces though all
+//     shares add up, what a queue deserves. Both are judged at each level of the queue tree below
+//     the queue that the two have in common. A queue may be brought below its own by the last of
+//     its victims only, so what is reclaimed is never reclaimed back.
 // A job's tasks beyond its minimum go one by one; else all of it goes.
 #pragma once
 
@@ -47,13 +48,19 @@ struct VictimRef {
   auto operator<=>(const VictimRef&) const = default;
 };
 
+// By what a queue's own is told from what it has been lent.
+enum class Ground : std::uint8_t { kShare, kPromise };
+
 // What a gang may take.
 struct Rights {
+  Ground ground = Ground::kShare;
   QueueId queue;
   std::int64_t priority = 0;  // as it counts now
-  KindSet kinds = 0;          // that it asks for
-  // Up to which of the queues from its own to the top it may reclaim from those beside it.
+  KindSet kinds = 0;          // that it asks for and that count
+  // Up to which of the queues from its own to the top it may reclaim from those beside it, and what
+  // has to go at the least from under each of these queues itself if it does.
   std::size_t levels = 0;
+  std::vector<Resources> owed;
   // The first that would pass its share, in which kind, where there is one.
   QueueId over;
   Kind over_kind = kGpu;
@@ -66,7 +73,7 @@ class VictimBook {
  public:
   VictimBook(const Workbench& later, const Policies& policies);
 
-  Rights RightsOf(const GangAsk& ask) const;
+  Rights RightsOf(const GangAsk& ask, Ground ground) const;
   // Of others, as things stand on the ledger.
   bool MayTake(const Rights& rights, const Candidate& candidate,
                const Candidate::Victim& victim) const;
@@ -74,6 +81,9 @@ class VictimBook {
   // the last victim aside, and no disruption budget is overdrawn. Of a set that may, so may each
   // part. REQUIRES: those of one job stand together.
   bool MayAllGo(const Rights& rights, const std::vector<VictimRef>& victims) const;
+  // Whether enough goes from the gang's own queues for it to take these. Of a set of which that is
+  // true it need not be true of each part.
+  bool Covers(const Rights& rights, const std::vector<VictimRef>& victims) const;
   // Notes what the queues of those who may be taken hold now.
   void Weigh(Rights& rights, const std::vector<VictimRef>& takeable) const;
 
@@ -104,10 +114,15 @@ class VictimBook {
  private:
   // The queues from the victim's up to below the one that it has in common with the gang's, or none
   // if nothing may be reclaimed that way.
-  bool SideOf(const Rights& rights, QueueId victim, std::vector<QueueId>& side) const;
-  // The kinds of which the queues beside this one cannot all have what they ask for.
-  KindSet ScarceBeside(QueueId queue) const;
-  bool Over(QueueId queue, KindSet kinds) const;
+  // `level`: of the gang's queues, the one beside the last of the side.
+  bool SideOf(const Rights& rights, QueueId victim, std::vector<QueueId>& side,
+              std::size_t* level = nullptr) const;
+  // The kinds that count between the queue and those beside it.
+  KindSet CountBeside(const Rights& rights, QueueId queue) const;
+  bool Over(Ground ground, QueueId queue, KindSet kinds) const;
+  // How much of the kind is the queue's own; Share::kNotShared: that does not count.
+  std::int64_t OwnOf(Ground ground, QueueId queue, Kind kind) const;
+  bool Under(QueueId queue, QueueId top) const;
 
   const Workbench& later_;
   const Policies& policies_;

@@ -64,6 +64,7 @@ VictimSearch::Answer VictimSearch::Run(Answer known) {
 void VictimSearch::Decide(std::size_t j, const Toll& toll) {
   if (toll >= best_.toll || Ended()) return;
   if (j == jobs_.size()) {
+    if (!book_.Covers(rights_, gone_)) return;
     best_.found = true;
     best_.toll = toll;
     best_.victims = gone_;

@@ -88,6 +88,7 @@ std::vector<std::string> TellQueues(Dice& dice, World& world) {
     queue.Weight(1 + dice.Below(3));
     if (dice.Percent(20)) queue.Limit(kGpu, 1000 * (1 + dice.Below(6)));
     queue.Reclaimable(dice.Percent(90));
+    if (dice.Percent(20)) queue.Priority(1);
     if (department && name != "q0") queue.Under("d");
     world.Tell(QueueUpserted{queue, ++world.version});
   }
@@ -145,10 +146,20 @@ class Oracle {
     Toll toll;
   };
 
-  // The best there is for the job, as things stand in the mirror. `placed`: jobs of which the plan
-  // has placed tasks.
+  // The best there is for the job, as things stand in the mirror: by shares, or else by what queues
+  // deserve. `placed`: jobs of which the plan has placed tasks.
   Verdict Best(const Mirror& mirror, const std::string& preemptor,
                const std::set<std::string>& placed) {
+    promise_ = false;
+    const Verdict by_share = BestBy(mirror, preemptor, placed);
+    if (by_share.possible || by_share.given_up) return by_share;
+    promise_ = true;
+    return BestBy(mirror, preemptor, placed);
+  }
+
+ private:
+  Verdict BestBy(const Mirror& mirror, const std::string& preemptor,
+                 const std::set<std::string>& placed) {
     mirror_ = &mirror;
     const MirrorJob& job = mirror.jobs().at(preemptor);
     GangWish wish;
@@ -189,7 +200,6 @@ class Oracle {
     return {};
   }
 
- private:
   // Tasks of one job that go together count as one where the gang is broken.
   struct Part {
     std::string queue;
@@ -241,8 +251,19 @@ class Oracle {
     return sum;
   }
 
+  // How much is the queue's own.
   std::int64_t ShareOf(const std::string& queue, Kind kind) const {
-    return shares_.share[queues_.Find(queue).index()][kind];
+    const std::int64_t share = shares_.share[queues_.Find(queue).index()][kind];
+    if (!promise_) return share;
+    const Resources& deserved = mirror_->queues().at(queue).deserved;
+    if (deserved.NonZero() == 0) return 0;
+    if (deserved[kind] == 0) return share;
+    return share == Share::kNotShared ? deserved[kind] : std::min(share, deserved[kind]);
+  }
+
+  // Where what is promised counts, only what was promised to its own queue.
+  bool Counts(const std::string& mine, Kind kind) const {
+    return asked_[kind] > 0 && (!promise_ || mirror_->queues().at(mine).deserved[kind] > 0);
   }
 
   // From the queue to the top.
@@ -255,13 +276,14 @@ class Oracle {
   }
 
   // The kinds asked for of which not every queue right under `parent` can have what it asks for.
-  std::set<Kind> Scarce(const std::string& parent) const {
+  std::set<Kind> Scarce(const std::string& mine, const std::string& parent) const {
     std::set<Kind> scarce;
     for (Kind k = 0; k < kMaxKinds; ++k) {
-      if (asked_[k] == 0) continue;
+      if (!Counts(mine, k)) continue;
+      if (promise_) scarce.insert(k);
       for (const auto& [name, spec] : mirror_->queues()) {
         const std::string up = mirror_->queues().contains(spec.parent) ? spec.parent : "";
-        const std::int64_t share = ShareOf(name, k);
+        const std::int64_t share = shares_.share[queues_.Find(name).index()][k];
         if (up == parent && share != Share::kNotShared &&
             share < shares_.demand[queues_.Find(name).index()][k]) {
           scarce.insert(k);
@@ -288,14 +310,15 @@ class Oracle {
     for (const std::string& queue : side) {
       if (!mirror_->queues().at(queue).reclaimable) return {};
     }
-    // Its own queues down there stay within their share.
-    for (const std::string& queue : a) {
-      if (queue == common) break;
-      const Resources held = Held(queue);
-      for (Kind k = 0; k < kMaxKinds; ++k) {
-        const std::int64_t share = ShareOf(queue, k);
-        if (asked_[k] > 0 && share != Share::kNotShared && held[k] + asked_[k] > share) return {};
+    // In a race for shares nobody reclaims from a queue that is served first.
+    if (!promise_) {
+      std::string beside;
+      for (const std::string& queue : a) {
+        if (queue == common) break;
+        beside = queue;
       }
+      const int ours = mirror_->queues().at(beside).priority;
+      if (mirror_->queues().at(side.back()).priority > ours) return {};
     }
     return side;
   }
@@ -311,11 +334,12 @@ class Oracle {
     const std::vector<std::string> side = Side(job.spec.queue, other.spec.queue);
     if (side.empty()) return false;
     bool any = false;
-    for (const Kind k : Scarce(Above(side.back()))) {
+    for (const Kind k : Scarce(job.spec.queue, Above(side.back()))) {
       if (HoldsOf(task)[k] == 0) continue;
       any = true;
       for (const std::string& queue : side) {
-        if (Held(queue)[k] <= ShareOf(queue, k)) return false;
+        const std::int64_t own = ShareOf(queue, k);
+        if (own == Share::kNotShared || Held(queue)[k] <= own) return false;
       }
     }
     return any;
@@ -385,9 +409,35 @@ class Oracle {
     }
     for (const auto& [queue, loss] : losses) {
       const Resources held = Held(queue);
-      for (const Kind k : Scarce(loss.queue)) {
+      for (const Kind k : Scarce(job.spec.queue, loss.queue)) {
         if (loss.holds[k] == 0) continue;
-        if (held[k] - loss.holds[k] + loss.largest[k] <= ShareOf(queue, k)) return false;
+        const std::int64_t own = ShareOf(queue, k);
+        if (own == Share::kNotShared) return false;
+        if (held[k] - loss.holds[k] + loss.largest[k] <= own) return false;
+      }
+    }
+    // Its own queues stay within what is theirs, for as far up as it reclaims.
+    std::set<std::string> judged;
+    for (const Part& part : option.parts) {
+      if (part.queue == job.spec.queue) continue;
+      const std::vector<std::string> theirs = Path(part.queue);
+      for (const std::string& queue : Path(job.spec.queue)) {
+        if (std::find(theirs.begin(), theirs.end(), queue) != theirs.end()) break;
+        judged.insert(queue);
+      }
+    }
+    for (const std::string& queue : judged) {
+      Resources held = Held(queue);
+      for (const Part& part : option.parts) {
+        const std::vector<std::string> theirs = Path(part.queue);
+        if (std::find(theirs.begin(), theirs.end(), queue) != theirs.end()) {
+          held.Add(part.holds, -1);
+        }
+      }
+      for (Kind k = 0; k < kMaxKinds; ++k) {
+        const std::int64_t share = ShareOf(queue, k);
+        if (asked_[k] == 0 || share == Share::kNotShared) continue;
+        if (held[k] + asked_[k] > share) return false;
       }
     }
     return true;
@@ -427,6 +477,7 @@ class Oracle {
   std::map<std::string, std::int64_t> costs_;  // by pod
   const Mirror* mirror_ = nullptr;
   Resources asked_;
+  bool promise_ = false;  // a queue's own is what it deserves, and not its share
 };
 
 Toll TollOf(const NamedDecision& decision, const Books& books, TimeMs now,
@@ -525,7 +576,7 @@ void TryOne(std::uint64_t seed, Tally& tally) {
 
 // Lives on without any news but what becomes of the plans. Whoever is evicted goes at once and
 // comes back; whoever starts runs.
-void LiveOn(std::uint64_t seed, int& evictions) {
+void LiveOn(std::uint64_t seed, int& evictions, int& twice) {
   Dice dice(seed + 6000000);
   const std::unique_ptr<World> made = Crowded(dice);
   World& world = *made;
@@ -549,7 +600,11 @@ void LiveOn(std::uint64_t seed, int& evictions) {
       if (decision.evictions.empty()) continue;
       ++evictions;
       REQUIRE(++served[decision.job] == 1);
-      for (const std::string& uid : decision.evictions) REQUIRE(++evicted[uid] == 1);
+      for (const std::string& uid : decision.evictions) {
+        const int times = ++evicted[uid];
+        REQUIRE(times <= 2);
+        twice += times == 2;
+      }
     }
     Confirm(dice, world, plan);
     for (const NamedDecision& decision : plan.decisions) {
@@ -561,10 +616,13 @@ void LiveOn(std::uint64_t seed, int& evictions) {
   REQUIRE(waiting.empty());
 }
 
-TEST_CASE("No task is evicted twice, nor for the same gang twice, and each such gang starts") {
-  int evictions = 0;
-  ForEachSeed(5000, [&](std::uint64_t seed) { LiveOn(seed, evictions); });
-  WARN(evictions << " gangs had others evicted");
+TEST_CASE("Evictions come to an end, and each gang that others were evicted for starts") {
+  int evictions = 0, twice = 0;
+  ForEachSeed(5000, [&](std::uint64_t seed) { LiveOn(seed, evictions, twice); });
+  WARN(evictions << " gangs had others evicted; " << twice << " tasks went twice");
+  // Where a small job reclaims a large gang's room, a better one of its own queue that was too
+  // large to do so itself may then have the small one evicted (docs/adr/0008).
+  CHECK(twice <= evictions / 200);
 }
 
 TEST_CASE(

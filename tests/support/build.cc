@@ -127,6 +127,10 @@ AJob& AJob::MinRun(DurationMs least) {
   spec_.min_run_ms = least;
   return *this;
 }
+AQueue& AQueue::Priority(std::int32_t priority) {
+  spec_.priority = priority;
+  return *this;
+}
 AQueue& AQueue::Reclaimable(bool reclaimable) {
   spec_.reclaimable = reclaimable;
   return *this;

@@ -91,6 +91,7 @@ class AQueue {
   AQueue& Weight(std::int32_t weight);
   AQueue& Fifo();
   AQueue& Reclaimable(bool reclaimable);
+  AQueue& Priority(std::int32_t priority);
   AQueue& State(QueueState state);
   operator const QueueSpec&() const { return spec_; }
 
