@@ -250,6 +250,7 @@ void ReclaimManySmall(benchmark::State& state) {
       Confirm(engine, plan);
     }
     TEPHRA_CHECK_OP(started, ==, kJobs);
+    TEPHRA_CHECK(Departures(engine, engine.Tick(++now)).empty());
     state.SetIterationTime(took);
   }
   state.counters["cycles"] = cycles;
