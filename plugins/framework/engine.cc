@@ -18,7 +18,6 @@ Plan Engine::Tick(TimeMs now) {
   state_.Expire(now);
   if (!state_.NeedsCycle()) return {state_.books().version, now, {}, {}};
   std::vector<JobId> due = state_.TakeDue();
-  if (due.empty()) return {state_.books().version, now, {}, {}};
   Plan plan;
   {
     const Snapshot snapshot = state_.Freeze(now);

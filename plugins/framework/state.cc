@@ -101,6 +101,9 @@ std::vector<JobId> State::TakeDue() {
 // Whether a job that waits may be helped by the eviction of one that runs.
 bool State::MayWant(const JobRow& waits, const JobRow& runs) const {
   if (!runs.live || !runs.preemptible || waits.satisfied()) return false;
+  const auto& disabled = books_.config.disabled_actions;
+  const char* action = waits.queue == runs.queue ? "preempt" : "reclaim";
+  if (std::find(disabled.begin(), disabled.end(), action) != disabled.end()) return false;
   if (waits.queue != runs.queue) {
     return books_.queues.present(runs.queue) && books_.queues.spec(runs.queue).reclaimable;
   }

@@ -59,6 +59,7 @@ class SearchRelief final : public Relief {
       exact = exact && found.exact;
     }
     if (!found.found) {
+      if (answer.anybody) answer.over = QueueId();  // there were some, and they were not enough
       answer.anybody = answer.anybody || (answer.over.valid() && book_.AnyBeside(ask.queue));
       answer.outcome = exact ? Outcome::kImpossible : Outcome::kUnknown;
       return answer;

@@ -191,7 +191,8 @@ NodeTable::Answer NodeTable::Many(Workbench& later, std::int32_t more) {
     if (here < 1) continue;
     taken[n].resize(width);
     for (std::int32_t m = 1; m <= here; ++m) {
-      answer.exact = answer.exact && Choice(later, node, m).exact;
+      const bool exact = Choice(later, node, m).exact;
+      answer.exact = answer.exact && exact;
     }
     for (std::size_t j = width - 1; j > 0; --j) {
       for (std::int32_t m = 1; m <= here && static_cast<std::size_t>(m) <= j; ++m) {

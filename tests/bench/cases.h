@@ -58,6 +58,20 @@ inline JobUpserted JobEvent(const std::string& name, int members, const Pod& pod
   return event;
 }
 
+inline JobUpserted JobOf(const std::string& queue, const std::string& name, int members,
+                         const Pod& pod) {
+  JobUpserted event = JobEvent(name, members, pod);
+  event.job.queue = queue;
+  return event;
+}
+
+inline QueueUpserted QueueEvent(const std::string& name, std::int64_t gpus_deserved) {
+  QueueUpserted event{{}, 1};
+  event.queue.name = name;
+  event.queue.deserved[kGpu] = 1000 * gpus_deserved;
+  return event;
+}
+
 inline Engine Cluster(int nodes, const Node& node, EngineConfig config = {}) {
   Engine engine(DefaultAssembly());
   Must(engine.Apply(ConfigChanged{std::move(config)}));
@@ -87,6 +101,7 @@ inline void Confirm(Engine& engine, const Plan& plan) {
   std::vector<TaskUpserted> facts;
   const Books& books = engine.state().books();
   for (const Decision& decision : plan.decisions) {
+    if (decision.verdict != Verdict::kStart) continue;
     for (const Placement& placement : decision.placements) {
       const TaskRow& task = books.tasks[placement.task.index()];
       const JobRow& job = books.jobs[task.job.index()];
@@ -102,6 +117,17 @@ inline void Confirm(Engine& engine, const Plan& plan) {
     }
   }
   for (const TaskUpserted& fact : facts) Must(engine.Apply(fact));
+}
+
+// The pods that the plan evicts have gone.
+inline std::vector<Event> Departures(const Engine& engine, const Plan& plan) {
+  std::vector<Event> events;
+  for (const Decision& decision : plan.decisions) {
+    for (const TaskId task : decision.evictions) {
+      events.push_back(TaskRemoved{engine.state().books().tasks[task.index()].uid});
+    }
+  }
+  return events;
 }
 
 }  // namespace tephra::bench

@@ -24,6 +24,16 @@ CASES = {
     "FairSharesOfATree": ("the fair shares of 10,000 queues in five levels", 20, ""),
     "OnlyTimeMoved": ("a cycle in which only the time moved: 5,000 nodes, 40,000 running tasks, "
                       "1,000 waiting gangs", 1, ""),
+    "ReclaimManySmall": ("4,000 one-GPU jobs reclaim 500 x 8 GPUs from 4,000 others, to the end",
+                         500, "KAI 86,000 ms"),
+    "ReclaimLargeGang/1000": ("half of 1,000 x 8 GPUs reclaimed by one gang, the fewest evictions "
+                              "proven", 100, "Volcano 640 ms, KAI 24,000 ms"),
+    "ImpossibleGang/200": ("nobody evicted for a gang of 10 x 8 GPUs that may not reclaim the last "
+                           "one, on 200 nodes", 10, ""),
+    "ImpossibleGang/1000": ("the same on 1,000 nodes", 50, "KAI \"not practical\""),
+    "ImpossibleGangFirm/200": ("nobody evicted for a gang of 10 x 8 GPUs for which nine of 200 "
+                               "nodes could be freed", 10, ""),
+    "ImpossibleGangFirm/1000": ("the same of 1,000 nodes", 50, "KAI \"not practical\""),
 }
 
 ONE_EVENT = "OneEventOneTick/nodes:{}/full_verify_every:1000"

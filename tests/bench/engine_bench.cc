@@ -209,6 +209,127 @@ void OneTaskEnded(benchmark::State& state) {
 }
 BENCHMARK(OneTaskEnded)->Iterations(50)->UseManualTime()->Unit(benchmark::kMicrosecond);
 
+// --- evictions: `nodes` x 8 GPUs, all taken by one-GPU jobs of queue-0 --------------------------
+
+Engine Lent(int nodes, std::int64_t deserved_0, std::int64_t deserved_1) {
+  Engine engine = Cluster(nodes, Node{});
+  Must(engine.Apply(QueueEvent("queue-0", deserved_0)));
+  Must(engine.Apply(QueueEvent("queue-1", deserved_1)));
+  for (int i = 0; i < 8 * nodes; ++i) {
+    Must(engine.Apply(JobOf("queue-0", "lent-" + std::to_string(i), 1, Pod{})));
+  }
+  Confirm(engine, engine.Tick(0));
+  return engine;
+}
+
+// As many one-GPU jobs of queue-1, which deserves all, until they all run. Those evicted come back
+// and wait.
+void ReclaimManySmall(benchmark::State& state) {
+  constexpr int kNodes = 500;
+  constexpr std::size_t kJobs = 8 * kNodes;
+  std::vector<Event> arrivals;
+  for (std::size_t i = 0; i < kJobs; ++i) {
+    arrivals.push_back(JobOf("queue-1", "owner-" + std::to_string(i), 1, Pod{}));
+  }
+  double cycles = 0;
+  for (auto _ : state) {
+    Engine engine = Lent(kNodes, 0, kJobs);
+    std::vector<Event> events = arrivals;
+    std::size_t started = 0;
+    double took = 0;
+    TimeMs now = 0;
+    for (cycles = 0; started < kJobs && cycles < 100; ++cycles) {
+      const auto start = Clock::now();
+      for (const Event& event : events) Must(engine.Apply(event));
+      const Plan plan = engine.Tick(++now);
+      took += SecondsSince(start);
+      for (const Decision& decision : plan.decisions) {
+        if (decision.verdict == Verdict::kStart) started += decision.placements.size();
+      }
+      events = Departures(engine, plan);
+      Confirm(engine, plan);
+    }
+    TEPHRA_CHECK_OP(started, ==, kJobs);
+    TEPHRA_CHECK(Departures(engine, engine.Tick(++now)).empty());
+    state.SetIterationTime(took);
+  }
+  state.counters["cycles"] = cycles;
+}
+BENCHMARK(ReclaimManySmall)->Iterations(1)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+// One gang of half the nodes, whole: half of what runs has to go, and not one more.
+void ReclaimLargeGang(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  const Event arrival =
+      JobOf("queue-1", "owner", nodes / 2, Pod{32000, std::int64_t{128} << 30, 8});
+  for (auto _ : state) {
+    Engine engine = Lent(nodes, 0, 8 * nodes);
+    const auto start = Clock::now();
+    Must(engine.Apply(arrival));
+    const Plan plan = engine.Tick(1);
+    state.SetIterationTime(SecondsSince(start));
+    TEPHRA_CHECK_OP(plan.decisions.size(), ==, 1u);
+    TEPHRA_CHECK_OP(plan.decisions[0].evictions.size(), ==, static_cast<std::size_t>(4 * nodes));
+    TEPHRA_CHECK(plan.decisions[0].reason.fewest);
+    for (const Event& event : Departures(engine, plan)) Must(engine.Apply(event));
+    TEPHRA_CHECK_OP(Placed(engine.Tick(2)), ==, static_cast<std::size_t>(nodes / 2));
+  }
+}
+BENCHMARK(ReclaimLargeGang)
+    ->Arg(100)
+    ->Arg(200)
+    ->Arg(500)
+    ->Arg(1000)
+    ->Iterations(1)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+// A gang of ten whole nodes that cannot be helped.
+void Unhelped(benchmark::State& state, Engine& engine, Remedy remedy) {
+  TimeMs now = 1;
+  for (auto _ : state) {
+    const auto start = Clock::now();
+    Must(engine.Apply(JobOf("queue-1", "owner", 10, Pod{32000, std::int64_t{128} << 30, 8})));
+    const Plan plan = engine.Tick(++now);
+    state.SetIterationTime(SecondsSince(start));
+    TEPHRA_CHECK_OP(plan.decisions.size(), ==, 1u);
+    TEPHRA_CHECK(plan.decisions[0].evictions.empty());
+    TEPHRA_CHECK(plan.decisions[0].reason.remedy == remedy);
+    Must(engine.Apply(JobRemoved{"owner"}));
+    engine.Tick(++now);
+  }
+}
+
+// Its queue deserves one GPU too few.
+void ImpossibleGang(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  Engine engine = Lent(nodes, 8 * nodes - 79, 79);
+  Unhelped(state, engine, Remedy::kOverShare);
+}
+BENCHMARK(ImpossibleGang)->Arg(200)->Arg(1000)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+// On all nodes but nine runs one job that may not be evicted.
+void ImpossibleGangFirm(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  Engine engine = Lent(nodes, 8 * nodes - 80, 80);
+  std::vector<JobUpserted> firm;
+  const Books& books = engine.state().books();
+  std::vector<bool> seen(books.hardware.slots());
+  for (const TaskRow& task : books.tasks) {
+    if (static_cast<int>(firm.size()) == nodes - 9) break;
+    if (task.phase != TaskPhase::kRunning || seen[task.node.index()]) continue;
+    seen[task.node.index()] = true;
+    firm.push_back(JobOf("queue-0", books.jobs[task.job.index()].name, 1, Pod{}));
+    firm.back().job.preemptible = false;
+    firm.back().version = 2;
+  }
+  TEPHRA_CHECK_OP(static_cast<int>(firm.size()), ==, nodes - 9);
+  for (const JobUpserted& job : firm) Must(engine.Apply(job));
+  engine.Tick(1);
+  Unhelped(state, engine, Remedy::kImpossible);
+}
+BENCHMARK(ImpossibleGangFirm)->Arg(200)->Arg(1000)->UseManualTime()->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace tephra::bench
 

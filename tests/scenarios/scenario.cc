@@ -20,10 +20,10 @@ const std::vector<std::string>& VerdictWords() {
 }
 
 const std::vector<std::string>& ReasonWords() {
-  static const std::vector<std::string> kWords = {"none",        "queue-missing", "queue-closed",
-                                                  "queue-limit", "members",       "room",
-                                                  "together",    "search",        "quarantine",
-                                                  "queue-cycle", "queue-guarantee", "behind"};
+  static const std::vector<std::string> kWords = {
+      "none",     "queue-missing", "queue-closed", "queue-limit", "members",         "room",
+      "together", "search",        "quarantine",   "queue-cycle", "queue-guarantee", "behind",
+      "releasing"};
   return kWords;
 }
 
@@ -66,6 +66,8 @@ Expectation ReadExpectation(const Item& item, const std::set<std::string>& jobs)
   std::int64_t count = 0;
   if (fields.Whole("nodes", count, 0)) expected.nodes = count, ++checks;
   if (fields.Whole("tasks_placed", count, 0)) expected.tasks_placed = count, ++checks;
+  if (fields.Whole("tasks_held", count, 0)) expected.tasks_held = count, ++checks;
+  if (fields.Whole("evictions", count, 0)) expected.evictions = count, ++checks;
   checks += ReadSorted(fields, "on", expected.on);
   checks += ReadSorted(fields, "devices", expected.devices);
   fields.Done();
@@ -145,6 +147,11 @@ class Run {
     for (const Decision& decision : plan.decisions) {
       said_[{books.jobs[decision.job.index()].name, decision.part}] = {decision.verdict,
                                                                        decision.reason};
+      for (const TaskId id : decision.evictions) {
+        const TaskRow& task = books.tasks[id.index()];
+        const JobRow& job = books.jobs[task.job.index()];
+        ++evictions_[{job.name, job.roles[task.role].name}];
+      }
     }
     for (JobId job : plan.dropped) {
       Fault(file, 0, "a decision on job " + books.jobs[job.index()].name + " failed verification");
@@ -187,7 +194,7 @@ class Run {
   void JudgePlaces(const Expectation& expected, Fault fault) {
     const Books& books = engine_.state().books();
     std::set<std::string> nodes, devices;
-    std::int64_t tasks = 0;
+    std::int64_t tasks = 0, held = 0;
     bool role_known = expected.role.empty();
     const JobId id = engine_.state().FindJob(expected.job);
     if (id.valid()) {
@@ -198,6 +205,7 @@ class Run {
           const TaskRow& task = books.tasks[task_id.index()];
           if (!HoldsRoom(task.phase)) continue;
           ++tasks;
+          held += task.phase == TaskPhase::kHeld;
           const std::string& node = books.hardware.spec(task.node).name;
           nodes.insert(node);
           for (const Slice& slice : task.slices) {
@@ -210,14 +218,25 @@ class Run {
     if (expected.tasks_placed && tasks != *expected.tasks_placed) {
       fault("tasks_placed " + std::to_string(*expected.tasks_placed), std::to_string(tasks));
     }
+    if (expected.tasks_held && held != *expected.tasks_held) {
+      fault("tasks_held " + std::to_string(*expected.tasks_held), std::to_string(held));
+    }
+    std::int64_t evictions = 0;
+    for (const auto& [of, count] : evictions_) {
+      if (of.first != expected.job) continue;
+      if (expected.role.empty() || expected.role == of.second) evictions += count;
+    }
+    if (expected.evictions && evictions != *expected.evictions) {
+      fault("evictions " + std::to_string(*expected.evictions), std::to_string(evictions));
+    }
     if (expected.nodes && static_cast<std::int64_t>(nodes.size()) != *expected.nodes) {
       fault("nodes " + std::to_string(*expected.nodes), std::to_string(nodes.size()));
     }
     const std::vector<std::string> on(nodes.begin(), nodes.end());
     if (expected.on && *expected.on != on) fault("on " + Joined(*expected.on), Joined(on));
-    const std::vector<std::string> held(devices.begin(), devices.end());
-    if (expected.devices && *expected.devices != held) {
-      fault("devices " + Joined(*expected.devices), Joined(held));
+    const std::vector<std::string> taken(devices.begin(), devices.end());
+    if (expected.devices && *expected.devices != taken) {
+      fault("devices " + Joined(*expected.devices), Joined(taken));
     }
   }
 
@@ -225,6 +244,7 @@ class Run {
   bool forget_;
   Engine engine_;
   std::map<std::pair<std::string, Part>, Said> said_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> evictions_;  // by job and role
   std::vector<std::string> faults_;
 };
 

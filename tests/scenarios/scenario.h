@@ -28,6 +28,8 @@ struct Expectation {
   std::vector<std::string> text;                    // each a part of the reason's text
   std::optional<std::int64_t> nodes;                // different nodes under the running tasks
   std::optional<std::int64_t> tasks_placed;         // tasks that hold room
+  std::optional<std::int64_t> tasks_held;           // of those, that wait for others to leave it
+  std::optional<std::int64_t> evictions;            // of its tasks, since the beginning
   std::optional<std::vector<std::string>> on;       // their nodes, each once, sorted
   std::optional<std::vector<std::string>> devices;  // "node/device", each once, sorted
 };

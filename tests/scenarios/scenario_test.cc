@@ -78,6 +78,8 @@ TEST_CASE("Scenario: each kind of wrong expectation fails, with its line and wha
   CHECK(says("{ at: 1s, job: never, text: no such words }", "expected text \"no such words\""));
   CHECK(says("{ at: 0s, job: fits, nodes: 2 }", "expected nodes 2, saw 1"));
   CHECK(says("{ at: 0s, job: fits, tasks_placed: 7 }", "expected tasks_placed 7, saw 8"));
+  CHECK(says("{ at: 0s, job: fits, tasks_held: 1 }", "expected tasks_held 1, saw 0"));
+  CHECK(says("{ at: 0s, job: fits, evictions: 1 }", "expected evictions 1, saw 0"));
   CHECK(says("{ at: 0s, job: fits, on: [n-1] }", "expected on [n-1], saw [n-0]"));
   CHECK(says("{ at: 2s, job: late, devices: [n-0/0] }", "expected devices [n-0/0], saw []"));
   CHECK(says("{ at: 0s, job: fits, role: nobody, tasks_placed: 0 }", "none of that name"));
