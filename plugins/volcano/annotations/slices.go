@@ -147,18 +147,23 @@ func (t *sliceText) values() (Slice, *Error) {
 	if err := checkRange(SlicesKey, "index", t.Index, 0, MaxDevices-1); err != nil {
 		return Slice{}, err
 	}
-	if t.Mode != Whole && t.Mode != Fraction {
-		return Slice{}, &Error{SlicesKey, "mode", shorten(string(t.Mode)), `"whole" or "fraction"`}
-	}
-	lowest := int64(0)
-	if t.Mode == Whole {
-		lowest = WholeGPU
-	}
-	if err := checkRange(SlicesKey, "compute", t.Compute, lowest, WholeGPU); err != nil {
-		return Slice{}, err
-	}
-	if err := checkRange(SlicesKey, "memoryMiB", t.MemoryMiB, 0, MaxDeviceMemoryMiB); err != nil {
+	if err := checkShare(SlicesKey, t.Mode, t.Compute, t.MemoryMiB); err != nil {
 		return Slice{}, err
 	}
 	return Slice{t.UUID, int(*t.Index), t.Mode, int32(*t.Compute), int32(*t.MemoryMiB)}, nil
+}
+
+// checkShare: the part of a device is one that there can be.
+func checkShare(key string, mode Mode, compute, memoryMiB *int64) *Error {
+	if mode != Whole && mode != Fraction {
+		return &Error{key, "mode", shorten(string(mode)), `"whole" or "fraction"`}
+	}
+	lowest := int64(0)
+	if mode == Whole {
+		lowest = WholeGPU
+	}
+	if err := checkRange(key, "compute", compute, lowest, WholeGPU); err != nil {
+		return err
+	}
+	return checkRange(key, "memoryMiB", memoryMiB, 0, MaxDeviceMemoryMiB)
 }
