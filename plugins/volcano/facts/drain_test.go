@@ -185,6 +185,11 @@ func (h *history) group(name string, before *schedulingv1beta1.PodGroup, is bool
 	if is && h.IntN(2) == 0 {
 		after := before.DeepCopy()
 		after.Status.Phase = schedulingv1beta1.PodGroupPhase(h.pick("Pending", "Inqueue", "Running", "Completed"))
+		after.Annotations = map[string]string{
+			annotations.HeldRoomKey:   h.pick(`{"version":1,"tasks":[{"role":"worker","index":0,"node":"node0"}]}`, "broken"),
+			annotations.EvictionsKey:  h.pick("1", "2", "many"),
+			annotations.MinRuntimeKey: h.pick("1m", "soon"),
+		}
 		return after
 	}
 	return someGroup(name, int32(1+h.IntN(3)), func(group *schedulingv1beta1.PodGroup) {
@@ -207,7 +212,7 @@ func (h *history) group(name string, before *schedulingv1beta1.PodGroup, is bool
 func (h *history) pod(name string, before *corev1.Pod, is bool) *corev1.Pod {
 	if is {
 		after := before.DeepCopy()
-		switch h.IntN(5) {
+		switch h.IntN(6) {
 		case 0:
 			after.Status.Conditions = append(after.Status.Conditions, corev1.PodCondition{Type: "Noise"})
 		case 1:
@@ -216,6 +221,11 @@ func (h *history) pod(name string, before *corev1.Pod, is bool) *corev1.Pod {
 			}
 		case 2:
 			after.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+		case 3:
+			after.Status.StartTime = &metav1.Time{Time: time.Unix(1000, 0)}
+			after.Annotations[annotations.LastCheckpointKey] = h.pick("2026-01-31T12:00:00Z", "2026-01-31T13:00:00Z", "now")
+			after.Annotations[schedulingv1beta1.PodPreemptable] = h.pick("true", "false", "no one")
+			after.Labels[schedulingv1beta1.CooldownTime] = h.pick("1m", "5m", "long")
 		default:
 			if after.Spec.NodeName == "" && after.DeletionTimestamp == nil {
 				on(h.name("node", 5))(after)

@@ -48,6 +48,7 @@ type Feed struct {
 	jobs       map[string]*batchv1alpha1.Job // by namespace/name
 	groups     map[string]*group             // by namespace/name
 	groupsOf   map[string]*group             // by the uid of the pod group
+	holding    map[string]*group             // those of them that say that room is set aside for them
 	ofJob      map[string]map[*group]bool    // by the namespace/name of the Job that owns them
 	pods       map[string]*pod               // by uid
 	masks      map[string][]string
@@ -97,6 +98,7 @@ func New(sources Sources, options Options) (*Feed, error) {
 		jobs:        map[string]*batchv1alpha1.Job{},
 		groups:      map[string]*group{},
 		groupsOf:    map[string]*group{},
+		holding:     map[string]*group{},
 		ofJob:       map[string]map[*group]bool{},
 		pods:        map[string]*pod{},
 		masks:       map[string][]string{},

@@ -10,6 +10,7 @@ import (
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"tephra.sh/volcano/annotations"
 	"tephra.sh/volcano/tephrav1"
 )
 
@@ -21,6 +22,10 @@ type group struct {
 	pods map[string]*pod             // by uid
 	// The pods that its minimum asks for were all there once, and some still are.
 	complete bool
+
+	protection protection
+	evictions  int32
+	held       []*tephrav1.HeldRoom
 
 	fact      *tephrav1.Job // nil: the engine is not told
 	roles     map[slot]*pod // nil: the engine is not told of its pods either
@@ -56,6 +61,12 @@ func (f *Feed) setGroup(obj *schedulingv1beta1.PodGroup) {
 		f.own(g, "")
 	}
 	f.groupsOf[string(obj.UID)] = g
+	if _, held := obj.Annotations[annotations.HeldRoomKey]; held {
+		f.holding[string(obj.UID)] = g
+	} else {
+		delete(f.holding, string(obj.UID))
+	}
+	f.readEvictability(g)
 	f.dirtyGroups[g] = true
 }
 
@@ -65,9 +76,11 @@ func (f *Feed) dropGroup(obj *schedulingv1beta1.PodGroup) {
 		return
 	}
 	delete(f.groupsOf, string(obj.UID))
+	delete(f.holding, string(obj.UID))
 	f.tellJobs.touch(string(obj.UID))
 	f.note(groupObject(obj), "", "", nil)
 	f.problems.set(groupObject(obj), engineSays, nil)
+	f.forgetProtection(groupObject(obj))
 	f.own(g, "")
 	g.obj, g.complete, g.refused = nil, false, false
 	f.dirtyGroups[g] = true
@@ -211,6 +224,7 @@ func (f *Feed) settle(g *group) {
 		Gang:      &tephrav1.Gang{MinMember: g.obj.Spec.MinMember, Roles: roles},
 		PodsExist: g.complete,
 	}
+	g.tellEvictability(g.fact)
 }
 
 // userName is what whoever submitted it calls it: Volcano names a Job's group by the Job's uid as well.

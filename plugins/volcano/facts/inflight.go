@@ -28,9 +28,13 @@ type PodRef struct {
 
 // JobRef says how a pod group stands.
 type JobRef struct {
+	UID             string
 	Namespace, Name string
+	Called          string // by whoever submitted it
+	Queue           string // as the engine was last told; empty: it was told nothing
 	Phase           schedulingv1beta1.PodGroupPhase
 	HasPods         bool // as the engine was last told: its pods ask, and no template does
+	Holds           bool // its annotation says that room is set aside for it
 }
 
 // Pod is the pod in that place of the job, as it was last told.
@@ -48,6 +52,13 @@ func (f *Feed) Pod(jobUID, role string, index int32) (PodRef, bool) {
 	return PodRef{p.uid, p.obj.Namespace, p.obj.Name, p.obj.Spec.NodeName}, true
 }
 
+// HasPod: the pod is there, be it ours or not.
+func (f *Feed) HasPod(uid string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.pods[uid] != nil
+}
+
 // Job is the pod group of that uid.
 func (f *Feed) Job(uid string) (JobRef, bool) {
 	f.mu.Lock()
@@ -56,7 +67,8 @@ func (f *Feed) Job(uid string) (JobRef, bool) {
 	if g == nil {
 		return JobRef{}, false
 	}
-	return JobRef{g.obj.Namespace, g.obj.Name, g.obj.Status.Phase, g.fact != nil && g.fact.PodsExist}, true
+	return JobRef{UID: uid, Namespace: g.obj.Namespace, Name: g.obj.Name, Called: g.userName(), Queue: g.fact.GetQueue(),
+		Phase: g.obj.Status.Phase, HasPods: g.fact.GetPodsExist(), Holds: f.holding[uid] != nil}, true
 }
 
 // HandedOver: a binding of the pod to the node, with these slices, is on its way to the API server.

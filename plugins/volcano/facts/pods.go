@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -22,6 +24,9 @@ type pod struct {
 	slot   slot
 	placed bool              // slot is set
 	slices []*tephrav1.Slice // that its annotation names, while it is bound
+
+	protection   protection
+	checkpointed time.Time // zero: it does not say
 
 	handed *handover // nil: we have not bound it
 }
@@ -66,7 +71,7 @@ func (f *Feed) setPod(obj *corev1.Pod) {
 	}
 	shape := p.shape
 	f.reshape(p)
-	if before == nil || shape != p.shape || before.Spec.NodeName != obj.Spec.NodeName ||
+	if changed := f.readProtection(p); changed || before == nil || shape != p.shape || before.Spec.NodeName != obj.Spec.NodeName ||
 		ended(before) != ended(obj) || (before.DeletionTimestamp == nil) != (obj.DeletionTimestamp == nil) ||
 		(before.Spec.SchedulingGates == nil) != (obj.Spec.SchedulingGates == nil) {
 		f.dirtyGroups[p.group] = true
@@ -118,6 +123,7 @@ func (f *Feed) join(p *pod, key string) {
 		delete(p.group.pods, p.uid)
 		f.dirtyGroups[p.group] = true
 		p.group, p.placed = nil, false
+		f.forgetProtection(p.object())
 	}
 	if key != "" {
 		p.group = f.groupNamed(key)

@@ -61,6 +61,9 @@ func (f *Feed) taskFact(uid string) (told, bool) {
 			return told{}, false
 		}
 		fact.Job, fact.Role, fact.Index = string(g.obj.UID), p.slot.role, p.slot.index
+		if bound(p.obj) {
+			fact.StartedMs, fact.CheckpointedMs = p.since()
+		}
 		return told{fact, p.shape}, true
 	}
 	if fact.Node == "" {
@@ -71,6 +74,17 @@ func (f *Feed) taskFact(uid string) (told, bool) {
 	}
 	fact.Pod = p.load
 	return told{fact, nil}, true
+}
+
+// since is from when the pod runs and when it last saved what it has done, in ms; 0: not known.
+func (p *pod) since() (started, checkpointed int64) {
+	if p.obj.Status.StartTime != nil {
+		started = max(0, p.obj.Status.StartTime.UnixMilli())
+	}
+	if !p.checkpointed.IsZero() {
+		checkpointed = p.checkpointed.UnixMilli()
+	}
+	return started, checkpointed
 }
 
 // slicesOf are those that the pod's annotation names, or, where it has none, those that it was

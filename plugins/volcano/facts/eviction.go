@@ -1,0 +1,155 @@
+package facts
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"tephra.sh/volcano/annotations"
+	"tephra.sh/volcano/tephrav1"
+)
+
+// The aspects of an object's problems that concern its eviction: one does not hide another.
+const (
+	preemptableAspect = "preemptable"
+	cooldownAspect    = "cooldown"
+	minRuntimeAspect  = "min-runtime"
+	checkpointAspect  = "checkpoint"
+	evictionsAspect   = "evictions"
+	heldAspect        = "held"
+)
+
+// protection is what an object says against being evicted.
+type protection struct {
+	never  bool
+	minRun time.Duration // from its start
+}
+
+// protectionOf reads Volcano's words for it, which are annotations or labels, and notes what of them
+// cannot be read.
+func (f *Feed) protectionOf(object Object, meta *metav1.ObjectMeta) protection {
+	never, wrong := notPreemptable(meta)
+	f.note(object, preemptableAspect, "", wrong)
+	cooldown, wrong := cooldownTime(meta)
+	f.note(object, cooldownAspect, "", wrong)
+	return protection{never, cooldown}
+}
+
+// notPreemptable is read as Volcano does: an annotation goes before a label, and a text that cannot be
+// read protects.
+func notPreemptable(meta *metav1.ObjectMeta) (bool, *fault) {
+	field, text, given := said("annotations", meta.Annotations, "labels", meta.Labels, schedulingv1beta1.PodPreemptable)
+	if !given {
+		return false, nil
+	}
+	preemptable, err := strconv.ParseBool(text)
+	if err != nil {
+		return true, &fault{field, strconv.Quote(text), `"true" or "false"; nothing of it is evicted until then`}
+	}
+	return !preemptable, nil
+}
+
+// cooldownTime is read as Volcano does: here a label goes before an annotation.
+func cooldownTime(meta *metav1.ObjectMeta) (time.Duration, *fault) {
+	field, text, given := said("labels", meta.Labels, "annotations", meta.Annotations, schedulingv1beta1.CooldownTime)
+	if !given {
+		return 0, nil
+	}
+	cooldown, err := annotations.ParseDuration(schedulingv1beta1.CooldownTime, text)
+	if err != nil {
+		wrong := annotationFault(err)
+		wrong.field = field
+		return 0, wrong
+	}
+	return cooldown, nil
+}
+
+// said looks into the first set, then into the second.
+func said(first string, in map[string]string, second string, then map[string]string, key string) (field, text string, given bool) {
+	field = first
+	if text, given = in[key]; !given {
+		field = second
+		text, given = then[key]
+	}
+	return "metadata." + field + "[" + key + "]", text, given
+}
+
+// readProtection notes what a pod of ours says about its eviction; true: it says something else than
+// before.
+func (f *Feed) readProtection(p *pod) bool {
+	before := p.protection
+	p.protection = f.protectionOf(p.object(), &p.obj.ObjectMeta)
+	var wrong *fault
+	p.checkpointed = time.Time{}
+	if text, given := p.obj.Annotations[annotations.LastCheckpointKey]; given {
+		at, err := annotations.ParseLastCheckpoint(text)
+		if err != nil {
+			wrong = annotationFault(err)
+		}
+		p.checkpointed = at
+	}
+	f.note(p.object(), checkpointAspect, "", wrong)
+	return p.protection != before
+}
+
+func (f *Feed) forgetProtection(object Object) {
+	for _, aspect := range []string{preemptableAspect, cooldownAspect, minRuntimeAspect, checkpointAspect,
+		evictionsAspect, heldAspect} {
+		f.problems.set(object, aspect, nil)
+	}
+}
+
+// readEvictability notes what the group itself says about its eviction. REQUIRES: it is known.
+func (f *Feed) readEvictability(g *group) {
+	object := groupObject(g.obj)
+	g.protection = f.protectionOf(object, &g.obj.ObjectMeta)
+	var wrong *fault
+	if text, given := g.obj.Annotations[annotations.MinRuntimeKey]; given {
+		runtime, err := annotations.ParseDuration(annotations.MinRuntimeKey, text)
+		if err != nil {
+			wrong = annotationFault(err)
+		}
+		g.protection.minRun = max(g.protection.minRun, runtime)
+	}
+	f.note(object, minRuntimeAspect, "", wrong)
+	g.evictions, wrong = evictions(g.obj)
+	f.note(object, evictionsAspect, "", wrong)
+	g.held, wrong = heldRoom(g.obj)
+	f.note(object, heldAspect, "", wrong)
+}
+
+// tellEvictability fills in what the group and its pods say. One pod that must stay keeps all of them:
+// without the others it could do nothing.
+func (g *group) tellEvictability(job *tephrav1.Job) {
+	all := g.protection
+	for _, p := range g.pods {
+		all.never = all.never || p.protection.never
+		all.minRun = max(all.minRun, p.protection.minRun)
+	}
+	job.NotPreemptible, job.MinRunMs = all.never, all.minRun.Milliseconds()
+	job.Evictions, job.Held = g.evictions, g.held
+}
+
+func evictions(obj *schedulingv1beta1.PodGroup) (int32, *fault) {
+	text, given := obj.Annotations[annotations.EvictionsKey]
+	if !given {
+		return 0, nil
+	}
+	count, err := annotations.ParseEvictions(text)
+	if err != nil {
+		return 0, annotationFault(err)
+	}
+	return count, nil
+}
+
+// OnceMoreEvicted is the value of the annotation tephra.sh/evictions after the one that stands there.
+func OnceMoreEvicted(before string) string {
+	count, err := annotations.ParseEvictions(before)
+	if err != nil || count == math.MaxInt32 {
+		return annotations.FormatEvictions(max(count, 1))
+	}
+	return annotations.FormatEvictions(count + 1)
+}

@@ -1,0 +1,101 @@
+package facts
+
+import (
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"tephra.sh/volcano/annotations"
+	"tephra.sh/volcano/tephrav1"
+)
+
+// HeldRoomAnnotation writes the room that the engine set aside for a gang's tasks as the value of the
+// annotation tephra.sh/held-room.
+func HeldRoomAnnotation(placements []*tephrav1.Placement) (string, error) {
+	tasks := make([]annotations.HeldTask, 0, len(placements))
+	for _, placement := range placements {
+		task := annotations.HeldTask{Role: placement.Role, Index: placement.Index, Node: placement.Node}
+		for _, slice := range placement.Slices {
+			task.Slices = addSlice(task.Slices, slice)
+		}
+		tasks = append(tasks, task)
+	}
+	return annotations.FormatHeldRoom(tasks)
+}
+
+// addSlice puts the device to the one before where they differ in nothing else: gangs are large.
+func addSlice(to []annotations.HeldSlice, slice *tephrav1.Slice) []annotations.HeldSlice {
+	mode := annotations.Fraction
+	if slice.Mode == tephrav1.SliceMode_SLICE_MODE_WHOLE {
+		mode = annotations.Whole
+	}
+	if last := len(to) - 1; last >= 0 {
+		before := &to[last]
+		if before.Container == int(slice.Container) && before.Mode == mode && before.Compute == slice.Compute &&
+			before.MemoryMiB == slice.MemoryMib {
+			before.Devices = append(before.Devices, int(slice.Device))
+			return to
+		}
+	}
+	return append(to, annotations.HeldSlice{Container: int(slice.Container), Devices: []int{int(slice.Device)},
+		Mode: mode, Compute: slice.Compute, MemoryMiB: slice.MemoryMib})
+}
+
+// heldRoom is what an engine that is gone had set aside for the group. The engine looks for itself
+// whether it is still worth anything.
+func heldRoom(obj *schedulingv1beta1.PodGroup) ([]*tephrav1.HeldRoom, *fault) {
+	text, given := obj.Annotations[annotations.HeldRoomKey]
+	if !given {
+		return nil, nil
+	}
+	tasks, err := annotations.ParseHeldRoom(text)
+	if err != nil {
+		return nil, annotationFault(err)
+	}
+	var out []*tephrav1.HeldRoom
+	for _, task := range tasks {
+		room := &tephrav1.HeldRoom{Role: task.Role, Index: task.Index, Node: task.Node}
+		for _, slice := range task.Slices {
+			mode := tephrav1.SliceMode_SLICE_MODE_FRACTION
+			if slice.Mode == annotations.Whole {
+				mode = tephrav1.SliceMode_SLICE_MODE_WHOLE
+			}
+			for _, device := range slice.Devices {
+				room.Slices = append(room.Slices, &tephrav1.Slice{Container: uint32(slice.Container),
+					Device: uint32(device), Mode: mode, Compute: slice.Compute, MemoryMib: slice.MemoryMiB})
+			}
+		}
+		out = append(out, room)
+	}
+	return out, nil
+}
+
+// SpentHolds are the jobs, by uid, whose group says that room is set aside for it although it has
+// what it needs to run, or asks for nothing any more. They are as new as the last Sync or Drain.
+func (f *Feed) SpentHolds() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []string
+	for _, uid := range sortedKeys(f.holding) {
+		if g := f.holding[uid]; g.fact == nil || g.satisfied() {
+			out = append(out, uid)
+		}
+	}
+	return out
+}
+
+// satisfied: as many pods as the group needs run, or have done so.
+func (g *group) satisfied() bool {
+	var sum int32
+	roles := map[string]int32{}
+	for _, p := range g.pods {
+		if p.obj.Spec.NodeName != "" && p.obj.DeletionTimestamp == nil && taskPhase(p.obj) != tephrav1.TaskPhase_TASK_PHASE_FAILED {
+			sum++
+			roles[p.role()]++
+		}
+	}
+	for role, least := range minTask(g.obj) {
+		if roles[role] < least {
+			return false
+		}
+	}
+	return sum >= g.obj.Spec.MinMember
+}
