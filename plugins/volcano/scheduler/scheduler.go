@@ -61,6 +61,9 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 		period:   opt.SchedulePeriod,
 		interval: own.MinInterval,
 	}
+	if ours, is := s.cache.(*schedcache.SchedulerCache); is {
+		ours.Evictor = &evictor{s.cache.Client(), s.cache.EventRecorder()}
+	}
 	s.volcano = vcinformers.NewSharedInformerFactory(s.cache.VCClient(), opt.ResyncPeriod)
 	var err error
 	s.feed, err = facts.New(facts.Sources{Kube: s.cache.SharedInformerFactory(), Volcano: s.volcano},
