@@ -5,6 +5,7 @@ package action
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -19,6 +20,9 @@ import (
 
 // Name is what a scheduler configuration calls the action.
 const Name = "tephra"
+
+// holdsTimeout bounds what one cycle waits for the API server to write which room is set aside.
+const holdsTimeout = 3 * time.Second
 
 // Options of the action.
 type Options struct {
@@ -42,6 +46,9 @@ type Action struct {
 	link     *link.Link
 	outcomes *outcomes
 	flight   *inFlight
+	holds    *holds
+	lagging  lagging
+	syncs    int64 // of the engine that is told the facts now
 	notices  *notices
 	engine   *engineWatch
 	ahead    chan struct{} // closed once Prepare is through; nil: not called
@@ -49,7 +56,7 @@ type Action struct {
 
 // New makes the action of one scheduler. The feed must have synced before the first session.
 func New(feed *facts.Feed, options Options) (*Action, error) {
-	a := &Action{options: options, feed: feed, flight: newInFlight(), notices: newNotices(options.Recorder),
+	a := &Action{options: options, feed: feed, flight: newInFlight(), holds: newHolds(), lagging: lagging{}, notices: newNotices(options.Recorder),
 		engine: &engineWatch{recorder: options.Recorder, self: options.Self, meantime: "nothing is scheduled"}}
 	if len(options.Fallback) > 0 {
 		a.engine.meantime = "Volcano's stock actions schedule"
@@ -74,7 +81,9 @@ func (a *Action) EngineReachable() bool { return a.engine.reachable() }
 
 // Unsettled says whether the next cycle has to tell what became of this one's plan, or may learn
 // what became of its binds, even if nothing else changes.
-func (a *Action) Unsettled() bool { return a.outcomes.waiting() || len(a.flight.binds) > 0 }
+func (a *Action) Unsettled() bool {
+	return a.outcomes.waiting() || len(a.flight.binds) > 0 || len(a.lagging) > 0
+}
 
 // Close ends the link to the engine, which another scheduler may then have.
 func (a *Action) Close() error {
@@ -124,6 +133,10 @@ func (a *Action) Execute(ssn *framework.Session) {
 		return
 	}
 	a.engine.found()
+	if syncs := a.link.Syncs(); syncs != a.syncs {
+		a.syncs = syncs
+		clear(a.lagging) // an engine that begins anew decides anew
+	}
 	engineSeconds.Observe(time.Since(started).Seconds())
 	a.carryOut(ssn, reply)
 	a.notices.take(a.feed, reply)
@@ -132,17 +145,29 @@ func (a *Action) Execute(ssn *framework.Session) {
 }
 
 func (a *Action) carryOut(ssn *framework.Session, reply *pb.CycleReply) {
-	for _, decision := range reply.GetPlan().GetDecisions() {
-		if len(decision.GetEvictions()) > 0 {
-			a.evict(ssn, decision)
-		}
-		if len(decision.GetPlacements()) == 0 {
+	// However many groups have to be written, the session waits for no more than that.
+	ctx, cancel := context.WithTimeout(context.Background(), holdsTimeout)
+	defer cancel()
+	decided := reply.GetPlan().GetDecisions()
+	for _, decision := range slices.Concat(a.lagging.again(decided), decided) {
+		a.holds.follow(a.feed, decision)
+		var outcome outcome
+		var why string
+		switch {
+		case decision.GetVerdict() == pb.Verdict_VERDICT_START_AFTER_EVICTION:
+			outcome, why = a.makeRoom(ctx, ssn, decision)
+		case len(decision.GetPlacements()) > 0:
+			outcome, why = a.place(ssn, decision)
+		case len(decision.GetEvictions()) > 0:
+			a.unwind(ssn, decision)
+			continue
+		default:
 			continue
 		}
-		outcome, why := a.place(ssn, decision)
 		placedGangs.WithLabelValues(string(outcome)).Inc()
-		if outcome != handedOver && outcome != admitted {
+		if outcome != handedOver && outcome != admitted && outcome != setAside && outcome != behind {
 			klog.V(2).InfoS("Plan not carried out", "job", decision.GetJob(), "outcome", outcome, "why", why)
 		}
 	}
+	a.holds.lift(ctx, ssn, a.feed)
 }

@@ -22,6 +22,8 @@ const (
 	admitted   outcome = "admitted"    // the group has no pods yet; its controller may make them
 	stale      outcome = "stale"       // this session does not know what the plan speaks of
 	refused    outcome = "refused"     // a check of Volcano's failed on the chosen node
+	setAside   outcome = "set_aside"   // room is written down as its own; others go first
+	behind     outcome = "behind"      // the same, but this session knows too little; the next one tries again
 )
 
 // step is one placement of a decision, with what this session knows of its pod and node.
@@ -34,13 +36,9 @@ type step struct {
 
 // place carries a decision out whole, or tells the engine why it could not.
 func (a *Action) place(ssn *framework.Session, decision *pb.Decision) (outcome, string) {
-	job, known := a.feed.Job(decision.GetJob())
-	if !known {
-		return a.stale(decision, "the group is gone")
-	}
-	gang := ssn.Jobs[api.JobID(job.Namespace+"/"+job.Name)]
-	if gang == nil || gang.PodGroup == nil {
-		return a.stale(decision, "the session does not have the group")
+	job, gang, missing := a.gangOf(ssn, decision.GetJob())
+	if missing != "" {
+		return a.stale(decision, missing)
 	}
 	if !job.HasPods {
 		admit(gang)
@@ -149,26 +147,4 @@ func annotate(task *api.TaskInfo, slices string) {
 		pod.Annotations[annotations.SlicesKey] = slices
 	}
 	task.Pod = &pod
-}
-
-// evict gives back what the engine wants back.
-func (a *Action) evict(ssn *framework.Session, decision *pb.Decision) {
-	statement := framework.NewStatement(ssn)
-	for _, eviction := range decision.GetEvictions() {
-		job, known := a.feed.Job(eviction.GetJob())
-		if !known {
-			continue
-		}
-		gang := ssn.Jobs[api.JobID(job.Namespace+"/"+job.Name)]
-		if gang == nil {
-			continue
-		}
-		task := gang.Tasks[api.TaskID(eviction.GetUid())]
-		if task == nil || (task.Status != api.Running && task.Status != api.Bound && task.Status != api.Binding) {
-			continue
-		}
-		statement.Evict(task, "tephra: the gang could not be completed")
-		evictedTasks.Inc()
-	}
-	statement.Commit()
 }

@@ -20,6 +20,9 @@ import (
 // False while it waits, with the engine's reason.
 const ConditionType scheduling.PodGroupConditionType = "TephraScheduled"
 
+// waitsForEvictions is the condition's reason where room is set aside that others still have to leave.
+const waitsForEvictions = "WaitsForEvictions"
+
 // A reason whose binding constraint stays the same is written anew this often at most: its numbers
 // move with every cycle of a busy cluster.
 const rewriteAfter = time.Minute
@@ -85,10 +88,17 @@ func (n *notices) take(feed *facts.Feed, reply *pb.CycleReply) {
 			known.placed = false
 			known.obstacle, known.binding, known.text = note.GetObstacle(), note.GetBinding(), note.GetText()
 			known.since = time.UnixMilli(note.GetSinceMs())
-			if decision.GetVerdict() == pb.Verdict_VERDICT_INFEASIBLE {
+			switch decision.GetVerdict() {
+			case pb.Verdict_VERDICT_INFEASIBLE:
 				known.obstacle = "Infeasible"
 				known.text = "could not start if the cluster were empty: " + known.text
+			case pb.Verdict_VERDICT_START_AFTER_EVICTION:
+				known.obstacle = waitsForEvictions
+				known.text = "waits for evictions: " + known.text
 			}
+			continue
+		}
+		if decision.GetVerdict() != pb.Verdict_VERDICT_START {
 			continue
 		}
 		if job, ok := feed.Job(decision.GetJob()); ok && !job.HasPods {
@@ -119,7 +129,7 @@ func (n *notices) write(ssn *framework.Session, feed *facts.Feed) {
 			delete(n.byJob, uid)
 			continue
 		}
-		gang := ssn.Jobs[api.JobID(job.Namespace+"/"+job.Name)]
+		gang := ssn.Jobs[jobID(job)]
 		if gang == nil || gang.PodGroup == nil {
 			// Volcano leaves a group without a queue out of its sessions.
 			if notice.due(now) {

@@ -1,0 +1,153 @@
+package action
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"tephra.sh/volcano/annotations"
+	"tephra.sh/volcano/facts"
+	pb "tephra.sh/volcano/tephrav1"
+)
+
+// cause is why a task is evicted; a label of a metric.
+type cause string
+
+const (
+	reclaimed cause = "reclaimed" // its queue holds more than its share
+	preempted cause = "preempted" // for a job of its own queue that goes before it
+	unwound   cause = "unwound"   // its own gang could not be completed
+)
+
+// victim is a task that is to go, with the reason that its pod will show.
+type victim struct {
+	task   *api.TaskInfo
+	gang   *api.JobInfo
+	cause  cause
+	reason string
+}
+
+// makeRoom carries out a decision to start a gang once others have gone: it writes down what is set
+// aside for it, then evicts them. All of it, or nothing and the engine is told.
+//
+// A group without pods is admitted at once: its pods are made while the others go, and the engine
+// decides anew, by what they are, where the room is that is being left.
+func (a *Action) makeRoom(ctx context.Context, ssn *framework.Session, decision *pb.Decision) (outcome, string) {
+	job, gang, missing := a.gangOf(ssn, decision.GetJob())
+	if missing != "" {
+		return a.later(decision, missing)
+	}
+	victims, missing := a.victimsFor(ssn, job, decision)
+	if missing != "" {
+		return a.later(decision, missing)
+	}
+	delete(a.lagging, decision.GetJob())
+	if err := a.holds.set(ctx, ssn, job, gang, decision.GetPlacements()); err != nil {
+		why := "nobody is evicted for it, since what is set aside for it could not be written down: " + err.Error()
+		group := facts.Object{Kind: "PodGroup", Namespace: job.Namespace, Name: job.Name, UID: job.UID}
+		a.options.Recorder.Event(reference(apiVersions["PodGroup"], group), v1.EventTypeWarning, "HoldNotWritten", why)
+		return a.stale(decision, why)
+	}
+	if !job.HasPods {
+		admit(gang)
+	}
+	evict(ssn, victims)
+	return setAside, ""
+}
+
+// later leaves the decision to the next session, if it has not been left for long enough.
+func (a *Action) later(decision *pb.Decision, missing string) (outcome, string) {
+	if a.lagging.wait(decision) {
+		return behind, missing
+	}
+	return a.stale(decision, missing)
+}
+
+// gangOf is the job as the facts and the session have it; a text where one of them has not.
+func (a *Action) gangOf(ssn *framework.Session, uid string) (facts.JobRef, *api.JobInfo, string) {
+	job, known := a.feed.Job(uid)
+	if !known {
+		return job, nil, "the group is gone"
+	}
+	gang := ssn.Jobs[jobID(job)]
+	if gang == nil || gang.PodGroup == nil {
+		return job, nil, "the session does not have the group"
+	}
+	return job, gang, ""
+}
+
+// victimsFor are the tasks that go for the job, without those that are gone or going anyway; a text where the
+// session does not know one.
+func (a *Action) victimsFor(ssn *framework.Session, job facts.JobRef, decision *pb.Decision) ([]victim, string) {
+	var out []victim
+	for _, eviction := range decision.GetEvictions() {
+		if !a.feed.HasPod(eviction.GetUid()) {
+			continue // gone already
+		}
+		theirs, gang, missing := a.gangOf(ssn, eviction.GetJob())
+		if missing != "" {
+			return nil, fmt.Sprintf("pod %s, to be evicted: %s", eviction.GetUid(), missing)
+		}
+		task := gang.Tasks[api.TaskID(eviction.GetUid())]
+		if task == nil {
+			return nil, fmt.Sprintf("pod %s of %s, to be evicted: the session does not have it", eviction.GetUid(), theirs.Called)
+		}
+		if !mayBeEvicted(task) {
+			continue
+		}
+		cause, because := preempted, "it has a higher priority"
+		if theirs.Queue != job.Queue {
+			cause, because = reclaimed, "queue "+theirs.Queue+" holds more than its share"
+		}
+		out = append(out, victim{task, gang, cause, fmt.Sprintf("tephra: evicted for job %s of queue %s (%s: %s)",
+			job.Called, job.Queue, cause, because)})
+	}
+	return out, ""
+}
+
+func mayBeEvicted(task *api.TaskInfo) bool {
+	return task.Status == api.Running || task.Status == api.Bound || task.Status == api.Binding
+}
+
+// unwind gives back what is left of a gang that could not be completed.
+func (a *Action) unwind(ssn *framework.Session, decision *pb.Decision) {
+	var out []victim
+	for _, eviction := range decision.GetEvictions() {
+		_, gang, missing := a.gangOf(ssn, eviction.GetJob())
+		if missing != "" {
+			continue
+		}
+		if task := gang.Tasks[api.TaskID(eviction.GetUid())]; task != nil && mayBeEvicted(task) {
+			out = append(out, victim{task, gang, unwound, "tephra: the gang could not be completed"})
+		}
+	}
+	evict(ssn, out)
+}
+
+func evict(ssn *framework.Session, victims []victim) {
+	statement := framework.NewStatement(ssn)
+	for _, v := range victims {
+		statement.Evict(v.task, v.reason)
+	}
+	statement.Commit()
+	counted := map[api.JobID]bool{}
+	for _, v := range victims {
+		if v.task.Status != api.Releasing {
+			continue // Volcano's cache would not
+		}
+		evictedTasks.WithLabelValues(string(v.cause)).Inc()
+		if v.cause != unwound && !counted[v.gang.UID] {
+			counted[v.gang.UID] = true
+			countEviction(v.gang.PodGroup)
+		}
+	}
+}
+
+// countEviction is written by the session when it closes, with the number of tasks that still run.
+func countEviction(group *api.PodGroup) {
+	group.Annotations = with(group.Annotations, annotations.EvictionsKey,
+		facts.OnceMoreEvicted(group.Annotations[annotations.EvictionsKey]))
+}
