@@ -24,6 +24,14 @@ func makeQueue(t *testing.T, c *e2e.Cluster, name, spec string) {
 			t.Error(err)
 		}
 	})
+	// Until its controller has opened it Volcano's webhook refuses jobs for it.
+	ok(t, e2e.Until(t.Context(), func(ctx context.Context) error {
+		queue, err := c.Volcano.SchedulingV1beta1().Queues().Get(ctx, name, metav1.GetOptions{})
+		if err == nil && queue.Status.State != scheduling.QueueStateOpen {
+			err = fmt.Errorf("queue %s: state %q, expected Open", name, queue.Status.State)
+		}
+		return err
+	}))
 }
 
 func TestWhatAQueueIsGuaranteedIsKeptForIt(t *testing.T) {
@@ -54,7 +62,7 @@ func TestQueuesOfEqualWeightShareWhatIsFreed(t *testing.T) {
 	c, ns := on(t)
 	makeQueue(t, c, "early", `{"weight":1}`)
 	makeQueue(t, c, "late", `{"weight":1}`)
-	ok(t, c.Submit(t.Context(), e2e.Job(ns, "holder").Task("worker", 4, e2e.GPUs(8)).Object()))
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "holder").Stays().Task("worker", 4, e2e.GPUs(8)).Object()))
 	ok(t, c.JobReaches(t.Context(), ns, "holder", batch.Running))
 	for _, queue := range []string{"early", "late"} {
 		for i := range 8 {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"tephra.sh/lab/e2e"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
 const someSlices = `{"version":1,"containers":[{"name":"main","slices":[{"index":0,"mode":"whole","compute":1000,"memoryMiB":1}]}]}`
@@ -45,4 +46,25 @@ func TestNobodyButTheSchedulerSetsAPodsSlices(t *testing.T) {
 	remove := []byte(`{"metadata":{"annotations":{"` + e2e.SlicesKey + `":null}}}`)
 	_, err = pods.Patch(t.Context(), "train-worker-0", types.MergePatchType, remove, metav1.PatchOptions{})
 	refused("remove", err)
+}
+
+func TestNobodyButTheSchedulerSetsRoomAside(t *testing.T) {
+	c, ns := on(t)
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "train").Task("worker", 1, e2e.GPUs(1)).Object()))
+	ok(t, c.JobReaches(t.Context(), ns, "train", batch.Running))
+	group := given[*scheduling.PodGroup](t)(c.Group(t.Context(), ns, "train"))
+	for _, key := range []string{heldRoom, "tephra.sh/evictions"} {
+		refused := func(what string, err error) {
+			t.Helper()
+			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), key) {
+				t.Errorf("%s: %v, expected to be forbidden because of %s", what, err, key)
+			}
+		}
+		patch := []byte(`{"metadata":{"annotations":{"` + key + `":"1"}}}`)
+		_, err := c.Volcano.SchedulingV1beta1().PodGroups(ns).Patch(t.Context(), group.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		refused("patch", err)
+		refused("submit", c.Submit(t.Context(), e2e.Job(ns, "sly").With(func(job *batch.Job) {
+			job.Annotations = map[string]string{key: "1"}
+		}).Task("worker", 1, e2e.GPUs(1)).Object()))
+	}
 }

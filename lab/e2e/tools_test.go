@@ -15,7 +15,7 @@ import (
 
 func TestAClosedQueueStartsNothingUntilItIsOpenedAgain(t *testing.T) {
 	c, ns := on(t)
-	ok(t, c.Submit(t.Context(), e2e.Job(ns, "first").Task("worker", 4, e2e.GPUs(8)).Object()))
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "first").Stays().Task("worker", 4, e2e.GPUs(8)).Object()))
 	ok(t, c.JobReaches(t.Context(), ns, "first", batch.Running))
 	ok(t, c.Submit(t.Context(), e2e.Job(ns, "second").Queue("production").Task("worker", 1, e2e.GPUs(8)).Object()))
 	_, err := c.Condition(t.Context(), ns, "second", waits)

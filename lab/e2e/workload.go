@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	bus "volcano.sh/apis/pkg/apis/bus/v1alpha1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
 // Resources that nodes of the lab have.
@@ -67,6 +68,18 @@ func (j *JobSpec) AtLeast(pods int32) *JobSpec {
 // On adds a policy: what is done when that happens to a pod.
 func (j *JobSpec) On(event bus.Event, action bus.Action) *JobSpec {
 	j.job.Spec.Policies = append(j.job.Spec.Policies, batch.LifecyclePolicy{Event: event, Action: action})
+	return j
+}
+
+// Priority names the priority class.
+func (j *JobSpec) Priority(class string) *JobSpec {
+	j.job.Spec.PriorityClassName = class
+	return j
+}
+
+// Stays keeps the Job from being evicted for others.
+func (j *JobSpec) Stays() *JobSpec {
+	metav1.SetMetaDataAnnotation(&j.job.ObjectMeta, scheduling.PodPreemptable, "false")
 	return j
 }
 
