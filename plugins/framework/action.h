@@ -56,6 +56,7 @@ class Later {
 
  private:
   void Charge(const Decision& decision);
+  void Settle(const Decision& decision);
 
   Workbench& now_;
   Workbench& bench_;

@@ -78,9 +78,7 @@ Workbench& Later::bench() {
 Relief& Later::relief() {
   if (relief_ == nullptr) {
     relief_ = now_.policies().eviction->Begin(bench());
-    for (const Decision& decision : plan_.decisions) {
-      if (!decision.placements.empty()) relief_->Placed(decision.job);
-    }
+    for (const Decision& decision : plan_.decisions) Settle(decision);
   }
   return *relief_;
 }
@@ -92,13 +90,20 @@ const Ledger& Later::ledger() {
 
 void Later::Follow(const Decision& decision) {
   if (begun_) Charge(decision);
-  if (relief_ != nullptr && !decision.placements.empty()) relief_->Placed(decision.job);
+  if (relief_ != nullptr) Settle(decision);
+}
+
+// Who is placed, or gives up what is left of it, is nobody's victim.
+void Later::Settle(const Decision& decision) {
+  if (!decision.placements.empty() || !decision.evictions.empty()) relief_->Placed(decision.job);
 }
 
 void Later::Charge(const Decision& decision) {
   Ledger& ledger = bench_.ledger();
   const Snapshot& snapshot = ledger.snapshot();
-  for (const TaskId task : decision.evictions) ledger.Free(task);
+  for (const TaskId task : decision.evictions) {
+    if (snapshot.hardware().present(snapshot.task(task).node)) ledger.Free(task);
+  }
   const JobRow& job = snapshot.job(decision.job);
   if (decision.part == Part::kMinimum && job.held() > 0) FreeHolds(ledger, job);
   for (const Placement& placement : decision.placements) {

@@ -103,7 +103,8 @@ struct PlacementRefused {
 };
 
 // A decision was not carried out because it no longer suits what is there (a pod that is bound or
-// gone): what the job's latest plan assumed for it is taken back, as above, and it asks again.
+// gone): what the job's latest plan assumed for it is taken back, as above, and it asks again. Room
+// that was set aside for it is free again, and who was to be evicted for it runs on.
 struct PlanStale {
   std::string job;
   std::string why;

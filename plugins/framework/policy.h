@@ -180,7 +180,7 @@ class Relief {
     std::int64_t share = 0, holds = 0, asked = 0;
   };
   virtual ~Relief() = default;
-  // The plan places tasks of the job, so nobody may have it evicted any more.
+  // The plan places tasks of the job, or takes what is left of it, so nobody may have it evicted.
   virtual void Placed(JobId) = 0;
   virtual Answer MakeRoom(const GangAsk&) = 0;
 };

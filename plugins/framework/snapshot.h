@@ -32,6 +32,7 @@ struct TaskRow {
   std::uint64_t assumed_by = 0;
   Part assumed_part = Part::kMinimum;
   bool evicting = false;    // releasing because a plan said so, and no fact has confirmed it yet
+  JobId evicted_for;        // while evicting: who asked for it
   TimeMs started = 0;       // since when it runs
   TimeMs checkpointed = 0;  // when it last saved what it has done; 0: never
   std::uint32_t place_on_node = 0;    // index in Books::tasks_on of its node

@@ -35,6 +35,7 @@ void State::Assume(const Plan& plan) {
       }
       SetPhase(id, TaskPhase::kReleasing, task.node, task.slices);
       books_.tasks[id.index()].evicting = true;
+      books_.tasks[id.index()].evicted_for = decision.job;
       mark(id, decision.part);
     }
     if (decision.part == Part::kElastic && decision.verdict == Verdict::kWait) continue;
@@ -179,6 +180,17 @@ absl::Status State::On(const PlanStale& fact) {
     }
   }
   if (plan > 0) TakeBack(id, plan, fact.elastic);
+  if (!fact.elastic && books_.jobs[id.index()].held() > 0) {
+    // Nobody was evicted for it either.
+    LiftHolds(id);
+    const std::vector<TaskId> releasing = books_.releasing;
+    for (const TaskId task : releasing) {
+      const TaskRow& row = books_.tasks[task.index()];
+      if (!row.evicting || row.evicted_for != id) continue;
+      SetPhase(task, TaskPhase::kRunning, row.node, row.slices);
+    }
+    ++books_.growth;
+  }
   MarkDue(id);
   return absl::OkStatus();
 }

@@ -377,6 +377,14 @@ std::string Verifier::CheckUnwinding(const Decision& decision) {
                    static_cast<std::int64_t>(running)) +
            " running tasks";
   }
+  for (const TaskId id : decision.evictions) {
+    const TaskRow& task = snapshot_->task(id);
+    counted_[PairKey(task.job.value, task.role)] -= 1;
+    if (ahead_ && snapshot_->hardware().present(task.node)) {
+      Take(later_, id, task.node, task.slices, -1);
+    }
+  }
+  if (decision.part == Part::kMinimum) TakeHolds(job, -1);  // it waits for them no longer
   return "";
 }
 

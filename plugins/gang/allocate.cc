@@ -413,6 +413,7 @@ class Pass {
     const JobRow& job = cycle_.snapshot.job(id);
     if (!job.broken || !TasksIn(job, TaskPhase::kAssumed).empty()) return;
     cycle_.plan.decisions.back().evictions = TasksIn(job, TaskPhase::kRunning);
+    cycle_.later.Follow(cycle_.plan.decisions.back());
   }
 
   std::vector<TaskId> TasksIn(const JobRow& job, TaskPhase phase) const {

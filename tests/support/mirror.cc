@@ -182,6 +182,18 @@ void Mirror::Fold(const Event& event) {
       if (task.phase == TaskPhase::kAssumed) plan = std::max(plan, task.assumed_by);
     });
     TakeBack(job->second, plan, e->elastic);
+    if (!e->elastic && CountPhase(job->second, TaskPhase::kHeld) > 0) {
+      ForEachTask(job->second, [&](MirrorTask& task) {
+        if (task.phase == TaskPhase::kHeld) Unplace(job->second, task);
+      });
+      for (auto& [uid, other] : jobs_) {
+        ForEachTask(other, [&](MirrorTask& task) {
+          if (!task.evicting || task.evicted_for != e->job) return;
+          task.phase = TaskPhase::kRunning;
+          task.evicting = false;
+        });
+      }
+    }
   } else if (const auto* e = std::get_if<BindFailed>(&event)) {
     const auto job = jobs_.find(e->job);
     if (job == jobs_.end()) return;
@@ -321,6 +333,7 @@ std::string Mirror::FollowEvictions(const NamedDecision& decision, TimeMs now, M
     if (task.phase != TaskPhase::kRunning) return;
     task.phase = TaskPhase::kReleasing;
     task.evicting = true;
+    task.evicted_for = job.spec.uid;
     task.assumed_at = now;
   });
   return "";
@@ -337,6 +350,7 @@ std::string Mirror::FollowVictims(const NamedDecision& decision, TimeMs now, con
       evicted += task.phase == TaskPhase::kRunning ? 1 : 1000000;
       task.phase = TaskPhase::kReleasing;
       task.evicting = true;
+      task.evicted_for = job.spec.uid;
       task.assumed_at = now;
     });
     if (evicted == 0) continue;

@@ -24,6 +24,7 @@ struct MirrorTask {
   int assumed_by = 0;  // the plan
   Part assumed_part = Part::kMinimum;
   bool evicting = false;
+  std::string evicted_for = {};
 };
 
 struct MirrorRole {
