@@ -68,7 +68,13 @@ std::string Verifier::Check(const Decision& decision) {
     case Verdict::kWait:
     case Verdict::kInfeasible:
       if (!decision.placements.empty()) return "places tasks although it does not start";
-      return decision.evictions.empty() ? "" : CheckUnwinding(decision);
+      if (!decision.evictions.empty()) {
+        std::string fault = CheckUnwinding(decision);
+        if (!fault.empty()) return fault;
+      }
+      // What is set aside for it, it waits for no longer.
+      if (decision.part == Part::kMinimum) TakeHolds(snapshot_->job(decision.job), -1);
+      return "";
   }
   return "has no verdict";
 }
@@ -384,7 +390,6 @@ std::string Verifier::CheckUnwinding(const Decision& decision) {
       Take(later_, id, task.node, task.slices, -1);
     }
   }
-  if (decision.part == Part::kMinimum) TakeHolds(job, -1);  // it waits for them no longer
   return "";
 }
 

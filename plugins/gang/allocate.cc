@@ -411,9 +411,12 @@ class Pass {
   void SayNo(JobId id, Verdict verdict, Reason reason) {
     Say(id, Part::kMinimum, verdict, std::move(reason), {});
     const JobRow& job = cycle_.snapshot.job(id);
-    if (!job.broken || !TasksIn(job, TaskPhase::kAssumed).empty()) return;
-    cycle_.plan.decisions.back().evictions = TasksIn(job, TaskPhase::kRunning);
-    cycle_.later.Follow(cycle_.plan.decisions.back());
+    Decision& decision = cycle_.plan.decisions.back();
+    if (job.broken && TasksIn(job, TaskPhase::kAssumed).empty()) {
+      decision.evictions = TasksIn(job, TaskPhase::kRunning);
+    }
+    // What was set aside for it is free again too.
+    if (!decision.evictions.empty() || job.held() > 0) cycle_.later.Follow(decision);
   }
 
   std::vector<TaskId> TasksIn(const JobRow& job, TaskPhase phase) const {
