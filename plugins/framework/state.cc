@@ -84,13 +84,7 @@ std::vector<JobId> State::TakeDue() {
         due, [&](JobId id) { return books_.jobs[id.index()].waiting_at == JobRow::kNotWaiting; });
   }
   if (grown || evictable.empty()) return due;
-  std::vector<JobId> woken;
-  std::copy_if(books_.waiting.begin(), books_.waiting.end(), std::back_inserter(woken),
-               [&](JobId id) {
-                 return std::any_of(evictable.begin(), evictable.end(), [&](JobId runs) {
-                   return MayWant(books_.jobs[id.index()], books_.jobs[runs.index()]);
-                 });
-               });
+  std::vector<JobId> woken = WokenBy(evictable);
   std::sort(due.begin(), due.end());
   std::sort(woken.begin(), woken.end());
   std::vector<JobId> both;
@@ -98,16 +92,37 @@ std::vector<JobId> State::TakeDue() {
   return both;
 }
 
-// Whether a job that waits may be helped by the eviction of one that runs.
-bool State::MayWant(const JobRow& waits, const JobRow& runs) const {
-  if (!runs.live || !runs.preemptible || waits.satisfied()) return false;
+// The jobs that wait and may be helped by the eviction of one of these.
+std::vector<JobId> State::WokenBy(const std::vector<JobId>& evictable) const {
   const auto& disabled = books_.config.disabled_actions;
-  const char* action = waits.queue == runs.queue ? "preempt" : "reclaim";
-  if (std::find(disabled.begin(), disabled.end(), action) != disabled.end()) return false;
-  if (waits.queue != runs.queue) {
-    return books_.queues.present(runs.queue) && books_.queues.spec(runs.queue).reclaimable;
+  const auto allowed = [&](const char* action) {
+    return std::find(disabled.begin(), disabled.end(), action) == disabled.end();
+  };
+  const bool reclaim = allowed("reclaim"), preempt = allowed("preempt");
+  std::map<QueueId, std::int32_t> lowest;  // priority
+  for (const JobId id : evictable) {
+    const JobRow& job = books_.jobs[id.index()];
+    if (!job.live || !job.preemptible || !books_.queues.present(job.queue)) continue;
+    const auto it = lowest.try_emplace(job.queue, job.priority).first;
+    it->second = std::min(it->second, job.priority);
   }
-  return waits.priority > runs.priority || books_.config.priority_boost_ms > 0;
+  const auto reclaimable = [&](QueueId queue) { return books_.queues.spec(queue).reclaimable; };
+  const auto lenders = std::count_if(lowest.begin(), lowest.end(),
+                                     [&](const auto& one) { return reclaimable(one.first); });
+  std::vector<JobId> woken;
+  std::copy_if(books_.waiting.begin(), books_.waiting.end(), std::back_inserter(woken),
+               [&](JobId id) {
+                 const JobRow& job = books_.jobs[id.index()];
+                 if (job.satisfied()) return false;
+                 const auto own = lowest.find(job.queue);
+                 const bool here = own != lowest.end();
+                 if (here && preempt &&
+                     (job.priority > own->second || books_.config.priority_boost_ms > 0)) {
+                   return true;
+                 }
+                 return reclaim && lenders > (here && reclaimable(job.queue) ? 1 : 0);
+               });
+  return woken;
 }
 
 // --- facts ---------------------------------------------------------------------------------

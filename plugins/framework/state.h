@@ -96,7 +96,7 @@ class State {
   void RefreshWaiting(JobId id);
   void MarkDue(JobId id);
   void MarkEvictable(JobId id);
-  bool MayWant(const JobRow& waits, const JobRow& runs) const;
+  std::vector<JobId> WokenBy(const std::vector<JobId>& evictable) const;
   QueueId QueueOf(const TaskRow& task) const;
 
   Books books_;
