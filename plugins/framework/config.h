@@ -2,8 +2,10 @@
 // journal replays under the settings of its time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topology/base/time.h"
@@ -55,6 +57,10 @@ struct EngineConfig {
   std::int32_t full_verify_every = 1000;
   std::vector<std::string> disabled_actions;
 
+  bool enables(std::string_view action) const {
+    return std::find(disabled_actions.begin(), disabled_actions.end(), action) ==
+           disabled_actions.end();
+  }
   bool operator==(const EngineConfig&) const = default;
 };
 

@@ -133,9 +133,8 @@ Plan RunCycle(const Snapshot& snapshot, const Policies& policies,
             [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); });
   Later later(tools.now, tools.later, plan);
   Cycle cycle{snapshot, policies, tools.now, tools.empty, later, tools.proofs, due, plan};
-  const auto& disabled = snapshot.config().disabled_actions;
   for (const auto& action : actions) {
-    if (std::find(disabled.begin(), disabled.end(), action->name()) != disabled.end()) continue;
+    if (!snapshot.config().enables(action->name())) continue;
     const std::size_t first = plan.decisions.size();
     if (observer != nullptr) observer->PassBegins(action->name());
     action->Run(cycle);

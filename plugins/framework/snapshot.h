@@ -135,6 +135,8 @@ struct Books {
     bool operator==(const Demand&) const = default;
   };
   std::vector<Demand> queue_pending;
+  // By QueueId: how many jobs of each priority are in it.
+  std::vector<std::map<std::int32_t, std::int32_t>> queue_priorities;
   Masks masks;
   std::map<std::string, DomainSpec> domains;               // by name
   std::map<std::string, std::int32_t> disruption_budgets;  // how many evictions each allows

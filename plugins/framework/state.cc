@@ -68,63 +68,6 @@ JobId State::FindJob(const std::string& uid) const {
   return it == jobs_by_uid_.end() ? JobId() : it->second;
 }
 
-std::vector<JobId> State::TakeDue() {
-  TEPHRA_CHECK_OP(living_snapshots_, ==, 0);
-  const bool grown = books_.growth != asked_growth_;
-  asked_growth_ = books_.growth;
-  for (JobId id : due_) books_.jobs[id.index()].due = false;
-  std::vector<JobId> due = std::move(due_);
-  due_.clear();
-  const std::vector<JobId> evictable = std::move(evictable_);
-  evictable_.clear();
-  if (grown) {
-    due = books_.waiting;
-  } else {
-    std::erase_if(
-        due, [&](JobId id) { return books_.jobs[id.index()].waiting_at == JobRow::kNotWaiting; });
-  }
-  if (grown || evictable.empty()) return due;
-  std::vector<JobId> woken = WokenBy(evictable);
-  std::sort(due.begin(), due.end());
-  std::sort(woken.begin(), woken.end());
-  std::vector<JobId> both;
-  std::set_union(due.begin(), due.end(), woken.begin(), woken.end(), std::back_inserter(both));
-  return both;
-}
-
-// The jobs that wait and may be helped by the eviction of one of these.
-std::vector<JobId> State::WokenBy(const std::vector<JobId>& evictable) const {
-  const auto& disabled = books_.config.disabled_actions;
-  const auto allowed = [&](const char* action) {
-    return std::find(disabled.begin(), disabled.end(), action) == disabled.end();
-  };
-  const bool reclaim = allowed("reclaim"), preempt = allowed("preempt");
-  std::map<QueueId, std::int32_t> lowest;  // priority
-  for (const JobId id : evictable) {
-    const JobRow& job = books_.jobs[id.index()];
-    if (!job.live || !job.preemptible || !books_.queues.present(job.queue)) continue;
-    const auto it = lowest.try_emplace(job.queue, job.priority).first;
-    it->second = std::min(it->second, job.priority);
-  }
-  const auto reclaimable = [&](QueueId queue) { return books_.queues.spec(queue).reclaimable; };
-  const auto lenders = std::count_if(lowest.begin(), lowest.end(),
-                                     [&](const auto& one) { return reclaimable(one.first); });
-  std::vector<JobId> woken;
-  std::copy_if(books_.waiting.begin(), books_.waiting.end(), std::back_inserter(woken),
-               [&](JobId id) {
-                 const JobRow& job = books_.jobs[id.index()];
-                 if (job.satisfied()) return false;
-                 const auto own = lowest.find(job.queue);
-                 const bool here = own != lowest.end();
-                 if (here && preempt &&
-                     (job.priority > own->second || books_.config.priority_boost_ms > 0)) {
-                   return true;
-                 }
-                 return reclaim && lenders > (here && reclaimable(job.queue) ? 1 : 0);
-               });
-  return woken;
-}
-
 // --- facts ---------------------------------------------------------------------------------
 
 absl::Status State::On(const KindsDeclared& fact) {
@@ -243,7 +186,8 @@ absl::Status State::On(const JobUpserted& fact) {
 
   const QueueId queue = books_.queues.Reserve(spec.queue);
   books_.occupancy.Grow(books_.facts());
-  if (!fresh && queue != job.queue) {
+  const QueueId was = job.queue;
+  if (!fresh && queue != was) {
     // What it holds moves to the other queue.
     const auto charge_all = [&](int sign) {
       for (const RoleRow& role : job.roles) {
@@ -269,6 +213,8 @@ absl::Status State::On(const JobUpserted& fact) {
     count_demand(+1);
     ++books_.growth;
   }
+  if (!fresh) CountPriority(was, job.priority, -1);
+  CountPriority(queue, spec.priority, +1);
   job.uid = spec.uid;
   job.name = spec.name;
   job.queue_name = spec.queue;
@@ -321,6 +267,15 @@ absl::Status State::On(const JobUpserted& fact) {
   return absl::OkStatus();
 }
 
+void State::CountPriority(QueueId queue, std::int32_t priority, int sign) {
+  auto& queues = books_.queue_priorities;
+  if (queues.size() <= queue.index()) queues.resize(queue.index() + 1);
+  std::map<std::int32_t, std::int32_t>& jobs = queues[queue.index()];
+  const auto it = jobs.try_emplace(priority).first;
+  it->second += sign;
+  if (it->second == 0) jobs.erase(it);
+}
+
 // Others of its queue may wait behind it.
 bool State::InOrder(const JobRow& job) const {
   return books_.queues.present(job.queue) &&
@@ -338,6 +293,7 @@ absl::Status State::On(const JobRemoved& fact) {
     books_.classes.Release(books_.jobs[id.index()].roles[r].cls);
   }
   RefreshWaiting(id);
+  CountPriority(books_.jobs[id.index()].queue, books_.jobs[id.index()].priority, -1);
   if (books_.jobs[id.index()].due) std::erase(due_, id);
   books_.jobs[id.index()] = JobRow{};
   unused_jobs_.push_back(id);

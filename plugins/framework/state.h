@@ -81,6 +81,7 @@ class State {
   void SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices);
   void Count(const TaskRow& task, int sign);
   void CountDemand(QueueId queue, ClassId cls, int sign);
+  void CountPriority(QueueId queue, std::int32_t priority, int sign);
   bool InOrder(const JobRow& job) const;
   void Hold(TaskId id);
   void ListReleasing(TaskId id, bool on);

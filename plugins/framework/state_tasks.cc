@@ -341,33 +341,6 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
   books_.jobs[id.index()].roles[r].tasks = std::move(tasks);
 }
 
-void State::RefreshWaiting(JobId id) {
-  JobRow& job = books_.jobs[id.index()];
-  const bool waits = job.waits();
-  if (waits == (job.waiting_at != JobRow::kNotWaiting)) return;
-  if (waits) {
-    job.waiting_at = static_cast<std::uint32_t>(books_.waiting.size());
-    books_.waiting.push_back(id);
-    return;
-  }
-  const JobId last = books_.waiting.back();
-  books_.waiting[job.waiting_at] = last;
-  books_.jobs[last.index()].waiting_at = job.waiting_at;
-  books_.waiting.pop_back();
-  job.waiting_at = JobRow::kNotWaiting;
-}
-
-void State::MarkDue(JobId id) {
-  JobRow& job = books_.jobs[id.index()];
-  if (job.due) return;
-  job.due = true;
-  due_.push_back(id);
-}
-
-void State::MarkEvictable(JobId id) {
-  if (evictable_.empty() || evictable_.back() != id) evictable_.push_back(id);
-}
-
 std::string State::CheckBooks() const {
   Occupancy fresh;
   fresh.Grow(books_.facts());
@@ -388,8 +361,10 @@ std::string State::CheckBooks() const {
     pending[QueueOf(task).index()].whole_gpus += asks.whole_gpus;
   }
   if (pending != books_.queue_pending) return "demand of queues differs from what is pending";
+  std::vector<std::map<std::int32_t, std::int32_t>> priorities(books_.queue_priorities.size());
   for (const JobRow& job : books_.jobs) {
     if (!job.live) continue;
+    ++priorities[job.queue.index()][job.priority];
     for (const RoleRow& role : job.roles) {
       std::int32_t pending = 0, held = 0, counted = 0;
       for (TaskId id : role.tasks) {
@@ -412,6 +387,7 @@ std::string State::CheckBooks() const {
       return "job \"" + job.name + "\" is not where waiting jobs are listed";
     }
   }
+  if (priorities != books_.queue_priorities) return "priorities in queues differ from the jobs'";
   return "";
 }
 

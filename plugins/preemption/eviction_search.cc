@@ -28,29 +28,27 @@ struct Reach {
 class SearchRelief final : public Relief {
  public:
   SearchRelief(Workbench& later, std::int32_t budget)
-      : later_(later), book_(later, later.policies()), budget_(budget) {}
+      : later_(later), book_(later), budget_(budget) {}
 
   void Placed(JobId job) override { book_.Placed(job); }
 
   Answer MakeRoom(const GangAsk& ask) override {
     Answer answer;
-    if (book_.nobody()) {
-      answer.anybody = false;
-      return answer;
-    }
+    answer.anybody = false;
+    if (!book_.evicts()) return answer;
     const bool leaving = evicted_ || !book_.snapshot().books().releasing.empty();
     if (leaving && Place(ask, true) == VictimSearch::Fits::kYes) {
       book_.Placed(ask.job);
       answer.outcome = Outcome::kPlaced;
       return answer;
     }
+    if (!book_.AnyFor(ask)) return answer;
     const Rights by_share = book_.RightsOf(ask, Ground::kShare);
     answer.over = by_share.over;
     answer.binding = by_share.over_kind;
     answer.share = by_share.over_share;
     answer.holds = by_share.over_holds;
     answer.asked = by_share.over_asked;
-    answer.anybody = false;
     VictimSearch::Answer found = Search(ask, by_share, answer);
     bool exact = found.exact;
     if (!found.found) {
@@ -91,8 +89,9 @@ class SearchRelief final : public Relief {
 
   // The best victims that these rights allow; `answer` hears of the search.
   VictimSearch::Answer Search(const GangAsk& ask, Rights rights, Answer& answer) {
-    Reach& reach = ReachOf(rights);
     VictimSearch::Answer found;
+    if (!book_.AnyFor(rights)) return found;
+    Reach& reach = ReachOf(rights);
     if (reach.takeable.empty()) return found;
     answer.anybody = true;
     book_.Weigh(rights, reach.takeable);
@@ -199,12 +198,11 @@ class SearchRelief final : public Relief {
     victims.erase(std::unique(victims.begin(), victims.end()), victims.end());
     std::vector<VictimRef> all;
     for (std::size_t i = 0; i < victims.size();) {
-      std::size_t end = i;
-      while (end < victims.size() && victims[end].candidate == victims[i].candidate) ++end;
+      const std::size_t end = EndOfJob(victims, i);
       const auto of_one = std::span(victims).subspan(i, end - i);
       const std::uint32_t c = victims[i].candidate;
       if (book_.Breaks(of_one)) {
-        const Candidate& candidate = book_.candidates()[c];
+        const Candidate& candidate = book_.of(victims[i]);
         const auto begin =
             std::lower_bound(reach.takeable.begin(), reach.takeable.end(), VictimRef{c, 0});
         std::uint32_t left = 0;
@@ -247,7 +245,7 @@ class SearchRelief final : public Relief {
     TEPHRA_CHECK(Place(ask, true) == VictimSearch::Fits::kYes);
     // Of jobs that live on, fewer may go next.
     for (const VictimRef ref : victims) {
-      const Candidate& candidate = book_.candidates()[ref.candidate];
+      const Candidate& candidate = book_.of(ref);
       if (candidate.victims.size() == 1) continue;
       for (const Candidate::Victim& other : candidate.victims) {
         if (other.gone) continue;

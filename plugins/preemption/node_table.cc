@@ -4,8 +4,6 @@
 #include <limits>
 #include <set>
 
-#include "topology/base/hash.h"
-
 namespace tephra {
 namespace {
 
@@ -91,7 +89,7 @@ void NodeTable::Refresh(Workbench& later, const VictimBook& book, Node& node) {
   };
   const std::vector<VictimRef>& refs = *node.victims;
   for (std::size_t i = 0; i < refs.size();) {
-    const Candidate& candidate = book.candidates()[refs[i].candidate];
+    const Candidate& candidate = book.of(refs[i]);
     const std::size_t begin = i;
     Bundle whole;
     for (; i < refs.size() && refs[i].candidate == refs[begin].candidate; ++i) {

@@ -12,12 +12,15 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "plugins/framework/policy.h"
 #include "plugins/framework/workbench.h"
+#include "plugins/preemption/queue_book.h"
 #include "plugins/preemption/toll.h"
 
 namespace tephra {
@@ -48,32 +51,22 @@ struct VictimRef {
   auto operator<=>(const VictimRef&) const = default;
 };
 
-// By what a queue's own is told from what it has been lent.
-enum class Ground : std::uint8_t { kShare, kPromise };
-
-// What a gang may take.
-struct Rights {
-  Ground ground = Ground::kShare;
-  QueueId queue;
-  std::int64_t priority = 0;  // as it counts now
-  KindSet kinds = 0;          // that it asks for and that count
-  // Up to which of the queues from its own to the top it may reclaim from those beside it, and what
-  // has to go at the least from under each of these queues itself if it does.
-  std::size_t levels = 0;
-  std::vector<Resources> owed;
-  // The first that would pass its share, in which kind, where there is one.
-  QueueId over;
-  Kind over_kind = kGpu;
-  std::int64_t over_share = 0, over_holds = 0, over_asked = 0;
-  // What the queues that victims may come from hold before any of them goes (Weigh).
-  std::map<QueueId, Resources> others;
-};
+// The end of the victims from `begin` on that are of one job.
+std::size_t EndOfJob(std::span<const VictimRef> victims, std::size_t begin);
 
 class VictimBook {
  public:
-  VictimBook(const Workbench& later, const Policies& policies);
+  explicit VictimBook(const Workbench& later) : later_(later) {}
 
-  Rights RightsOf(const GangAsk& ask, Ground ground) const;
+  // Whether anybody may be evicted for anybody. If not, nobody waits for room either that is being
+  // left.
+  bool evicts() const { return reclaims() || preempts(); }
+  // False: nobody is there who could be evicted for the gang, whatever it has a right to. This
+  // looks at no task.
+  bool AnyFor(const GangAsk& ask) const;
+  Rights RightsOf(const GangAsk& ask, Ground ground);
+  // The same of what these rights allow.
+  bool AnyFor(const Rights& rights) const;
   // Of others, as things stand on the ledger.
   bool MayTake(const Rights& rights, const Candidate& candidate,
                const Candidate::Victim& victim) const;
@@ -87,11 +80,10 @@ class VictimBook {
   // Notes what the queues of those who may be taken hold now.
   void Weigh(Rights& rights, const std::vector<VictimRef>& takeable) const;
 
-  // Nobody may be evicted for anybody, nor wait for room that is being left.
-  bool nobody() const { return !reclaim_ && !preempt_; }
-  // Whether anybody of another queue could be evicted, if not for this gang.
+  // Whether jobs of another queue hold anything.
   bool AnyBeside(QueueId queue) const;
-  const std::vector<Candidate>& candidates() const { return candidates_; }
+  const std::vector<Candidate>& candidates();
+  const Candidate& of(VictimRef ref) const { return candidates_[ref.candidate]; }
   const Candidate::Victim& at(VictimRef ref) const {
     return candidates_[ref.candidate].victims[ref.victim];
   }
@@ -102,9 +94,7 @@ class VictimBook {
   // What the jobs beside the gang's queue, or it itself, can give at the most of a kind.
   std::int64_t MostOf(const Rights& rights, const std::vector<VictimRef>& takeable,
                       Kind kind) const;
-  // The kinds in which each queue holds more than its share: while they stay the same, so does who
-  // may be taken.
-  std::vector<KindSet> OverIn(const Rights& rights) const;
+  std::vector<KindSet> OverIn(const Rights& rights) const { return queues().OverIn(rights); }
   // Whether to evict these, all of one job, leaves it below a minimum.
   bool Breaks(std::span<const VictimRef> of_one) const;
   // What it costs to evict them. REQUIRES: sorted; of a job that this breaks, all.
@@ -112,26 +102,21 @@ class VictimBook {
   const Snapshot& snapshot() const { return later_.ledger().snapshot(); }
 
  private:
-  // The queues from the victim's up to below the one that it has in common with the gang's, or none
-  // if nothing may be reclaimed that way.
-  // `level`: of the gang's queues, the one beside the last of the side.
-  bool SideOf(const Rights& rights, QueueId victim, std::vector<QueueId>& side,
-              std::size_t* level = nullptr) const;
-  // The kinds that count between the queue and those beside it.
-  KindSet CountBeside(const Rights& rights, QueueId queue) const;
-  bool Over(Ground ground, QueueId queue, KindSet kinds) const;
-  // How much of the kind is the queue's own; Share::kNotShared: that does not count.
-  std::int64_t OwnOf(Ground ground, QueueId queue, Kind kind) const;
-  bool Under(QueueId queue, QueueId top) const;
+  bool reclaims() const { return snapshot().config().enables("reclaim"); }
+  bool preempts() const { return snapshot().config().enables("preempt"); }
+  // Whether a job of the queue has a lower priority.
+  bool AnyBelow(QueueId queue, std::int64_t priority) const;
+  // Made when they are first asked for: most gangs that do not fit need neither.
+  const QueueBook& queues() const;
+  void AddCandidate(JobId id);
 
   const Workbench& later_;
-  const Policies& policies_;
-  Share::Answer shares_;
-  std::vector<KindSet> scarce_;  // by QueueId: among the queues right under it; last: the top
+  mutable std::optional<QueueBook> queues_;
+  bool listed_ = false;
   std::vector<Candidate> candidates_;
   std::map<JobId, std::uint32_t> by_job_;      // index into candidates_
+  std::set<JobId> placed_;                     // before they were listed
   std::map<std::string, std::int32_t> drawn_;  // evictions of this cycle by disruption budget
-  bool reclaim_ = true, preempt_ = true;
 };
 
 }  // namespace tephra

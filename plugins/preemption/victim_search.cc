@@ -22,7 +22,7 @@ VictimSearch::VictimSearch(Ledger& ledger, const VictimBook& book, const Rights&
     jobs_.back().victims.push_back(ref);
   }
   for (Job& job : jobs_) {
-    const Candidate& candidate = book.candidates()[job.candidate];
+    const Candidate& candidate = book.of(job.victims.front());
     job.toll = candidate.toll();
     job.whole = candidate.whole && job.victims.size() == candidate.left;
     std::stable_sort(job.victims.begin(), job.victims.end(),
@@ -76,7 +76,7 @@ void VictimSearch::Decide(std::size_t j, const Toll& toll) {
     for (const VictimRef ref : job.victims) GiveBack(ref);
     if (Try()) Decide(j + 1, toll);
   }
-  if (book_.candidates()[job.candidate].surplus > 0) DecideTasks(j, 0, 0, toll);
+  if (book_.of(job.victims.front()).surplus > 0) DecideTasks(j, 0, 0, toll);
   if (!job.whole || !book_.Breaks(job.victims)) return;
   const std::size_t before = gone_.size();
   gone_.insert(gone_.end(), job.victims.begin(), job.victims.end());

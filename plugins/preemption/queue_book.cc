@@ -1,0 +1,95 @@
+#include "plugins/preemption/queue_book.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tephra {
+
+QueueBook::QueueBook(const Workbench& later)
+    : later_(later), shares_(later.policies().share->Of(later.ledger().snapshot().books())) {
+  scarce_.resize(shares_.share.size() + 1);
+  for (std::size_t q = 0; q < shares_.share.size(); ++q) {
+    const QueueId up = queues().parent(QueueId(q));
+    KindSet& scarce = up.valid() ? scarce_[up.index()] : scarce_.back();
+    for (Kind k = 0; k < kMaxKinds; ++k) {
+      const std::int64_t share = shares_.share[q][k];
+      if (share != Share::kNotShared && share < shares_.demand[q][k]) scarce |= KindSet{1} << k;
+    }
+  }
+}
+
+std::int64_t QueueBook::OwnOf(Ground ground, QueueId queue, Kind kind) const {
+  const std::int64_t share = shares_.share[queue.index()][kind];
+  if (ground == Ground::kShare) return share;
+  if (!queues().present(queue)) return 0;
+  const Resources& deserved = queues().spec(queue).deserved;
+  if (deserved.NonZero() == 0) return 0;
+  if (deserved[kind] == 0) return share;
+  // Of promises that cannot all be kept each has its part.
+  return share == Share::kNotShared ? deserved[kind] : std::min(share, deserved[kind]);
+}
+
+bool QueueBook::Under(QueueId queue, QueueId top) const {
+  while (queue.valid() && queue != top) queue = queues().parent(queue);
+  return queue.valid();
+}
+
+KindSet QueueBook::CountBeside(const Rights& rights, QueueId queue) const {
+  if (rights.ground == Ground::kPromise) return rights.kinds;
+  const QueueId up = queues().parent(queue);
+  return rights.kinds & (up.valid() ? scarce_[up.index()] : scarce_.back());
+}
+
+bool QueueBook::SideOf(const Rights& rights, QueueId victim, std::vector<QueueId>& side,
+                       std::size_t* level) const {
+  side.clear();
+  for (QueueId at = victim; at.valid(); at = queues().parent(at)) {
+    if (!queues().present(at) || !queues().spec(at).reclaimable || !queues().cycle(at).empty()) {
+      return false;
+    }
+    side.push_back(at);
+    QueueId mine = rights.queue;
+    for (std::size_t l = 0; mine.valid(); ++l, mine = queues().parent(mine)) {
+      if (mine == at) return false;  // one is above the other: they share what it has
+      if (queues().parent(mine) != queues().parent(at)) continue;
+      if (level != nullptr) *level = l;
+      // Who is served first is not made to serve others, but where that was promised to them.
+      const bool served_first = queues().spec(at).priority > queues().spec(mine).priority;
+      return l < rights.levels && (rights.ground == Ground::kPromise || !served_first);
+    }
+  }
+  return false;
+}
+
+KindSet QueueBook::OverIn(Ground ground, QueueId queue, KindSet kinds) const {
+  KindSet over = 0;
+  for (; kinds != 0; kinds &= kinds - 1) {
+    const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+    const std::int64_t own = OwnOf(ground, queue, k);
+    if (own != Share::kNotShared && holds(queue)[k] > own) over |= KindSet{1} << k;
+  }
+  return over;
+}
+
+std::vector<KindSet> QueueBook::OverIn(const Rights& rights) const {
+  std::vector<KindSet> over(rights.levels == 0 ? 0 : shares_.share.size());
+  for (std::size_t q = 0; q < over.size(); ++q) {
+    over[q] = OverIn(rights.ground, QueueId(q), rights.kinds);
+  }
+  return over;
+}
+
+bool QueueBook::AnyLender(const Rights& rights) const {
+  if (rights.levels == 0) return false;
+  const auto& jobs = later_.ledger().snapshot().books().queue_priorities;
+  std::vector<QueueId> side;
+  for (std::size_t q = 0; q < jobs.size(); ++q) {
+    if (jobs[q].empty() || !SideOf(rights, QueueId(q), side)) continue;
+    KindSet over = CountBeside(rights, side.back());
+    for (const QueueId queue : side) over = OverIn(rights.ground, queue, over);
+    if (over != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace tephra
