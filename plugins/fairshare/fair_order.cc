@@ -30,8 +30,9 @@ class FairLine final : public Line {
       }
     }
     // Whose turn it is in a queue goes by who is next in it, which is known only now.
-    if (!shares_.empty()) {
-      for (const JobId id : sorted) Weigh(ledger, snapshot.job(id).queue);
+    if (shares_.empty()) return;
+    for (const auto& [id, queue] : queues_) {
+      if (!queue.jobs.empty()) Weigh(ledger, QueueId(id));
     }
   }
 

@@ -27,7 +27,8 @@ class Proofs {
   void Begin(const Snapshot& snapshot);
 
   // On the ledger of this cycle; the next would say no for another reason. REQUIRES of callers:
-  // charges since the proof only added.
+  // charges since the proof only added. What a gang leaves that gives up its hold is for the next
+  // cycle, which that gang's own change brings.
   std::map<Shape, Placer::Answer> now;
   // On the empty cluster.
   std::map<Shape, Placer::Answer> empty;

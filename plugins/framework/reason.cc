@@ -51,6 +51,8 @@ std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
       return "; no eviction that is allowed would make room";
     case Remedy::kSearch:
       return "; no evictions that make room were found within the search budget";
+    case Remedy::kOnce:
+      return "; others were evicted for it before, and nothing else has happened since";
   }
   return "";
 }

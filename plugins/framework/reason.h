@@ -55,6 +55,7 @@ enum class Remedy : std::uint8_t {
   kOverShare,   // nothing is reclaimed for it: its queue would hold more than its fair share
   kImpossible,  // proven: whoever may be evicted for it, it does not fit
   kSearch,      // the search budget ended before an answer was proven
+  kOnce,        // others were evicted for it before, and nothing else has happened since
 };
 
 struct Reason {

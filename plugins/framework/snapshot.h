@@ -32,7 +32,7 @@ struct TaskRow {
   std::uint64_t assumed_by = 0;
   Part assumed_part = Part::kMinimum;
   bool evicting = false;    // releasing because a plan said so, and no fact has confirmed it yet
-  JobId evicted_for;        // while evicting: who asked for it
+  JobId evicted_for;        // until it has gone: who a plan evicted it for
   TimeMs started = 0;       // since when it runs
   TimeMs checkpointed = 0;  // when it last saved what it has done; 0: never
   std::uint32_t place_on_node = 0;    // index in Books::tasks_on of its node
@@ -76,6 +76,7 @@ struct JobRow {
   DurationMs min_run_ms = 0;
   std::int32_t evictions = 0;     // how often plans evicted tasks of it
   std::vector<HeldRoom> to_hold;  // told with the job; each until its task asks to run
+  std::uint64_t relieved_at = 0;  // Books::news when a plan last evicted others for it; 0: never
   // A binding failed and left it below its minimum; until it is whole again, or all gone.
   bool broken = false;
   std::vector<RoleRow> roles;
@@ -144,6 +145,7 @@ struct Books {
   std::uint64_t config_version = 0;
   std::uint64_t version = 0;  // grows with every fact
   std::uint64_t growth = 0;   // grows when something may have become possible that was not
+  std::uint64_t news = 0;     // grows with every change that no plan brought about
 
   Facts facts() const { return {hardware, queues, classes}; }
 };

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
+#include <tuple>
+#include <utility>
 
 #include "topology/base/check.h"
 
@@ -104,6 +105,7 @@ void State::ChangeNode(NodeId node, Change change) {
   std::erase_if(books_.refused,
                 [&](std::uint64_t key) { return static_cast<std::uint32_t>(key) == node.value; });
   ++books_.growth;
+  ++books_.news;
 }
 
 absl::Status State::On(const NodeUpserted& fact) {
@@ -145,6 +147,7 @@ absl::Status State::On(const QueueUpserted& fact) {
     if (!unmoved) books_.occupancy.RollUpQueues(books_.queues);
   }
   ++books_.growth;
+  ++books_.news;
   return absl::OkStatus();
 }
 
@@ -153,6 +156,7 @@ absl::Status State::On(const QueueRemoved& fact) {
   books_.queues.Remove(fact.name);
   books_.occupancy.RollUpQueues(books_.queues);
   ++books_.growth;
+  ++books_.news;
   return absl::OkStatus();
 }
 
@@ -183,6 +187,13 @@ absl::Status State::On(const JobUpserted& fact) {
   }
   const JobId id = it->second;
   JobRow& job = books_.jobs[id.index()];
+  const auto asks = [&job] {
+    std::vector<std::pair<ClassId, std::size_t>> roles;
+    for (const RoleRow& role : job.roles) roles.emplace_back(role.cls, role.tasks.size());
+    return std::make_tuple(job.queue, job.priority, job.min_member, job.preemptible, job.min_run_ms,
+                           std::move(roles));
+  };
+  const auto asked = asks();
 
   const QueueId queue = books_.queues.Reserve(spec.queue);
   books_.occupancy.Grow(books_.facts());
@@ -261,6 +272,7 @@ absl::Status State::On(const JobUpserted& fact) {
   }
   job.broken = job.broken && !job.satisfied();
   if (job.satisfied()) LiftHolds(id);
+  if (asks() != asked) ++books_.news;
   MarkDue(id);
   RefreshWaiting(id);
   if (InOrder(job)) ++books_.growth;
@@ -286,6 +298,7 @@ absl::Status State::On(const JobRemoved& fact) {
   const auto it = jobs_by_uid_.find(fact.uid);
   if (it == jobs_by_uid_.end()) return absl::OkStatus();
   const JobId id = it->second;
+  ++books_.news;
   // What it asked for makes the shares of others larger.
   if (InOrder(books_.jobs[id.index()]) || books_.jobs[id.index()].waits()) ++books_.growth;
   for (std::uint32_t r = 0; r < books_.jobs[id.index()].roles.size(); ++r) {
@@ -365,6 +378,8 @@ absl::Status State::On(const TaskUpserted& fact) {
           HoldsRoom(task.phase) && task.node == node ? task.slices : GuessSlices(task.cls, node);
     }
   }
+  const bool ends = said.phase == TaskPhase::kSucceeded || said.phase == TaskPhase::kFailed;
+  if (!task.job.valid() || (ends && !task.evicted_for.valid())) ++books_.news;
   const JobId job = task.job;
   const bool starts = said.phase == TaskPhase::kRunning && task.phase != TaskPhase::kRunning;
   if (starts) task.started = cycle_time_;
@@ -395,6 +410,7 @@ absl::Status State::On(const TaskRemoved& fact) {
 
 void State::RemovePod(TaskId id) {
   TaskRow& task = books_.tasks[id.index()];
+  if (HoldsRoom(task.phase) && !task.evicted_for.valid()) ++books_.news;
   tasks_by_uid_.erase(task.uid);
   task.uid.clear();
   task.version = 0;
@@ -423,6 +439,7 @@ absl::Status State::On(const MaskUpserted& fact) {
     excluded[node.index()] = true;
   }
   books_.occupancy.Grow(books_.facts());
+  ++books_.news;
   if (books_.masks.Upsert(fact.name, std::move(excluded))) ++books_.growth;
   return absl::OkStatus();
 }
@@ -455,6 +472,7 @@ absl::Status State::On(const DisruptionBudgetUpserted& fact) {
   }
   if (Newer(disruption_budget_versions_, fact.name, fact.version)) {
     books_.disruption_budgets[fact.name] = fact.allowed;
+    ++books_.news;
   }
   return absl::OkStatus();
 }
@@ -462,12 +480,14 @@ absl::Status State::On(const DisruptionBudgetUpserted& fact) {
 absl::Status State::On(const DisruptionBudgetRemoved& fact) {
   disruption_budget_versions_.erase(fact.name);
   books_.disruption_budgets.erase(fact.name);
+  ++books_.news;
   return absl::OkStatus();
 }
 
 absl::Status State::On(const ConfigChanged& fact) {
   books_.config = fact.config;
   ++books_.config_version;
+  ++books_.news;
   ++books_.growth;
   return absl::OkStatus();
 }

@@ -26,6 +26,9 @@ void State::Assume(const Plan& plan) {
     }
     // A gang evicts its own tasks to give up what a failed binding left of it.
     if (at_once && !decision.evictions.empty()) books_.jobs[decision.job.index()].broken = false;
+    if (!at_once && !decision.evictions.empty()) {
+      books_.jobs[decision.job.index()].relieved_at = books_.news;
+    }
     JobId victim;
     for (TaskId id : decision.evictions) {
       const TaskRow& task = books_.tasks[id.index()];
@@ -72,6 +75,7 @@ void State::Expire(TimeMs now) {
     if (!open) continue;
     const JobId job = task.job;
     if (task.evicting) {
+      books_.jobs[task.evicted_for.index()].relieved_at = 0;
       SetPhase(id, TaskPhase::kRunning, task.node, task.slices);
       ++books_.growth;  // whoever waits for its room waits in vain
       if (job.valid()) kept.push_back(job);
@@ -165,6 +169,7 @@ absl::Status State::On(const PlacementRefused& fact) {
     plan = row.assumed_by;
   }
   if (plan > 0) TakeBack(id, plan, elastic);
+  ++books_.news;
   MarkDue(id);
   return absl::OkStatus();
 }
@@ -182,6 +187,7 @@ absl::Status State::On(const PlanStale& fact) {
   if (plan > 0) TakeBack(id, plan, fact.elastic);
   if (!fact.elastic && books_.jobs[id.index()].held() > 0) {
     // Nobody was evicted for it either.
+    books_.jobs[id.index()].relieved_at = 0;
     LiftHolds(id);
     const std::vector<TaskId> releasing = books_.releasing;
     for (const TaskId task : releasing) {
@@ -208,6 +214,7 @@ absl::Status State::On(const BindFailed& fact) {
   const TaskRow& row = books_.tasks[task.index()];
   const bool assumed = AssumedOn(row, fact.node);
   RefuseForNow(assumed ? row.cls : role->cls, fact.node);
+  ++books_.news;
   MarkDue(id);
   if (!assumed) return absl::OkStatus();
   SetPhase(task, Unplaced(row), NodeId(), {});

@@ -156,6 +156,7 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
   const bool asks_anew = phase == TaskPhase::kPending || phase == TaskPhase::kAbsent;
   Count(task, -1);
   task.evicting = false;
+  if (phase != TaskPhase::kReleasing) task.evicted_for = JobId();
   if (seat_changes) {
     if (HoldsRoom(task.phase)) ++books_.growth;
     Unseat(id);

@@ -196,6 +196,12 @@ class Pass {
   // Has others evicted so that the gang starts when they have gone. Its room is set aside.
   bool StartLater(const GangAsk& ask, Reason& no) {
     const JobRow& job = cycle_.snapshot.job(ask.job);
+    // A gang that had its turn and lost the room again to others who had theirs would go round
+    // with them for ever.
+    if (job.relieved_at == cycle_.snapshot.books().news) {
+      no.remedy = Remedy::kOnce;
+      return false;
+    }
     const auto key =
         std::make_tuple(ask.queue, PriorityOf(cycle_.snapshot, job), Proofs::ShapeOf(ask));
     const auto known = cycle_.proofs.relief.find(key);

@@ -1,0 +1,93 @@
+// EvictionOracle: by brute force, the fewest and cheapest who may go for a gang. Shares and costs
+// are taken from the engine, who may go for whom and what fits is worked out anew.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "plugins/framework/policy.h"
+#include "plugins/preemption/toll.h"
+#include "tests/support/mirror.h"
+#include "tests/support/room.h"
+
+namespace tephra {
+
+class EvictionOracle {
+ public:
+  EvictionOracle(const Books& books, TimeMs now);
+
+  struct Verdict {
+    bool possible = false, given_up = false;
+    Toll toll;
+  };
+
+  // The best there is for the job, as things stand in the mirror: by shares, or else by what queues
+  // deserve. `placed`: jobs of which the plan has placed tasks; `evicted`: pods that it evicts.
+  Verdict Best(const Mirror& mirror, const std::string& preemptor,
+               const std::set<std::string>& placed, const std::set<std::string>& evicted);
+
+ private:
+  Verdict BestBy(const Mirror& mirror, const std::string& preemptor,
+                 const std::set<std::string>& placed);
+
+  // Tasks of one job that go together count as one where the gang is broken.
+  struct Part {
+    std::string queue;
+    Resources holds, largest;
+    std::vector<std::string> uids;
+  };
+  struct Option {
+    Toll toll;
+    std::vector<Part> parts;
+  };
+
+  static Resources Demand(const PodTemplate& pod);
+
+  static Resources HoldsOf(const MirrorTask& task);
+
+  // What jobs of the queue and under it hold, but for what is on its way out.
+  Resources Held(const std::string& queue) const;
+
+  // How much is the queue's own.
+  std::int64_t ShareOf(const std::string& queue, Kind kind) const;
+
+  // Where what is promised counts, only what was promised to its own queue.
+  bool Counts(const std::string& mine, Kind kind) const;
+
+  // From the queue to the top.
+  std::vector<std::string> Path(std::string queue) const;
+
+  // The kinds asked for of which not every queue right under `parent` can have what it asks for.
+  std::set<Kind> Scarce(const std::string& mine, const std::string& parent) const;
+
+  // The victim's queues below the one that both have in common; none: nothing is reclaimed there.
+  std::vector<std::string> Side(const std::string& mine, const std::string& theirs) const;
+
+  std::string Above(const std::string& queue) const;
+
+  bool MayTake(const MirrorJob& job, const MirrorJob& other, const MirrorTask& task) const;
+
+  std::vector<Option> Options(const MirrorJob& job, const MirrorJob& other) const;
+
+  // No queue is brought below its share but by the last of its victims.
+  bool Allowed(const MirrorJob& job, const Option& option) const;
+
+  // No disruption budget is overdrawn, with what the plan has drawn on it before.
+  bool Affordable(const Option& option) const;
+
+  bool Fits(const MirrorJob& job, const GangWish& wish, const Option& option) const;
+
+  Share::Answer shares_;
+  const QueueTree& queues_;
+  std::map<std::string, std::int64_t> costs_;                // by pod
+  std::map<std::string, std::vector<std::string>> budgets_;  // by pod
+  std::map<std::string, std::int32_t> allowed_;              // by budget
+  std::set<std::string> evicted_;
+  const Mirror* mirror_ = nullptr;
+  Resources asked_;
+  bool promise_ = false;  // a queue's own is what it deserves, and not its share
+};
+
+}  // namespace tephra
