@@ -204,11 +204,7 @@ void World::Execute(const Plan& plan) {
     if (decision.verdict == Verdict::kStartAfterEviction) continue;
     if (!decision.placements.empty() && job->start < 0) job->start = plan.now;
     for (const Placement& placement : decision.placements) {
-      const TaskRow& row = books.tasks[placement.task.index()];
-      const std::string& role = books.jobs[decision.job.index()].roles[row.role].name;
-      const auto found = std::find_if(job->roles.begin(), job->roles.end(),
-                                      [&](const JobRecord::Role& one) { return one.name == role; });
-      const std::size_t index = found->first_task + static_cast<std::size_t>(row.index);
+      const std::size_t index = IndexOf(*job, books.tasks[placement.task.index()]);
       TaskRecord& task = job->tasks[index];
       ++task.attempts;
       task.running = true;
@@ -239,10 +235,7 @@ void World::Execute(const Plan& plan) {
 // Its pod is told to go, and goes when its grace is over.
 void World::Evict(const TaskRow& row) {
   JobRecord* job = FindJob(state_.books().jobs[row.job.index()].uid);
-  const std::string& role = state_.books().jobs[row.job.index()].roles[row.role].name;
-  const auto found = std::find_if(job->roles.begin(), job->roles.end(),
-                                  [&](const JobRecord::Role& one) { return one.name == role; });
-  const std::size_t index = found->first_task + static_cast<std::size_t>(row.index);
+  const std::size_t index = IndexOf(*job, row);
   TaskRecord& task = job->tasks[index];
   ++task.evictions;
   if (simulation_.eviction_grace == 0) {
@@ -257,6 +250,13 @@ void World::Evict(const TaskRow& row) {
   follow_up_.emplace_back(TaskUpserted{std::move(fact), Version()});
   finishes_.push({now_ + simulation_.eviction_grace, sequence_++, job->number,
                   static_cast<std::uint32_t>(index), task.attempts, true});
+}
+
+std::size_t World::IndexOf(const JobRecord& job, const TaskRow& row) const {
+  const std::string& role = state_.books().jobs[row.job.index()].roles[row.role].name;
+  const auto found = std::find_if(job.roles.begin(), job.roles.end(),
+                                  [&](const JobRecord::Role& one) { return one.name == role; });
+  return found->first_task + static_cast<std::size_t>(row.index);
 }
 
 JobRecord* World::FindJob(const std::string& uid) {

@@ -140,6 +140,8 @@ class World {
   void Lose(JobRecord& job, TaskRecord& task, Batch& batch);
   void Close(JobRecord& job, Batch& batch);
   JobRecord* FindJob(const std::string& uid);
+  // Of the task among the job's.
+  std::size_t IndexOf(const JobRecord& job, const TaskRow& row) const;
   void Fetch();
   TimeMs NextTime() const;
   std::uint64_t Version() { return ++version_; }
