@@ -48,6 +48,7 @@ class Later {
       : now_(now), bench_(bench), plan_(plan) {}
   ~Later();
 
+  bool begun() const { return begun_; }
   Workbench& bench();
   Relief& relief();
   // The same as now while nothing is on its way out and nobody asked for more.

@@ -189,6 +189,8 @@ class Relief {
 class Eviction {
  public:
   virtual ~Eviction() = default;
+  // False: nobody is there who could be evicted for the gang, and nobody is on the way out.
+  virtual bool Possible(const Snapshot&, const GangAsk&) const = 0;
   // `later` has begun, and outlives the answer.
   virtual std::unique_ptr<Relief> Begin(Workbench& later) const = 0;
 };

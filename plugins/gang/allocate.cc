@@ -202,6 +202,9 @@ class Pass {
       no.remedy = Remedy::kOnce;
       return false;
     }
+    if (!cycle_.later.begun() && !cycle_.policies.eviction->Possible(cycle_.snapshot, ask)) {
+      return false;
+    }
     const auto key =
         std::make_tuple(ask.queue, PriorityOf(cycle_.snapshot, job), Proofs::ShapeOf(ask));
     const auto known = cycle_.proofs.relief.find(key);

@@ -17,6 +17,11 @@
 namespace tephra {
 namespace {
 
+// If not, nobody waits for room either that is being left.
+bool Evicts(const EngineConfig& config) {
+  return config.enables("reclaim") || config.enables("preempt");
+}
+
 // Whom gangs with the same rights may have evicted.
 struct Reach {
   std::vector<KindSet> over;        // VictimBook::OverIn when it was made
@@ -35,14 +40,14 @@ class SearchRelief final : public Relief {
   Answer MakeRoom(const GangAsk& ask) override {
     Answer answer;
     answer.anybody = false;
-    if (!book_.evicts()) return answer;
+    if (!Evicts(book_.snapshot().config())) return answer;
     const bool leaving = evicted_ || !book_.snapshot().books().releasing.empty();
     if (leaving && Place(ask, true) == VictimSearch::Fits::kYes) {
       book_.Placed(ask.job);
       answer.outcome = Outcome::kPlaced;
       return answer;
     }
-    if (!book_.AnyFor(ask)) return answer;
+    if (!AnybodyFor(book_.snapshot(), ask)) return answer;
     const Rights by_share = book_.RightsOf(ask, Ground::kShare);
     answer.over = by_share.over;
     answer.binding = by_share.over_kind;
@@ -58,7 +63,8 @@ class SearchRelief final : public Relief {
     }
     if (!found.found) {
       if (answer.anybody) answer.over = QueueId();  // there were some, and they were not enough
-      answer.anybody = answer.anybody || (answer.over.valid() && book_.AnyBeside(ask.queue));
+      answer.anybody =
+          answer.anybody || (answer.over.valid() && AnybodyBeside(book_.snapshot(), ask.queue));
       answer.outcome = exact ? Outcome::kImpossible : Outcome::kUnknown;
       return answer;
     }
@@ -268,6 +274,11 @@ class SearchRelief final : public Relief {
 };
 
 }  // namespace
+
+bool EvictionSearch::Possible(const Snapshot& snapshot, const GangAsk& ask) const {
+  if (!Evicts(snapshot.config())) return false;
+  return !snapshot.books().releasing.empty() || AnybodyFor(snapshot, ask);
+}
 
 std::unique_ptr<Relief> EvictionSearch::Begin(Workbench& later) const {
   return std::make_unique<SearchRelief>(later, budget_);

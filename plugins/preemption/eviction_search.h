@@ -9,6 +9,7 @@ namespace tephra {
 class EvictionSearch final : public Eviction {
  public:
   explicit EvictionSearch(std::int32_t budget) : budget_(budget) {}
+  bool Possible(const Snapshot&, const GangAsk&) const override;
   std::unique_ptr<Relief> Begin(Workbench& later) const override;
 
  private:

@@ -24,7 +24,29 @@ Resources HoldingsOf(const TaskClass& cls, const TaskRow& task) {
   return holds;
 }
 
+// Whether a job of the queue has a lower priority and may go for one that has this.
+bool AnybodyBelow(const Snapshot& snapshot, QueueId queue, std::int64_t priority) {
+  if (!snapshot.config().enables("preempt")) return false;
+  // What waiting adds to a job's priority only makes it higher.
+  const auto& jobs = snapshot.books().queue_priorities[queue.index()];
+  return !jobs.empty() && jobs.begin()->first < priority;
+}
+
 }  // namespace
+
+bool AnybodyBeside(const Snapshot& snapshot, QueueId queue) {
+  const auto& jobs = snapshot.books().queue_priorities;
+  for (std::size_t q = 0; q < jobs.size(); ++q) {
+    if (jobs[q].empty() || q == queue.index()) continue;
+    if (snapshot.occupancy().queue_total(QueueId(q)).NonZero() != 0) return true;
+  }
+  return false;
+}
+
+bool AnybodyFor(const Snapshot& snapshot, const GangAsk& ask) {
+  return AnybodyBelow(snapshot, ask.queue, PriorityOf(snapshot, snapshot.job(ask.job))) ||
+         (snapshot.config().enables("reclaim") && AnybodyBeside(snapshot, ask.queue));
+}
 
 // The end of the victims from `begin` on that are of one job.
 std::size_t EndOfJob(std::span<const VictimRef> victims, std::size_t begin) {
@@ -46,29 +68,8 @@ const QueueBook& VictimBook::queues() const {
   return *queues_;
 }
 
-bool VictimBook::AnyBelow(QueueId queue, std::int64_t priority) const {
-  if (!preempts()) return false;
-  // What waiting adds to a job's priority only makes it higher.
-  const auto& jobs = snapshot().books().queue_priorities[queue.index()];
-  return !jobs.empty() && jobs.begin()->first < priority;
-}
-
-bool VictimBook::AnyBeside(QueueId queue) const {
-  const auto& jobs = snapshot().books().queue_priorities;
-  for (std::size_t q = 0; q < jobs.size(); ++q) {
-    if (jobs[q].empty() || q == queue.index()) continue;
-    if (later_.ledger().occupancy().queue_total(QueueId(q)).NonZero() != 0) return true;
-  }
-  return false;
-}
-
-bool VictimBook::AnyFor(const GangAsk& ask) const {
-  return AnyBelow(ask.queue, PriorityOf(snapshot(), snapshot().job(ask.job))) ||
-         (reclaims() && AnyBeside(ask.queue));
-}
-
 bool VictimBook::AnyFor(const Rights& rights) const {
-  return AnyBelow(rights.queue, rights.priority) || queues().AnyLender(rights);
+  return AnybodyBelow(snapshot(), rights.queue, rights.priority) || queues().AnyLender(rights);
 }
 
 const std::vector<Candidate>& VictimBook::candidates() {
@@ -134,7 +135,7 @@ Rights VictimBook::RightsOf(const GangAsk& ask, Ground ground) {
   rights.priority = PriorityOf(snapshot(), snapshot().job(ask.job));
   rights.kinds = asked.NonZero();
   const QueueTree& tree = snapshot().queues();
-  if (!reclaims() || !tree.present(ask.queue)) return rights;
+  if (!snapshot().config().enables("reclaim") || !tree.present(ask.queue)) return rights;
   if (ground == Ground::kPromise) rights.kinds &= tree.spec(ask.queue).deserved.NonZero();
   if (rights.kinds == 0) return rights;
   for (QueueId up = ask.queue; up.valid() && up.index() < queues().shares().share.size();

@@ -54,18 +54,18 @@ struct VictimRef {
 // The end of the victims from `begin` on that are of one job.
 std::size_t EndOfJob(std::span<const VictimRef> victims, std::size_t begin);
 
+// False: nobody is there who could be evicted for the gang, whatever it has a right to. This looks
+// at no task.
+bool AnybodyFor(const Snapshot& snapshot, const GangAsk& ask);
+// Whether jobs of another queue hold anything.
+bool AnybodyBeside(const Snapshot& snapshot, QueueId queue);
+
 class VictimBook {
  public:
   explicit VictimBook(const Workbench& later) : later_(later) {}
 
-  // Whether anybody may be evicted for anybody. If not, nobody waits for room either that is being
-  // left.
-  bool evicts() const { return reclaims() || preempts(); }
-  // False: nobody is there who could be evicted for the gang, whatever it has a right to. This
-  // looks at no task.
-  bool AnyFor(const GangAsk& ask) const;
   Rights RightsOf(const GangAsk& ask, Ground ground);
-  // The same of what these rights allow.
+  // AnybodyFor of what these rights allow.
   bool AnyFor(const Rights& rights) const;
   // Of others, as things stand on the ledger.
   bool MayTake(const Rights& rights, const Candidate& candidate,
@@ -80,8 +80,6 @@ class VictimBook {
   // Notes what the queues of those who may be taken hold now.
   void Weigh(Rights& rights, const std::vector<VictimRef>& takeable) const;
 
-  // Whether jobs of another queue hold anything.
-  bool AnyBeside(QueueId queue) const;
   const std::vector<Candidate>& candidates();
   const Candidate& of(VictimRef ref) const { return candidates_[ref.candidate]; }
   const Candidate::Victim& at(VictimRef ref) const {
@@ -102,10 +100,7 @@ class VictimBook {
   const Snapshot& snapshot() const { return later_.ledger().snapshot(); }
 
  private:
-  bool reclaims() const { return snapshot().config().enables("reclaim"); }
   bool preempts() const { return snapshot().config().enables("preempt"); }
-  // Whether a job of the queue has a lower priority.
-  bool AnyBelow(QueueId queue, std::int64_t priority) const;
   // Made when they are first asked for: most gangs that do not fit need neither.
   const QueueBook& queues() const;
   void AddCandidate(JobId id);
