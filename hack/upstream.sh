@@ -12,24 +12,30 @@ tar -xJf "$cases" -C "$scratch"
 
 run() { build/scheduler/upstream --cases "$scratch/volcano-vectors" "$@"; }
 stock=$(run --with stock --output summary)
-ours=$(run)
+ours=$(run --reasons tests/peers/volcano_reasons.json)
 cat >docs/upstream.md <<MD
 # Volcano's own cases
 
-Made by \`hack/upstream.sh\`; \`tests/claims/live-upstream\` checks the same.
+Made by \`hack/upstream.sh\`; \`tests/claims/live-upstream\` and \`tests/claims/queues-volcano\` check the same.
 
 Each case of Volcano v1.15.1's tests is a cluster, the actions of one session, and what is to come of them. It is run
 through Volcano's real cache and session. With the actions that the case names: $stock
-With \`tephra\` in place of enqueue, allocate and backfill:
+With \`tephra\` in place of enqueue, allocate, backfill, reclaim and preempt:
 
 $ours
 
-* \`equal\`: the binds pod by pod, evictions, pipelined tasks, phases of pod groups and numbers of tasks are those that
-  upstream expects. \`invariant\`: as many binds.
-* Of either it is also asked that no gang starts in part, no node is given more than it has, and no queue that is not open
-  starts anything.
+## How a case is judged
+
+* \`equal\`: the binds, the evictions and the pipelined tasks are those that upstream expects, pod by pod and node by node;
+  phases of pod groups and numbers of tasks too where it expects some. \`invariant\`: as many binds. Pipelined is with us: room is
+  held until those in it have gone (\`start-after-eviction\`).
+* A case that does not name reclaim, or preempt, is run with that switched off in the engine. One that does not name allocate
+  starts nobody in free room with Volcano, though with us whoever finds room starts: there the binds and the pipelined tasks are those of
+  stock Volcano with allocate ahead of the case's actions. The evictions are the case's all the same.
+* Of each case, of one that differs too, it is also asked that no gang starts in part or is evicted in part, no node is given more than it has, and no
+  queue that is not open starts anything.
 * What an API server, its admission and a kubelet would have added to a case's objects is added: uids, the scheduler's
-  name, a phase, and a node's word that it is ready.
+  name, a phase, limits of devices, and a node's word that it is ready.
 
 The cases are derived from the tests of Volcano (https://github.com/volcano-sh/volcano), Copyright The Volcano Authors,
 Apache License 2.0; changed: form (JSON instead of Go).

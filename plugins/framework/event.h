@@ -75,6 +75,9 @@ struct TaskFact {
   // Where it runs: since when, and when it last saved what it has done. 0: not known.
   TimeMs started = 0;
   TimeMs checkpointed = 0;
+  // False: it is never evicted for others, nor is its gang broken.
+  bool preemptible = true;
+  std::optional<std::int32_t> priority;  // its own, where that is not its job's
 };
 struct TaskUpserted {
   TaskFact task;

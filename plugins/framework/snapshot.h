@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -35,8 +36,10 @@ struct TaskRow {
   JobId evicted_for;        // until it has gone: who a plan evicted it for
   TimeMs started = 0;       // since when it runs
   TimeMs checkpointed = 0;  // when it last saved what it has done; 0: never
-  std::uint32_t place_on_node = 0;    // index in Books::tasks_on of its node
-  std::uint32_t place_releasing = 0;  // index in Books::releasing
+  bool preemptible = true;  // as far as it goes itself: its job may say otherwise
+  std::optional<std::int32_t> priority;  // its own, where that is not its job's
+  std::uint32_t place_on_node = 0;       // index in Books::tasks_on of its node
+  std::uint32_t place_releasing = 0;     // index in Books::releasing
 };
 
 // Whether a task in this phase takes room on its node.
@@ -74,6 +77,7 @@ struct JobRow {
   bool pods_exist = false;
   bool preemptible = true;
   DurationMs min_run_ms = 0;
+  bool evicts = true;             // others may be evicted for it
   std::int32_t evictions = 0;     // how often plans evicted tasks of it
   std::vector<HeldRoom> to_hold;  // told with the job; each until its task asks to run
   std::uint64_t relieved_at = 0;  // Books::news when a plan last evicted others for it; 0: never

@@ -191,7 +191,7 @@ absl::Status State::On(const JobUpserted& fact) {
     std::vector<std::pair<ClassId, std::size_t>> roles;
     for (const RoleRow& role : job.roles) roles.emplace_back(role.cls, role.tasks.size());
     return std::make_tuple(job.queue, job.priority, job.min_member, job.preemptible, job.min_run_ms,
-                           std::move(roles));
+                           job.evicts, std::move(roles));
   };
   const auto asked = asks();
 
@@ -236,8 +236,10 @@ absl::Status State::On(const JobUpserted& fact) {
   job.version = fact.version;
   const bool pods_came = spec.pods_exist && !job.pods_exist;
   job.pods_exist = spec.pods_exist;
+  if (spec.preemptible && !job.preemptible) MarkEvictable(id);
   job.preemptible = spec.preemptible;
   job.min_run_ms = spec.min_run_ms;
+  job.evicts = spec.evicts;
   job.evictions = std::max(job.evictions, spec.evictions);
   if (fresh) job.to_hold = spec.held;
   job.quarantined = false;
@@ -385,6 +387,12 @@ absl::Status State::On(const TaskUpserted& fact) {
   if (starts) task.started = cycle_time_;
   if (said.started > 0) task.started = said.started;
   if (said.checkpointed > 0) task.checkpointed = said.checkpointed;
+  if (said.preemptible && !task.preemptible && job.valid()) {
+    MarkEvictable(job);
+    ++books_.news;
+  }
+  task.preemptible = said.preemptible;
+  task.priority = said.priority;
   const bool waited = job.valid() && !books_.jobs[job.index()].satisfied();
   SetPhase(id, said.phase, node, std::move(slices));
   Hold(id);
@@ -416,6 +424,8 @@ void State::RemovePod(TaskId id) {
   task.version = 0;
   task.disruption_budgets.clear();
   task.started = task.checkpointed = 0;
+  task.preemptible = true;
+  task.priority.reset();
   if (!task.job.valid()) {
     DropTask(id);
   } else if (task.phase != TaskPhase::kSucceeded) {

@@ -76,7 +76,7 @@ std::vector<JobId> State::WokenBy(const std::vector<JobId>& evictable) const {
   std::copy_if(books_.waiting.begin(), books_.waiting.end(), std::back_inserter(woken),
                [&](JobId id) {
                  const JobRow& job = books_.jobs[id.index()];
-                 if (job.satisfied()) return false;
+                 if (job.satisfied() || !job.evicts) return false;
                  const auto own = lowest.find(job.queue);
                  const bool here = own != lowest.end();
                  if (here && preempt &&

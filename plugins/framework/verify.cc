@@ -136,7 +136,10 @@ std::string Verifier::CheckVictims(const Decision& decision) {
     if (task.job == decision.job) return "evicts a task of its own job";
     if (task.phase != TaskPhase::kRunning) return "evicts a task that does not run";
     if (placed_in_[id.index()] == plan_) return "evicts a task twice";
-    if (!job.preemptible) return "evicts a task of job " + job.name + ", which is not preemptible";
+    if (!job.preemptible || !task.preemptible) {
+      return "evicts a task of job " + job.name + ", which is not preemptible";
+    }
+    if (!preemptor.evicts) return "evicts for job " + preemptor.name + ", for which nobody goes";
     if (job.queue == preemptor.queue &&
         PriorityOf(*snapshot_, job) >= PriorityOf(*snapshot_, preemptor)) {
       return "evicts a task of job " + job.name + " of priority " + std::to_string(job.priority) +

@@ -196,6 +196,7 @@ class Pass {
   // Has others evicted so that the gang starts when they have gone. Its room is set aside.
   bool StartLater(const GangAsk& ask, Reason& no) {
     const JobRow& job = cycle_.snapshot.job(ask.job);
+    if (!job.evicts) return false;
     // A gang that had its turn and lost the room again to others who had theirs would go round
     // with them for ever.
     if (job.relieved_at == cycle_.snapshot.books().news) {

@@ -19,7 +19,7 @@ std::int64_t Saturating(std::int64_t amount, std::int64_t half) {
 
 // Monotone over all of Kubernetes' priorities, finest near 0.
 std::int64_t Priority(const Snapshot& snapshot, const Share::Answer&, const TaskRow& task) {
-  const double priority = snapshot.job(task.job).priority;
+  const double priority = task.priority.value_or(snapshot.job(task.job).priority);
   const double part = std::log2(1 + std::abs(priority)) / 32;
   return std::llround((priority < 0 ? 0.5 - part / 2 : 0.5 + part / 2) *
                       static_cast<double>(kMost));
@@ -75,7 +75,7 @@ std::optional<std::int64_t> VictimCost::Cost(const Snapshot& snapshot, const Sha
                                              TaskId id) const {
   const TaskRow& task = snapshot.task(id);
   const JobRow& job = snapshot.job(task.job);
-  if (!job.preemptible) return std::nullopt;
+  if (!job.preemptible || !task.preemptible) return std::nullopt;
   if (job.min_run_ms > 0 && snapshot.now() - task.started < job.min_run_ms) return std::nullopt;
   std::int64_t cost = 0;
   for (const Weighted& one : parts_) cost += one.weight * one.part(snapshot, shares, task);

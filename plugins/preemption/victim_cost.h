@@ -1,6 +1,6 @@
-// VictimCost: a task is left alone while its job is not preemptible or its least run time is not
-// over; else it costs the weighted sum of what is configured:
-//   priority   the higher, the dearer
+// VictimCost: a task is left alone while it or its job is not preemptible or its least run time is
+// not over; else it costs the weighted sum of what is configured:
+//   priority   the higher, the dearer: the task's own, or else its job's
 //   share      the less its queue holds above its fair share, the dearer
 //   lost-work  GPU time since it started or last saved what it has done
 //   restarts   how often its job was evicted before

@@ -25,6 +25,8 @@ void Encode(const TaskFact& in, TextCopier& text, v1::Task* out) {
   text.CopyAll(in.disruption_budgets, out->mutable_disruption_budgets());
   out->set_started_ms(in.started);
   out->set_checkpointed_ms(in.checkpointed);
+  out->set_not_preemptible(!in.preemptible);
+  if (in.priority.has_value()) out->set_priority(*in.priority);
 }
 
 absl::Status Decode(const v1::Task& in, const FieldPath& at, TaskFact& out) {
@@ -37,6 +39,8 @@ absl::Status Decode(const v1::Task& in, const FieldPath& at, TaskFact& out) {
   TEPHRA_RETURN_IF_ERROR(Decode(in.slices(), at, "slices", out.slices));
   out.started = in.started_ms();
   out.checkpointed = in.checkpointed_ms();
+  out.preemptible = !in.not_preemptible();
+  if (in.has_priority()) out.priority = in.priority();
   out.disruption_budgets.assign(in.disruption_budgets().begin(), in.disruption_budgets().end());
   return in.has_pod() ? Decode(in.pod(), at.At("pod"), out.pod.emplace()) : absl::OkStatus();
 }

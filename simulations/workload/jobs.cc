@@ -79,6 +79,7 @@ JobSpec ReadJob(Sections& sections, Fields& fields) {
   fields.Text("queue", job.queue);
   fields.Whole("priority", job.priority);
   fields.Switch("preemptible", job.preemptible);
+  fields.Switch("evicts", job.evicts);
   fields.Duration("min_run", job.min_run_ms);
   job.gang = ReadGang(sections, fields);
   job.uid = job.name;

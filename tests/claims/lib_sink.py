@@ -25,6 +25,14 @@ def run(name, *arguments, missed=1):
     return json.loads(done.stdout)
 
 
+def upstream(cases, actions, *packages):
+    """The rows of Volcano's cases in the folder, of these packages or of all."""
+    reasons = lib.ROOT / "tests" / "peers" / "volcano_reasons.json"
+    written = ("--reasons", str(reasons)) if actions == "tephra" else ()
+    return run("upstream", "--cases", cases, "--with", actions, *written,
+               "--packages", ",".join(packages))
+
+
 def ms(cost, clock="wall"):
     """Milliseconds of one clock in a cost of cyclebench."""
     return cost[clock] / 1e6

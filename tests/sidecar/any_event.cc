@@ -177,6 +177,8 @@ TaskFact Task(Dice& dice) {
   task.disruption_budgets = Words(dice);
   task.started = Number<std::int64_t>(dice);
   task.checkpointed = Number<std::int64_t>(dice);
+  task.preemptible = dice.Percent(50);
+  if (dice.Percent(50)) task.priority = Number<std::int32_t>(dice);
   return task;
 }
 
@@ -222,7 +224,7 @@ bool Equal(const TaskUpserted& a, const TaskUpserted& b) {
     const TaskFact& task = fact.task;
     return std::tie(task.uid, task.job, task.role, task.index, task.phase, task.node, task.slices,
                     task.pod, task.disruption_budgets, task.started, task.checkpointed,
-                    fact.version);
+                    task.preemptible, task.priority, fact.version);
   };
   return fields(a) == fields(b);
 }
@@ -292,6 +294,7 @@ Event AnyEvent(Dice& dice, int variant) {
                   dice.Percent(50),
                   dice.Percent(50),
                   Number<std::int64_t>(dice),
+                  dice.Percent(50),
                   Number<std::int32_t>(dice),
                   {}};
       if (dice.Percent(30)) {

@@ -2,9 +2,11 @@ package facts
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -121,16 +123,40 @@ func (f *Feed) readEvictability(g *group) {
 	f.note(object, heldAspect, "", wrong)
 }
 
-// tellEvictability fills in what the group and its pods say. One pod that must stay keeps all of them:
-// without the others it could do nothing.
-func (g *group) tellEvictability(job *tephrav1.Job) {
-	all := g.protection
+// tellEvictability fills in what the group says, and what its pods say of all of them.
+func (f *Feed) tellEvictability(g *group, job *tephrav1.Job) {
+	minRun := g.protection.minRun
 	for _, p := range g.pods {
-		all.never = all.never || p.protection.never
-		all.minRun = max(all.minRun, p.protection.minRun)
+		minRun = max(minRun, p.protection.minRun)
 	}
-	job.NotPreemptible, job.MinRunMs = all.never, all.minRun.Milliseconds()
+	job.NotPreemptible, job.MinRunMs = g.protection.never, minRun.Milliseconds()
 	job.Evictions, job.Held = g.evictions, g.held
+	job.EvictsNobody = f.evictsNobody(g)
+}
+
+// evictsNobody: the group's priority class says so or one of its pods does, for they start together.
+func (f *Feed) evictsNobody(g *group) bool {
+	if class := f.priorities[g.obj.Spec.PriorityClassName]; class != nil && never(class.PreemptionPolicy) {
+		return true
+	}
+	for _, p := range g.pods {
+		if never(p.obj.Spec.PreemptionPolicy) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(g.templates, func(m made) bool { return never(m.pod.Spec.PreemptionPolicy) })
+}
+
+func never(policy *corev1.PreemptionPolicy) bool {
+	return policy != nil && *policy == corev1.PreemptNever
+}
+
+// tellOwnEvictability fills in what a pod that runs says of itself.
+func (p *pod) tellOwnEvictability(task *tephrav1.Task, job *tephrav1.Job) {
+	task.NotPreemptible = p.protection.never
+	if own := p.obj.Spec.Priority; own != nil && *own > job.GetPriority() {
+		task.Priority = own
+	}
 }
 
 func evictions(obj *schedulingv1beta1.PodGroup) (int32, *fault) {

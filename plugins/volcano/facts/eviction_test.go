@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -42,9 +43,7 @@ func TestWhatOwnersSayAboutEvictionsIsTold(t *testing.T) {
 		{name: "the group stays", group: map[string]string{preemptable: "false"}, want: `not_preemptible: true`},
 		{name: "by a label", group: map[string]string{"label " + preemptable: "false"}, want: `not_preemptible: true`},
 		{name: "an annotation goes before a label", group: map[string]string{preemptable: "true", "label " + preemptable: "false"}},
-		{name: "one pod stays, and so the group", group: map[string]string{preemptable: "true"},
-			pod: map[string]string{preemptable: "0"}, want: `not_preemptible: true`},
-		{name: "an unreadable word protects", pod: map[string]string{preemptable: "flase"}, want: `not_preemptible: true`,
+		{name: "an unreadable word protects", pod: map[string]string{preemptable: "flase"},
 			problem: `Pod "team/p": metadata.annotations[volcano.sh/preemptable]: "flase", expected "true" or "false"`},
 		{name: "the group's cooldown", group: map[string]string{cooldown: "600s"}, want: `min_run_ms: 600000`},
 		{name: "a pod's cooldown", pod: map[string]string{"label " + cooldown: "10m", cooldown: "20m"}, want: `min_run_ms: 600000`},
@@ -76,6 +75,50 @@ func TestWhatOwnersSayAboutEvictionsIsTold(t *testing.T) {
 		feed.dropGroup(feed.groupsOf["group-g"].obj)
 		if problems := feed.Problems(); len(problems) > 0 {
 			t.Errorf("%s: problems of what is gone: %v", test.name, problems)
+		}
+	}
+}
+
+func TestAPodThatStaysIsToldAsSuchAndItsGroupIsNot(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		pod  func(*corev1.Pod)
+		want string // of the task, beyond what it has anyway
+	}{
+		{"nothing", func(*corev1.Pod) {}, ""},
+		{"it stays", func(p *corev1.Pod) { p.Annotations[preemptable] = "0" }, `not_preemptible: true`},
+		{"an unreadable word protects", func(p *corev1.Pod) { p.Labels[preemptable] = "flase" }, `not_preemptible: true`},
+		{"a priority above its group's", func(p *corev1.Pod) { p.Spec.Priority = new(int32); *p.Spec.Priority = 6 }, `priority: 6`},
+		{"a priority below its group's", func(p *corev1.Pod) { p.Spec.Priority = new(int32); *p.Spec.Priority = 4 }, ""},
+	} {
+		feed := idleFeed(t, Options{Admit: true})
+		feed.setPriority(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "five"}, Value: 5})
+		feed.setGroup(someGroup("g", 1, func(g *schedulingv1beta1.PodGroup) { g.Spec.PriorityClassName = "five" }))
+		feed.setPod(somePod("p", "g", on("n1"), test.pod))
+		m := wholeModel(t, feed)
+		expect(t, test.name, m.tasks["pod-p"], &tephrav1.Task{},
+			`uid: "pod-p" job: "group-g" role: "member" phase: TASK_PHASE_RUNNING node: "n1" `+test.want)
+		if m.jobs["group-g"].NotPreemptible {
+			t.Errorf("%s: the whole group stays", test.name)
+		}
+	}
+}
+
+func TestNobodyIsEvictedForAGroupThatSaysSo(t *testing.T) {
+	never := corev1.PreemptNever
+	for name, test := range map[string]struct {
+		class, pod *corev1.PreemptionPolicy
+		want       bool
+	}{
+		"nothing": {}, "its priority class": {class: &never, want: true}, "one of its pods": {pod: &never, want: true},
+	} {
+		feed := idleFeed(t, Options{Admit: true})
+		feed.setPriority(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "five"}, PreemptionPolicy: test.class})
+		feed.setGroup(someGroup("g", 2, func(g *schedulingv1beta1.PodGroup) { g.Spec.PriorityClassName = "five" }))
+		feed.setPod(somePod("p", "g"))
+		feed.setPod(somePod("q", "g", func(p *corev1.Pod) { p.Spec.PreemptionPolicy = test.pod }))
+		if got := wholeModel(t, feed).jobs["group-g"].EvictsNobody; got != test.want {
+			t.Errorf("%s: %v, expected %v", name, got, test.want)
 		}
 	}
 }

@@ -156,7 +156,8 @@ func jobEnded(job *batchv1alpha1.Job) bool {
 func (f *Feed) setPriority(obj *schedulingv1.PriorityClass) {
 	before := f.priorities[obj.Name]
 	f.priorities[obj.Name] = obj
-	if before == nil || before.Value != obj.Value || before.GlobalDefault != obj.GlobalDefault {
+	if before == nil || before.Value != obj.Value || before.GlobalDefault != obj.GlobalDefault ||
+		never(before.PreemptionPolicy) != never(obj.PreemptionPolicy) {
 		f.allGroupsChanged()
 	}
 }
@@ -224,7 +225,7 @@ func (f *Feed) settle(g *group) {
 		Gang:      &tephrav1.Gang{MinMember: g.obj.Spec.MinMember, Roles: roles},
 		PodsExist: g.complete,
 	}
-	g.tellEvictability(g.fact)
+	f.tellEvictability(g, g.fact)
 }
 
 // userName is what whoever submitted it calls it: Volcano names a Job's group by the Job's uid as well.

@@ -61,6 +61,9 @@ func (f *Feed) taskFact(uid string) (told, bool) {
 			return told{}, false
 		}
 		fact.Job, fact.Role, fact.Index = string(g.obj.UID), p.slot.role, p.slot.index
+		if fact.Node != "" {
+			p.tellOwnEvictability(fact, g.fact)
+		}
 		if bound(p.obj) {
 			fact.StartedMs, fact.CheckpointedMs = p.since()
 		}

@@ -33,7 +33,20 @@ type testCase struct {
 	Actions        []string        `json:"actions"`
 	Cluster        cluster         `json:"cluster"`
 	Expect         expectation     `json:"expect"`
-	Checked        string          `json:"checked"` // "ok": upstream's test checked the expectation
+	// What became of each task that the stock actions touched, by namespace/pod.
+	Outcome map[string]struct {
+		Status string `json:"status"`
+		Node   string `json:"node"`
+	} `json:"outcome"`
+	Checked string `json:"checked"` // "ok": upstream's test checked the expectation
+
+	text []byte
+}
+
+// fresh is the case as it was read: a session changes the objects that it is given.
+func (c *testCase) fresh() (*testCase, error) {
+	out := &testCase{text: c.text}
+	return out, json.Unmarshal(c.text, out)
 }
 
 type cluster struct {
@@ -76,8 +89,10 @@ type expectation struct {
 
 // title is package/Test-index.
 func (c *testCase) title() string {
-	return fmt.Sprintf("%s/%s-%03d", filepath.Base(c.Source.Package), c.Source.Test, c.Source.Index)
+	return fmt.Sprintf("%s/%s-%03d", c.group(), c.Source.Test, c.Source.Index)
 }
+
+func (c *testCase) group() string { return filepath.Base(c.Source.Package) }
 
 func readCases(folder string) ([]*testCase, error) {
 	var cases []*testCase
@@ -93,8 +108,8 @@ func readCases(folder string) ([]*testCase, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &testCase{}
-		if err := json.Unmarshal(text, c); err != nil {
+		c, err := (&testCase{text: text}).fresh()
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if c.Format != 1 {

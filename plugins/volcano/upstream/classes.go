@@ -1,6 +1,11 @@
 package main
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
 
 // The classes of cases.
 const (
@@ -10,53 +15,59 @@ const (
 
 // exclusion is a kind of case, and why such cases are left out.
 type exclusion struct {
+	of    whose
 	why   string
 	holds func(*testCase) bool
 }
 
+// whose actions are not run on such cases.
+type whose int
+
+const (
+	anyones whose = iota
+	ourOwn        // they ask for what the engine does not do
+)
+
+// exclusions: of those that hold the first counts.
 var exclusions = []exclusion{
-	{"the test opens a session and runs no action: it looks at functions of a Volcano plugin",
+	{anyones, "the test opens a session and runs no action: it looks at functions of a Volcano plugin",
 		func(c *testCase) bool { return len(c.Actions) == 0 }},
-	{"upstream's test checks nothing of the session", func(c *testCase) bool { return c.Checked == "" }},
-}
-
-// ourExclusions are cases of things that the engine does not do yet.
-var ourExclusions = []exclusion{
-	{"network topology is not in the engine yet", usesTopology},
-	{"reclaim is not in the engine yet", func(c *testCase) bool { return slices.Contains(c.Actions, "reclaim") }},
-	{"preemption is not in the engine yet", func(c *testCase) bool { return slices.Contains(c.Actions, "preempt") }},
-	{"node shards, by which several schedulers share a cluster, are not known to the engine",
+	{ourOwn, "network topology is not in the engine yet", usesTopology},
+	{ourOwn, "node shards, by which several schedulers share a cluster, are not known to the engine",
 		func(c *testCase) bool { return c.Cluster.ShardingMode != "" }},
-}
-
-// different are cases where we differ on purpose, by title.
-var different = map[string]string{
-	"enqueue/TestEnqueue-001": "a group is let in when its gang has room, and this cluster has no node; stock Volcano " +
-		"lets any group in that asks for no resources",
-	"capacity/TestCapacityPluginDRA-001": "limits of a queue on the device classes of resource claims are not in the " +
-		"engine yet; they come with the capacity of queues",
+	{ourOwn, "limits of a queue on the device classes of resource claims are not in the engine", limitsDeviceClasses},
+	{ourOwn, "a tree of queues that annotations of drf describe: with us the tree is that of the queues' parents",
+		weighsHierarchy},
+	{anyones, "upstream's test checks nothing of the session", func(c *testCase) bool { return c.Checked == "" }},
 }
 
 func classify(c *testCase, ours bool) (class, why string) {
-	all := exclusions
-	if ours {
-		all = slices.Concat(exclusions, ourExclusions)
-	}
-	for _, e := range all {
-		if e.holds(c) {
+	for _, e := range exclusions {
+		if (ours || e.of == anyones) && e.holds(c) {
 			return excluded, e.why
 		}
 	}
-	if !ours {
-		return mustEqual, ""
-	}
-	if why, ok := different[c.title()]; ok {
-		return excluded, why
-	}
-	if c.Expect.OnlyCount {
+	if ours && c.Expect.OnlyCount {
 		return mustSatisfy, "upstream counts the binds only"
 	}
 	return mustEqual, ""
+}
+
+func limitsDeviceClasses(c *testCase) bool {
+	for _, queue := range c.Cluster.Queues {
+		for kind := range queue.Spec.Capability {
+			if strings.HasPrefix(string(kind), "deviceclass/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func weighsHierarchy(c *testCase) bool {
+	return slices.ContainsFunc(c.Cluster.Queues, func(queue *schedulingv1beta1.Queue) bool {
+		return queue.Annotations[schedulingv1beta1.KubeHierarchyWeightAnnotationKey] != ""
+	})
 }
 
 func usesTopology(c *testCase) bool {

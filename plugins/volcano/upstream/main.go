@@ -1,10 +1,12 @@
 // Command upstream runs the cases of Volcano's own tests, as JSON files, through Volcano's real cache
-// and sessions: with the stock actions that a case names, or with our action in place of enqueue,
-// allocate and backfill.
+// and sessions: with the stock actions that a case names, or with our action in place of
+// enqueue, allocate, backfill, reclaim and preempt.
 //
-//	upstream --cases DIR [--with stock|tephra] [--case TEXT] [--output markdown|json|summary]
+//	upstream --cases DIR [--with stock|tephra] [--reasons FILE] [--packages LIST] [--case TEXT]
+//	         [--output markdown|json|summary]
 //
-// The exit status is 1 where a case that is not excluded fails. The engine's binary is
+// The exit status is 1 where a case fails: it is not excluded, and ends otherwise for no reason that
+// is written, or as expected though one is. The engine's binary is
 // ../../build/release/sidecar/tephra-engine or what TEPHRA_ENGINE names.
 package main
 
@@ -14,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/go-logr/logr"
@@ -32,6 +35,8 @@ func main() {
 func run() error {
 	folder := flag.String("cases", "", "folder of the cases")
 	with := flag.String("with", "tephra", "tephra or stock")
+	reasonsPath := flag.String("reasons", "", "JSON file with the reasons of cases that differ; empty: none do")
+	packages := flag.String("packages", "", "only cases of these packages of Volcano's, with commas between; empty: all")
 	only := flag.String("case", "", "only cases whose name contains this")
 	output := flag.String("output", "markdown", "markdown, json or summary")
 	verbose := flag.Bool("v", false, "print the scheduler's log")
@@ -46,10 +51,14 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	reasons, err := readReasons(*reasonsPath)
+	if err != nil {
+		return err
+	}
 	var rows []row
 	for _, c := range cases {
-		if strings.Contains(c.title(), *only) {
-			rows = append(rows, judge(c, *with == "tephra"))
+		if strings.Contains(c.title(), *only) && (*packages == "" || slices.Contains(strings.Split(*packages, ","), c.group())) {
+			rows = append(rows, judge(c, *with == "tephra", reasons[c.title()]))
 		}
 	}
 	switch *output {

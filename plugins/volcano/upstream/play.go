@@ -3,7 +3,10 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -11,12 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/tools/record"
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
 
 	"tephra.sh/volcano/action"
+	"tephra.sh/volcano/annotations"
 	"tephra.sh/volcano/facts"
 	"tephra.sh/volcano/sink"
 )
@@ -31,7 +36,7 @@ const (
 type outcome struct {
 	binds     map[string]string
 	evicted   []string
-	pipelined map[string][]string
+	pipelined map[string]string // to start later, by namespace/pod: the node
 	phases    map[string]string
 	tasks     map[string]map[string]int
 }
@@ -72,7 +77,7 @@ func play(c *testCase, ours bool) (*outcome, error) {
 		setShard(c, ssn)
 		time.Sleep(quiet) // the session's volume plugin fills its caches in the background
 	})
-	look := sink.Do("look", out.look)
+	look := sink.Do("look", func(ssn *framework.Session) { out.look(ssn, cluster.Feed) })
 	defer setShard(&testCase{}, nil)
 	cluster.Session(profile, append(append([]framework.Action{prepare}, actions...), look)...)
 	if err := cluster.AwaitBindings(); err != nil {
@@ -97,12 +102,21 @@ func actionsOf(c *testCase, cluster *sink.Cluster, ours bool) ([]framework.Actio
 		actions, err := sink.StockActions(c.Actions...)
 		return actions, func() {}, err
 	}
-	engine, err := sink.StartEngine(nil)
+	folder, err := os.MkdirTemp("", "upstream-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(folder) // the engine reads it when it starts
+	configuration, err := c.configure(folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	engine, err := sink.StartEngine(nil, "--config", configuration)
 	if err != nil {
 		return nil, nil, err
 	}
 	tephra, err := action.New(cluster.Feed, action.Options{EngineSocket: engine.Socket, Client: "upstream",
-		Timeout: planLimit})
+		Timeout: planLimit, Recorder: &record.FakeRecorder{}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,12 +135,29 @@ func actionsOf(c *testCase, cluster *sink.Cluster, ours bool) ([]framework.Actio
 }
 
 // replaced are the stock actions whose work ours does.
-var replaced = []string{"enqueue", "allocate", "backfill"}
+var replaced = slices.Concat([]string{"enqueue", "allocate", "backfill"}, evicting)
+
+// evicting are the actions, with us as in Volcano, that a configuration may leave out.
+var evicting = []string{"reclaim", "preempt"}
+
+// configure writes the engine's configuration for the case: nobody is evicted by an action that it
+// does not name.
+func (c *testCase) configure(folder string) (string, error) {
+	var disabled []string
+	for _, name := range evicting {
+		if !slices.Contains(c.Actions, name) {
+			disabled = append(disabled, name)
+		}
+	}
+	path := filepath.Join(folder, "engine.yaml")
+	text := fmt.Sprintf("engine: { disabled_actions: [%s] }\n", strings.Join(disabled, ", "))
+	return path, os.WriteFile(path, []byte(text), 0o600)
+}
 
 // look notes the session's end as upstream's own harness sees it: statuses are worked out first.
-func (o *outcome) look(ssn *framework.Session) {
+func (o *outcome) look(ssn *framework.Session, feed *facts.Feed) {
 	framework.NewJobUpdater(ssn).UpdateAll()
-	o.pipelined, o.phases, o.tasks = map[string][]string{}, map[string]string{}, map[string]map[string]int{}
+	o.pipelined, o.phases, o.tasks = map[string]string{}, map[string]string{}, map[string]map[string]int{}
 	for uid, job := range ssn.Jobs {
 		o.phases[string(uid)] = string(job.PodGroup.Status.Phase)
 		o.tasks[string(uid)] = map[string]int{}
@@ -134,13 +165,31 @@ func (o *outcome) look(ssn *framework.Session) {
 			o.tasks[string(uid)][status.String()] = len(tasks)
 		}
 		for _, task := range job.TaskStatusIndex[api.Pipelined] {
-			o.pipelined[string(uid)] = append(o.pipelined[string(uid)], task.NodeName)
+			o.pipelined[name(task.Pod)] = task.NodeName
+		}
+		o.lookAtHeldRoom(job, feed)
+	}
+}
+
+// lookAtHeldRoom: what Volcano calls pipelined is room that is set aside with us.
+func (o *outcome) lookAtHeldRoom(job *api.JobInfo, feed *facts.Feed) {
+	text, given := job.PodGroup.Annotations[annotations.HeldRoomKey]
+	if !given {
+		return
+	}
+	room, err := annotations.ParseHeldRoom(text)
+	if err != nil {
+		panic(err) // we wrote it
+	}
+	for _, held := range room {
+		if pod, known := feed.Pod(string(job.PodGroup.UID), held.Role, held.Index); known {
+			o.pipelined[pod.Namespace+"/"+pod.Name] = held.Node
 		}
 	}
 }
 
 // objects are the cluster's but for its pods, with what an API server, its admission and a kubelet would have
-// added: uids, the scheduler's name, a phase, and the node's own word that it is ready.
+// added: uids, the scheduler's name, a phase, limits of devices, and the node's own word that it is ready.
 func (c *cluster) objects() []runtime.Object {
 	var out []runtime.Object
 	for _, node := range c.Nodes {
@@ -174,9 +223,25 @@ func (c *cluster) pods() []runtime.Object {
 		pod.UID = cmp.Or(pod.UID, types.UID(name(pod)))
 		pod.Spec.SchedulerName = cmp.Or(pod.Spec.SchedulerName, sink.SchedulerName)
 		pod.Status.Phase = cmp.Or(pod.Status.Phase, corev1.PodPending)
+		for i := range pod.Spec.Containers {
+			limitDevices(&pod.Spec.Containers[i].Resources)
+		}
 		out = append(out, pod)
 	}
 	return out
+}
+
+// limitDevices: an API server takes no request of an extended resource without a limit equal to it.
+func limitDevices(resources *corev1.ResourceRequirements) {
+	for kind, amount := range resources.Requests {
+		if !strings.Contains(string(kind), "/") {
+			continue
+		}
+		if resources.Limits == nil {
+			resources.Limits = corev1.ResourceList{}
+		}
+		resources.Limits[kind] = amount
+	}
 }
 
 func appendAll[T runtime.Object](out []runtime.Object, objects []T) []runtime.Object {
