@@ -46,28 +46,35 @@ Scratch::Said Scratch::Try(const std::vector<Change>& changes) {
   Said said;
   said.unknown = true;
   if (ended()) return said;
-  ++trials_;
   const WhatIf what = FactsOf(books(), job_, changes, version_);
   version_ += 2;
-  const bool lasting = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
+  ++trials_;
+  work_ += 1 + static_cast<std::int32_t>(what.facts.size()) / kFactsAsOneTrial;
+  // That a node has refused a task is forgotten for good when the node changes.
+  const bool for_good = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
     return change.misfit == Misfit::kRefused;
   });
-  if (lasting) {
-    State before = state_;
-    for (const Event& fact : what.facts) {
-      if (!state_.Apply(fact).ok()) return state_ = std::move(before), said;
-    }
-    tools_ = std::make_unique<CycleTools>();
-    said = Ask();
-    state_ = std::move(before);
-    tools_ = std::make_unique<CycleTools>();
-    return said;
-  }
-  const bool told = std::all_of(what.facts.begin(), what.facts.end(),
-                                [&](const Event& fact) { return state_.Apply(fact).ok(); });
-  if (told) said = Ask();
-  for (const Event& fact : what.back) TEPHRA_CHECK(state_.Apply(fact).ok());
+  if (for_good) return TryForGood(what.facts);
+  if (Tell(what.facts)) said = Ask();
+  TEPHRA_CHECK(Tell(what.back));
   return said;
+}
+
+// On a state that is thrown away, with all that was derived from it.
+Scratch::Said Scratch::TryForGood(const std::vector<Event>& facts) {
+  Said said;
+  said.unknown = true;
+  State before = state_;
+  tools_ = std::make_unique<CycleTools>();
+  if (Tell(facts)) said = Ask();
+  state_ = std::move(before);
+  tools_ = std::make_unique<CycleTools>();
+  return said;
+}
+
+bool Scratch::Tell(const std::vector<Event>& facts) {
+  return std::all_of(facts.begin(), facts.end(),
+                     [&](const Event& fact) { return state_.Apply(fact).ok(); });
 }
 
 Policies Scratch::PoliciesOf(const Snapshot& snapshot) {

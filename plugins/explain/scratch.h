@@ -27,7 +27,7 @@ class Scratch {
   Said Try(const std::vector<Change>& changes);
 
   // No more is tried: Try only says unknown.
-  bool ended() const { return steps_left_ <= 0 || trials_ >= kMostTrials; }
+  bool ended() const { return steps_left_ <= 0 || work_ >= kMostWork; }
   std::int32_t trials() const { return trials_; }
 
   // Nodes that the class may not use for that reason, those first that have room for the most of
@@ -39,10 +39,13 @@ class Scratch {
 
   const Books& books() const { return state_.books(); }
 
-  // Each costs about what a cycle for one job does, and two readings of all nodes where nodes come.
-  static constexpr std::int32_t kMostTrials = 250;
+  // In trials: each is about a cycle for one job. One in which many nodes come counts for more.
+  static constexpr std::int32_t kMostWork = 250;
+  static constexpr std::int32_t kFactsAsOneTrial = 64;
 
  private:
+  Said TryForGood(const std::vector<Event>& facts);
+  bool Tell(const std::vector<Event>& facts);
   Said Ask();
   Policies PoliciesOf(const Snapshot& snapshot);
 
@@ -54,6 +57,7 @@ class Scratch {
   std::unique_ptr<CycleTools> tools_ = std::make_unique<CycleTools>();
   std::int32_t steps_left_;
   std::int32_t trials_ = 0;
+  std::int32_t work_ = 0;
   std::uint64_t version_ = kFirstWhatIf;
 };
 

@@ -159,16 +159,25 @@ TEST_CASE(
   CHECK(Found(cluster, "new").fits_now);
 }
 
-TEST_CASE("Relaxations: whoever looks changes nothing, and where the search ends that is said") {
-  EngineConfig config;
-  config.search_budget = 0;
-  SmallCluster cluster(config);
-  cluster.Add(ANode("a").Gpus(3)).Add(ANode("b").Gpus(3));
-  cluster.Add(AJob("j").Role("x", 2, APod().Gpus(2), 2).Role("y", 2, APod().Gpus(1), 2)).Tick();
+TEST_CASE("Relaxations: whoever looks changes nothing") {
+  SmallCluster cluster;
+  cluster.Add(ANode("a").Gpus(3)).Add(ANode("b").Gpus(3).Cordoned());
+  cluster.Add(AJob("j").Role("w", 5, APod().Gpus(1))).Tick();
   const std::uint64_t version = cluster.books().version;
-  Found(cluster, "j");
+  CHECK(Found(cluster, "j").nearest.size() == 3);
   CHECK(cluster.books().version == version);
   CHECK(cluster.engine().state().CheckBooks() == "");
+}
+
+TEST_CASE("Relaxations: where the search budget ends first, no more is tried and that is said") {
+  EngineConfig config;
+  config.search_budget = 1;
+  SmallCluster cluster(config);
+  cluster.Add(ANode("a").Gpus(3)).Add(ANode("b").Gpus(3)).Add(ANode("c").Gpus(3));
+  cluster.Add(AJob("j").Role("x", 3, APod().Gpus(2), 3).Role("y", 4, APod().Gpus(1), 4)).Tick();
+  const Relaxations found = Found(cluster, "j");
+  CHECK(found.ended);
+  CHECK(found.trials <= 3);
 }
 
 }  // namespace
