@@ -6,9 +6,9 @@
 
 #include "plugins/registry.h"
 #include "sidecar/log.h"
-#include "sidecar/views.h"
 #include "sidecar/wire/event_codec.h"
 #include "sidecar/wire/plan_codec.h"
+#include "sidecar/wire/views.h"
 #include "topology/base/check.h"
 
 namespace tephra {
@@ -330,7 +330,7 @@ absl::Status LiveEngine::Explain(const std::string& job, v1::ExplainReply* out) 
   const Books& books = shown_->engine.state().books();
   const JobId id = FindJob(books, job);
   if (!id.valid()) return absl::NotFoundError("job \"" + job + "\": the engine knows none");
-  FillExplain(books, id, out);
+  FillExplain(shown_->engine.state(), id, shown_->now, out);
   return absl::OkStatus();
 }
 

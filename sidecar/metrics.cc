@@ -17,7 +17,7 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-#include "sidecar/views.h"
+#include "sidecar/wire/views.h"
 
 namespace tephra {
 namespace {

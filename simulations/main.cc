@@ -4,6 +4,7 @@
 #include "sidecar/client/explain_command.h"
 #include "sidecar/client/top_command.h"
 #include "simulations/experiments/openb_command.h"
+#include "simulations/explain.h"
 #include "simulations/replay_command.h"
 #include "simulations/simulate_command.h"
 
@@ -24,7 +25,7 @@ int main(int argc, char** argv) {
   tephra::AddSimulateCommand(app, code);
   tephra::AddReplayCommand(app, code);
   tephra::AddOpenbCommand(app, code);
-  tephra::AddExplainCommand(app, code);
+  tephra::AddExplainCommand(app, tephra::ExplainInSimulation, code);
   tephra::AddTopCommand(app, code);
   try {
     app.parse(argc, argv);

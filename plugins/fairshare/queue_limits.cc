@@ -50,7 +50,8 @@ std::optional<Reason> Kept(const Ledger& ledger, QueueId queue, const Resources&
         if (kept <= std::max<std::int64_t>(free, 0)) break;
         Reason reason = Closed(Obstacle::kQueueGuarantee, "");
         reason.binding = k;
-        reason.limit = occupancy.free_total()[k] + tried[k];
+        // Below zero where others over-committed nodes.
+        reason.limit = std::max<std::int64_t>(occupancy.free_total()[k] + tried[k], 0);
         reason.kept = kept;
         reason.kept_for = KeptFor(ledger, up, k);
         reason.asked = asked;

@@ -22,7 +22,8 @@ Kind BindingKind(const TaskClass& cls, const Resources& free) {
 }
 
 // Free and capacity of the kind over the nodes that the class may use. All of them as a rule, so
-// that the totals kept anyway serve.
+// that the totals kept anyway serve; they count an over-committed node below zero. What people are
+// told never is.
 void AddTotals(const Ledger& ledger, const Ranking& ranking, Reason& reason) {
   const Hardware& hardware = ledger.snapshot().hardware();
   std::int32_t usable = 0;
@@ -30,14 +31,15 @@ void AddTotals(const Ledger& ledger, const Ranking& ranking, Reason& reason) {
     if (MayUse(static_cast<Misfit>(m))) usable += reason.nodes[static_cast<std::size_t>(m)];
   }
   if (static_cast<std::size_t>(usable) == hardware.ranked().size()) {
-    reason.free_total = ledger.occupancy().free_total()[reason.binding];
+    reason.free_total = std::max<std::int64_t>(ledger.occupancy().free_total()[reason.binding], 0);
     reason.capacity_total = hardware.total()[reason.binding];
     return;
   }
   for (std::uint32_t rank = 0; rank < hardware.ranked().size(); ++rank) {
     if (!MayUse(ranking.misfit(rank))) continue;
     const NodeId node = hardware.ranked()[rank];
-    reason.free_total += ledger.occupancy().node(node).free[reason.binding];
+    reason.free_total +=
+        std::max<std::int64_t>(ledger.occupancy().node(node).free[reason.binding], 0);
     reason.capacity_total += hardware.capacity(node)[reason.binding];
   }
 }
@@ -74,7 +76,8 @@ Reason ShortageReason(Workbench& bench, const GangAsk& ask, const Placer::Answer
   reason.binding = BindingKind(cls, ledger.occupancy().node(nearest).free);
   reason.per_task = cls.demand[reason.binding];
   reason.best_node = ledger.snapshot().hardware().spec(nearest).name;
-  reason.best_free = ledger.occupancy().node(nearest).free[reason.binding];
+  reason.best_free =
+      std::max<std::int64_t>(ledger.occupancy().node(nearest).free[reason.binding], 0);
   AddTotals(ledger, ranking, reason);
   return reason;
 }

@@ -9,13 +9,52 @@
 #include "sidecar/client/engine_client.h"
 #include "sidecar/client/output.h"
 #include "sidecar/client/words.h"
+#include "text/format.h"
+#include "text/quantity.h"
 #include "text/table.h"
 
 namespace tephra {
 namespace {
 
+constexpr char kPrefix[] = "job/";
+
 // Beyond these, only with --output wide.
 constexpr int kMostTasks = 40;
+
+void PrintRelaxations(const v1::ExplainReply& reply, std::ostream& out) {
+  if (reply.relaxations_tried() == 0) return;
+  if (reply.fits_now()) {
+    out << "\nit fits now as things are: it starts when its turn comes\n";
+    return;
+  }
+  if (reply.relaxations().empty()) {
+    out << "\nnothing that was tried would let it start now\n";
+  } else {
+    out << "\nwhat would let it start now, nearest first; each was tried, this job asked first\n";
+  }
+  for (const v1::Relaxation& relaxation : reply.relaxations()) {
+    out << "  - " << relaxation.text() << "\n";
+  }
+  if (reply.relaxations_cut_short()) {
+    out << "  the search budget ended: there may be more, or nearer ones\n";
+  }
+}
+
+void PrintShortfalls(const v1::ExplainReply& reply, std::ostream& out) {
+  if (reply.shortfalls().empty()) return;
+  out << "\nwho holds what it was promised\n";
+  for (const v1::Shortfall& shortfall : reply.shortfalls()) {
+    out << "  " << shortfall.text() << "; beside it\n";
+    for (const v1::Borrower& borrower : shortfall.borrowers()) {
+      out << "  - " << borrower.text() << "\n";
+    }
+    if (shortfall.others() == 0) continue;
+    out << "  - " << shortfall.others()
+        << (shortfall.others() == 1 ? " more queue holds " : " more queues hold ")
+        << AmountWords(reply.kinds(), static_cast<Kind>(shortfall.kind()), shortfall.others_over())
+        << " more than their own\n";
+  }
+}
 
 void PrintRoles(const v1::JobView& job, std::ostream& out) {
   Table table({"role", "tasks", "at least", "pending", "placed"}, "lrrrr", 0);
@@ -72,6 +111,11 @@ void PrintQueue(const v1::ExplainReply& reply, std::ostream& out) {
   for (const std::string& problem : queue.problems()) out << "  " << problem << "\n";
 }
 
+// A simulation has no namespaces.
+std::string JobOfSimulation(const std::string& argument) {
+  return argument.rfind(kPrefix, 0) == 0 ? argument.substr(sizeof kPrefix - 1) : argument;
+}
+
 std::int64_t Now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -81,59 +125,83 @@ std::int64_t Now() {
 }  // namespace
 
 std::string JobNamed(const std::string& argument) {
-  constexpr char kPrefix[] = "job/";
   const bool prefixed = argument.rfind(kPrefix, 0) == 0;
   const std::string name = prefixed ? argument.substr(sizeof kPrefix - 1) : argument;
   return prefixed && name.find('/') == std::string::npos ? "default/" + name : name;
 }
 
-void PrintExplanation(const v1::ExplainReply& reply, bool wide, std::int64_t now_ms,
+void PrintExplanation(const v1::ExplainReply& reply, bool wide, Times times, std::int64_t now_ms,
                       std::ostream& out) {
   const v1::JobView& job = reply.job();
+  const auto time = [&](std::int64_t ms) {
+    return times == Times::kDates ? TimeWords(ms) : DurationText(ms);
+  };
   out << "job " << job.name() << " " << StandingWords(job);
-  if (job.has_note() && job.note().since_ms() > 0) {
-    out << ", since " << TimeWords(job.note().since_ms()) << " ("
+  if (job.has_note() && (job.note().since_ms() > 0 || times == Times::kSimulated)) {
+    out << ", since " << time(job.note().since_ms()) << " ("
         << AgeWords(job.note().since_ms(), now_ms) << ")";
   }
   out << "\n";
   if (job.has_note()) out << "  " << job.note().obstacle() << ": " << job.note().text() << "\n";
   out << "  queue " << job.queue() << ", priority " << job.priority() << ", at least "
-      << job.min_member() << " tasks at once, created " << TimeWords(job.created_ms());
+      << job.min_member() << " tasks at once, created " << time(job.created_ms());
   if (!job.pods_exist()) out << ", has no pods yet";
   out << "\n";
   if (wide) out << "  uid " << job.uid() << "\n";
+  PrintRelaxations(reply, out);
+  PrintShortfalls(reply, out);
   PrintRoles(job, out);
   PrintTasks(reply, wide, out);
   if (reply.has_queue()) PrintQueue(reply, out);
 }
 
-void AddExplainCommand(CLI::App& app, int& code) {
+void AddExplainCommand(CLI::App& app, ExplainSimulated simulated, int& code) {
   struct Arguments {
     EngineAddress engine;
     Output output = Output::kText;
-    std::string job;
+    std::string job, file, at;
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
-      "explain", "Ask a running engine why a job runs where it runs, or why it does not.");
+      "explain",
+      "Ask a running engine, or a simulation, why a job runs where it runs, or why it does not, "
+      "and what else would let it start.");
   command
       ->add_option("JOB", arguments->job,
                    "job/NAMESPACE/NAME, job/NAME (namespace default) or "
-                   "the uid of a PodGroup")
+                   "the uid of a PodGroup; of a simulation: its name")
       ->required();
   AddEngineOptions(*command, arguments->engine);
+  CLI::Option* file = command->add_option("--simulation", arguments->file,
+                                          "a simulation file, instead of a running engine");
+  file->excludes("--address");  // a socket may be named by the environment
+  command
+      ->add_option("--at", arguments->at,
+                   "the time in the simulation, as 90s or 1h30m; its end if left out")
+      ->needs(file)
+      ->check([](const std::string& text) {
+        return ParseDuration(text).has_value()
+                   ? std::string()
+                   : "\"" + text + "\", expected a time as 90s or 1h30m";
+      });
   AddOutputOption(*command, arguments->output);
   command->footer(kLookExitCodes);
-  command->callback([arguments, &code] {
+  command->callback([arguments, simulated = std::move(simulated), &code] {
     v1::ExplainReply reply;
+    const bool live = arguments->file.empty();
     const absl::Status status =
-        EngineClient(arguments->engine).Explain(JobNamed(arguments->job), &reply);
+        live ? EngineClient(arguments->engine).Explain(JobNamed(arguments->job), &reply)
+             : simulated(arguments->file, ParseDuration(arguments->at),
+                         JobOfSimulation(arguments->job), &reply);
     if (!status.ok()) {
       code = FailLooking("tephra explain", status, std::cerr);
+      if (!live && status.code() != absl::StatusCode::kNotFound) code = 2;
     } else if (arguments->output == Output::kJson || arguments->output == Output::kYaml) {
       PrintMessage(reply, arguments->output, std::cout);
     } else {
-      PrintExplanation(reply, arguments->output == Output::kWide, Now(), std::cout);
+      PrintExplanation(reply, arguments->output == Output::kWide,
+                       live ? Times::kDates : Times::kSimulated, live ? Now() : reply.now_ms(),
+                       std::cout);
     }
   });
 }

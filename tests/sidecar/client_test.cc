@@ -44,7 +44,7 @@ class Looking {
     const absl::Status status = asking().Explain(job, &reply);
     REQUIRE(status.ok());
     std::ostringstream out;
-    PrintExplanation(reply, wide, 1'120'000, out);
+    PrintExplanation(reply, wide, Times::kDates, 1'120'000, out);
     return out.str();
   }
 
@@ -91,6 +91,27 @@ TEST_CASE("Explain says where the tasks of a job are, with their GPUs") {
   CHECK_THAT(text, Contains("job default/train runs"));
   CHECK_THAT(text, Contains("worker/3  placed"));
   CHECK_THAT(looking.Explained("uid-train", true), Contains("uid uid-train"));
+}
+
+TEST_CASE("Explain says what else would let a job start, in words and for scripts") {
+  Looking looking;
+  const std::string text = looking.Explained("default/large");
+  CHECK_THAT(text, Contains("what would let it start now, nearest first"));
+  CHECK_THAT(text, Contains("  - fits now with 12 of 17 members\n"));
+  CHECK_THAT(text, Contains("  - fits with 1 more node like a\n"));
+  CHECK_THAT(looking.Explained("uid-train"), !Contains("would let it start"));
+  v1::ExplainReply reply;
+  REQUIRE(looking.asking().Explain("default/large", &reply).ok());
+  REQUIRE(reply.relaxations_size() == 2);
+  CHECK(reply.relaxations(1).changes(0).easing() == v1::EASING_NODES);
+  CHECK(reply.relaxations(1).changes(0).amount() == 1);
+  CHECK_FALSE(reply.relaxations_cut_short());
+  CHECK(reply.now_ms() == 1'060'000);
+  std::ostringstream json, yaml;
+  PrintMessage(reply, Output::kJson, json);
+  PrintMessage(reply, Output::kYaml, yaml);
+  CHECK_THAT(json.str(), Contains("\"easing\": \"EASING_MEMBERS\""));
+  CHECK_THAT(yaml.str(), Contains("easing: EASING_MEMBERS"));
 }
 
 TEST_CASE("A job that nobody knows is an error that names it") {

@@ -16,6 +16,17 @@ TEPHRA, ROOT = sys.argv[1], pathlib.Path(sys.argv[2])
 EXAMPLES = sorted((ROOT / "simulations/examples").glob("*.yaml"))
 
 
+# What is said of job train of promised.yaml.
+PROMISED = [
+    "job train waits, since 1m00s (4m00s)",
+    "  - fits if tasks of role worker asked for 2 GPU each",
+    "  - fits with 2 more nodes like node-0",
+    "  queue research is to have 16 GPU (deserves 16 GPU) and holds 0 GPU; beside it",
+    "  - queue batch holds 10 GPU, 6 GPU more than its own: 10 GPU is left alone, since its queue is "
+    "not reclaimable",
+]
+
+
 def run(*arguments):
     return subprocess.run([TEPHRA, *map(str, arguments)], capture_output=True, check=False)
 
@@ -109,6 +120,27 @@ class Command(unittest.TestCase):
         version = run("--version")
         self.assertEqual(version.returncode, 0)
         self.assertTrue(version.stdout.startswith(b"tephra "))
+
+    def test_a_job_of_a_simulation_is_explained_as_it_stood(self):
+        promised = ROOT / "simulations/examples/promised.yaml"
+        done = run("explain", "job/train", "--simulation", promised, "--at", "5m")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(done.stdout, run("explain", "train", "--simulation", promised, "--at", "5m").stdout)
+        for line in PROMISED:
+            self.assertIn(line + "\n", done.stdout.decode())
+        answer = json.loads(
+            run("explain", "train", "--simulation", promised, "--output", "json").stdout
+        )
+        self.assertEqual(answer["shortfalls"][0]["queue"], "research")
+        self.assertTrue(answer["relaxations"])
+        early = run("explain", "train", "--simulation", promised, "--at", "30s")
+        self.assertEqual(early.returncode, 1)
+        self.assertIn(b'job "train": there is none', early.stderr)
+        for bad in (["--at", "soon"], ["--address", "127.0.0.1:1"]):
+            self.assertEqual(run("explain", "train", "--simulation", promised, *bad).returncode, 2)
+        self.assertEqual(run("explain", "train", "--at", "5m").returncode, 2)
+        none = run("explain", "train", "--simulation", self.folder / "none.yaml")
+        self.assertEqual(none.returncode, 2)
 
     def test_parity_fails_on_a_curve_that_differs(self):
         examples = ROOT / "simulations/examples/trace"

@@ -107,5 +107,15 @@ TEST_CASE("FairOrder: in a queue priority, then age, then uid") {
   CHECK(jobs == std::vector<JobId>{d, b, c, a});
 }
 
+TEST_CASE("QueueLimits: where nodes are over-committed nothing is said to be free, not less") {
+  Bench bench;
+  bench.cluster.Add(ANode("n").Cores(4)).Foreign("n", APod().Cores(9));
+  bench.cluster.Add(AQueue("kept").Guarantee(kCpu, 2000)).Add(AQueue("q"));
+  bench.cluster.Add(AJob("j").In("q").Role("w", 1, APod()));
+  const Reason reason = *bench.Deny("j", Of(kCpu, 1000));
+  CHECK(reason.obstacle == Obstacle::kQueueGuarantee);
+  CHECK(reason.limit == 0);
+}
+
 }  // namespace
 }  // namespace tephra

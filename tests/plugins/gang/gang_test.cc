@@ -68,6 +68,20 @@ TEST_CASE("Gang: one that needs 17 GPUs of 16 is told so in numbers") {
   CHECK(said.reason.capacity_total == 16000);
 }
 
+TEST_CASE("Gang: on nodes that others over-committed nothing is free, and never less than that") {
+  SmallCluster cluster;
+  cluster.Add(ANode("a").Cores(4)).Foreign("f", "a", APod().Cores(6));
+  cluster.Add(ANode("b").Cores(4).Cordoned());  // so that not the totals of all nodes serve
+  cluster.Add(AJob("j").Role("w", 1, APod().Cores(1))).Tick();
+  CHECK(cluster.Of("j").reason.best_free == 0);
+  CHECK(cluster.Of("j").reason.free_total == 0);
+  cluster.Add(ANode("b").Cores(4)).Foreign("g", "b", APod().Cores(9));
+  cluster.Add(AJob("k").Role("w", 1, APod().Cores(1))).Tick();
+  CHECK(cluster.Of("k").reason.best_free == 0);
+  CHECK(cluster.Of("k").reason.free_total == 0);
+  CHECK(cluster.Of("k").reason.capacity_total == 8000);
+}
+
 TEST_CASE("Gang: a role without a minimum of its own is asked for what the others cannot give") {
   SmallCluster cluster;
   cluster.Add(ANode("n").Cores(8).Gpus(2));

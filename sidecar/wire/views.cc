@@ -1,8 +1,10 @@
-#include "sidecar/views.h"
+#include "sidecar/wire/views.h"
 
 #include <algorithm>
 #include <vector>
 
+#include "plugins/explain/borrowers.h"
+#include "plugins/explain/relaxations.h"
 #include "plugins/registry.h"
 #include "sidecar/wire/node_codec.h"
 #include "sidecar/wire/plan_codec.h"
@@ -179,6 +181,56 @@ void FillTask(const Books& books, const TaskRow& task, v1::TaskView* out) {
                                             task.disruption_budgets.end());
 }
 
+void FillChange(const Change& change, v1::Change* out) {
+  out->set_easing(ToWire<v1::Easing>(change.easing));
+  out->set_queue(change.queue);
+  out->set_ahead(change.ahead);
+  out->set_role(change.role);
+  out->set_kind(change.kind);
+  out->set_amount(change.amount);
+  out->set_now(change.now);
+  out->set_free(change.free);
+  if (change.easing == Easing::kReturn) out->set_misfit(ToWire<v1::Misfit>(change.misfit));
+  out->mutable_nodes()->Assign(change.nodes.begin(), change.nodes.end());
+}
+
+void FillRelaxations(const ResourceKinds& kinds, const Relaxations& found, v1::ExplainReply* out) {
+  for (const Relaxation& relaxation : found.nearest) {
+    v1::Relaxation* view = out->add_relaxations();
+    view->set_text(RelaxationText(kinds, relaxation));
+    for (const Change& change : relaxation.changes) FillChange(change, view->add_changes());
+    view->set_not_proven_smallest(!relaxation.smallest);
+  }
+  out->set_relaxations_tried(found.trials);
+  out->set_relaxations_cut_short(found.ended);
+  out->set_fits_now(found.fits_now);
+}
+
+void FillShortfall(const ResourceKinds& kinds, const Shortfall& shortfall, v1::Shortfall* out) {
+  out->set_text(ShortfallText(kinds, shortfall));
+  out->set_queue(shortfall.queue);
+  out->set_kind(shortfall.kind);
+  out->set_holds(shortfall.holds);
+  out->set_own(shortfall.own);
+  out->set_guarantee(shortfall.guarantee);
+  out->set_deserved(shortfall.deserved);
+  out->set_asked(shortfall.asked);
+  for (const Borrower& borrower : shortfall.borrowers) {
+    v1::Borrower* view = out->add_borrowers();
+    view->set_text(BorrowerText(kinds, shortfall.kind, borrower));
+    view->set_queue(borrower.queue);
+    view->set_holds(borrower.holds);
+    view->set_own(borrower.own);
+    for (const auto& [stays, amount] : borrower.parts) {
+      v1::BorrowedPart* part = view->add_parts();
+      part->set_stays(ToWire<v1::Stays>(stays));
+      part->set_amount(amount);
+    }
+  }
+  out->set_others(shortfall.others);
+  out->set_others_over(shortfall.others_over);
+}
+
 // All ids below `size` that `wanted` wants, in the order of `name`.
 template <class Id, class Wanted, class Name>
 std::vector<Id> Sorted(std::size_t size, Wanted wanted, Name name) {
@@ -249,8 +301,10 @@ JobId FindJob(const Books& books, const std::string& uid_or_name) {
   return found;
 }
 
-void FillExplain(const Books& books, JobId id, v1::ExplainReply* out) {
+void FillExplain(const State& state, JobId id, TimeMs now, v1::ExplainReply* out) {
+  const Books& books = state.books();
   const JobRow& job = books.jobs[id.index()];
+  out->set_now_ms(now);
   FillKinds(books, out);
   FillJob(books, id, out->mutable_job());
   for (const RoleRow& role : job.roles) {
@@ -260,6 +314,14 @@ void FillExplain(const Books& books, JobId id, v1::ExplainReply* out) {
   }
   if (books.queues.present(job.queue)) {
     FillQueue(books, JobCounts(books), TreeView(books), job.queue, out->mutable_queue());
+  }
+  const Assembly assembly = DefaultAssembly();
+  FillRelaxations(books.kinds, FindRelaxations(state, assembly, id, now), out);
+  std::int32_t living = 0;
+  const Snapshot snapshot(books, now, &living);
+  const Policies policies = assembly.policies(books.config, snapshot, assembly.score(books.config));
+  for (const Shortfall& shortfall : FindShortfalls(snapshot, policies, id)) {
+    FillShortfall(books.kinds, shortfall, out->add_shortfalls());
   }
 }
 

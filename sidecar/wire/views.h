@@ -4,7 +4,7 @@
 #include <string>
 
 #include "plugins/framework/plan.h"
-#include "plugins/framework/snapshot.h"
+#include "plugins/framework/state.h"
 
 namespace tephra::v1 {
 class ExplainReply;
@@ -24,7 +24,10 @@ void FillNote(const Decision& decision, const Books& books, v1::Note* out);
 // there is none.
 JobId FindJob(const Books& books, const std::string& uid_or_name);
 
-void FillExplain(const Books& books, JobId job, v1::ExplainReply* out);
+// `now`: of the last cycle. Of a job that waits, also what else would let it start and who holds
+// what its queue was promised; that is some hundred trials at the most, so it is not for polling.
+// REQUIRES: no Snapshot of the state lives.
+void FillExplain(const State& state, JobId job, TimeMs now, v1::ExplainReply* out);
 
 // Nodes, queues and waiting jobs; with `everything` all jobs and tasks. Lists are in the order of
 // names and uids.

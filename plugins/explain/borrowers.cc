@@ -1,0 +1,239 @@
+#include "plugins/explain/borrowers.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+
+#include "plugins/framework/gang_ask.h"
+
+namespace tephra {
+namespace {
+
+using Parts = std::array<std::int64_t, kStays>;
+
+class Finder {
+ public:
+  Finder(const Snapshot& snapshot, const Policies& policies, JobId job)
+      : snapshot_(snapshot),
+        policies_(policies),
+        job_(snapshot.job(job)),
+        asked_(LeastMissing(snapshot, job_)),
+        shares_(policies.share->Of(snapshot.books())) {}
+
+  std::vector<Shortfall> Run() {
+    std::vector<Shortfall> found;
+    KindSet fits = asked_.NonZero();  // kinds in which each level so far stays within its own
+    for (QueueId mine = job_.queue; mine.valid(); mine = queues().parent(mine)) {
+      if (!queues().present(mine) || !queues().cycle(mine).empty()) break;
+      KindSet kinds = asked_.NonZero();
+      for (KindSet k = kinds; k != 0; k &= k - 1) {
+        const Kind kind = static_cast<Kind>(std::countr_zero(k));
+        const std::int64_t own = OwnOf(mine, kind);
+        if (own != Share::kNotShared && Holds(mine, kind) + asked_[kind] > own) {
+          fits &= ~(KindSet{1} << kind);
+        }
+      }
+      const auto look = [&](Kind kind) { Look(mine, kind, (fits >> kind & 1) != 0, found); };
+      if ((kinds >> kGpu & 1) != 0) look(kGpu);
+      for (kinds &= ~(KindSet{1} << kGpu); kinds != 0; kinds &= kinds - 1) {
+        look(static_cast<Kind>(std::countr_zero(kinds)));
+      }
+    }
+    return found;
+  }
+
+ private:
+  const QueueTree& queues() const { return snapshot_.queues(); }
+  std::int64_t Holds(QueueId queue, Kind kind) const {
+    return snapshot_.occupancy().queue_total(queue)[kind];
+  }
+  std::int64_t OwnOf(QueueId queue, Kind kind) const {
+    return queue.index() < shares_.share.size() ? shares_.share[queue.index()][kind]
+                                                : Share::kNotShared;
+  }
+
+  void Look(QueueId mine, Kind kind, bool fits, std::vector<Shortfall>& found) const {
+    const std::int64_t own = OwnOf(mine, kind);
+    if (own == Share::kNotShared || Holds(mine, kind) >= own) return;
+    std::vector<std::pair<std::int64_t, QueueId>> over;
+    for (std::size_t q = 0; q < queues().size(); ++q) {
+      const QueueId beside(q);
+      if (beside == mine || !queues().present(beside)) continue;
+      if (queues().parent(beside) != queues().parent(mine)) continue;
+      const std::int64_t theirs = OwnOf(beside, kind);
+      if (theirs == Share::kNotShared || Holds(beside, kind) <= theirs) continue;
+      over.emplace_back(Holds(beside, kind) - theirs, beside);
+    }
+    if (over.empty()) return;
+    std::sort(over.begin(), over.end(), [&](const auto& a, const auto& b) {
+      if (a.first != b.first) return a.first > b.first;
+      return queues().spec(a.second).name < queues().spec(b.second).name;
+    });
+    const QueueSpec& spec = queues().spec(mine);
+    Shortfall shortfall{spec.name,
+                        kind,
+                        Holds(mine, kind),
+                        own,
+                        spec.guarantee[kind],
+                        spec.deserved[kind],
+                        asked_[kind],
+                        {},
+                        0,
+                        0};
+    std::map<QueueId, Parts> parts;
+    for (const auto& [amount, queue] : over) {
+      if (parts.size() < Shortfall::kMostBorrowers) {
+        parts.emplace(queue, Parts{});
+      } else {
+        ++shortfall.others;
+        shortfall.others_over += amount;
+      }
+    }
+    Divide(mine, kind, fits, parts);
+    for (const auto& [amount, queue] : over) {
+      const auto known = parts.find(queue);
+      if (known == parts.end()) break;
+      Borrower& borrower = shortfall.borrowers.emplace_back(
+          Borrower{queues().spec(queue).name, Holds(queue, kind), OwnOf(queue, kind), {}});
+      for (int s = 0; s < kStays; ++s) {
+        std::int64_t part = known->second[static_cast<std::size_t>(s)];
+        if (static_cast<Stays>(s) == Stays::kReclaimable) part = std::min(part, amount);
+        if (part > 0) borrower.parts.emplace_back(static_cast<Stays>(s), part);
+      }
+    }
+    found.push_back(std::move(shortfall));
+  }
+
+  // Adds what each task holds to the part of its borrower.
+  void Divide(QueueId mine, Kind kind, bool fits, std::map<QueueId, Parts>& parts) const {
+    for (const JobRow& job : snapshot_.books().jobs) {
+      if (!job.live) continue;
+      QueueId top = job.queue;
+      while (top.valid() && !parts.contains(top)) top = queues().parent(top);
+      if (!top.valid()) continue;
+      Parts& sums = parts.at(top);
+      const Stays queue_stays = QueueStays(mine, top, job.queue, kind, fits);
+      for (const RoleRow& role : job.roles) {
+        for (const TaskId id : role.tasks) {
+          const TaskRow& task = snapshot_.task(id);
+          if (!HoldsRoom(task.phase) || !snapshot_.hardware().present(task.node)) continue;
+          const Stays stays = queue_stays == Stays::kReclaimable ? TaskStays(job, id) : queue_stays;
+          sums[static_cast<std::size_t>(stays)] += HeldBy(task, kind);
+        }
+      }
+    }
+  }
+
+  std::int64_t HeldBy(const TaskRow& task, Kind kind) const {
+    const TaskClass& cls = snapshot_.cls(task.cls);
+    if (!cls.needs_devices() || (kind != kGpu && kind != kGpuMemory)) return cls.demand[kind];
+    std::vector<DeviceCharge> charges;
+    DeviceCharges(cls, task.slices, charges);
+    std::int64_t sum = 0;
+    for (const DeviceCharge& charge : charges) {
+      sum += kind == kGpu ? charge.compute : charge.memory_mib;
+    }
+    return sum;
+  }
+
+  // `top` is beside `mine`; `from`: a queue under it, or it.
+  Stays QueueStays(QueueId mine, QueueId top, QueueId from, Kind kind, bool fits) const {
+    if (!snapshot_.config().enables("reclaim")) return Stays::kNoReclaim;
+    if (!fits) return Stays::kOverOwn;
+    bool within = false;
+    for (QueueId at = from;; at = queues().parent(at)) {
+      const bool in_order = queues().present(at) && queues().cycle(at).empty();
+      if (!in_order || !queues().spec(at).reclaimable) return Stays::kNotReclaimable;
+      within = within || Holds(at, kind) <= OwnOf(at, kind);
+      if (at == top) break;
+    }
+    // Nobody reclaims by share from who is served first, but what was promised is taken back.
+    if (queues().spec(top).priority > queues().spec(mine).priority &&
+        queues().spec(job_.queue).deserved[kind] == 0) {
+      return Stays::kServedFirst;
+    }
+    return within ? Stays::kWithinOwn : Stays::kReclaimable;
+  }
+
+  Stays TaskStays(const JobRow& job, TaskId id) const {
+    const TaskRow& task = snapshot_.task(id);
+    if (task.phase != TaskPhase::kRunning) return Stays::kMoving;
+    if (!job.preemptible) return Stays::kNotPreemptible;
+    if (!policies_.victims->Cost(snapshot_, shares_, id).has_value()) return Stays::kMinRun;
+    const auto& allowed = snapshot_.books().disruption_budgets;
+    for (const std::string& name : task.disruption_budgets) {
+      const auto budget = allowed.find(name);
+      if (budget != allowed.end() && budget->second <= 0) return Stays::kBudget;
+    }
+    return Stays::kReclaimable;
+  }
+
+  const Snapshot& snapshot_;
+  const Policies& policies_;
+  const JobRow& job_;
+  const Resources asked_;
+  const Share::Answer shares_;
+};
+
+}  // namespace
+
+std::vector<Shortfall> FindShortfalls(const Snapshot& snapshot, const Policies& policies,
+                                      JobId id) {
+  const JobRow& job = snapshot.job(id);
+  const bool waits = job.live && job.pending() > 0 && !job.satisfied();
+  if (!waits || !job.queue.valid() || !snapshot.queues().present(job.queue)) return {};
+  return Finder(snapshot, policies, id).Run();
+}
+
+const char* StaysText(Stays stays) {
+  switch (stays) {
+    case Stays::kReclaimable:
+      return "may be reclaimed";
+    case Stays::kNoReclaim:
+      return "is left alone, since the action reclaim is disabled";
+    case Stays::kOverOwn:
+      return "is left alone, since with this job its queue would hold more than its own";
+    case Stays::kNotReclaimable:
+      return "is left alone, since its queue is not reclaimable";
+    case Stays::kServedFirst:
+      return "is left alone, since its queue has a higher priority";
+    case Stays::kNotPreemptible:
+      return "is held by jobs that are not preemptible";
+    case Stays::kMinRun:
+      return "is held by tasks that have not run for their least time yet";
+    case Stays::kBudget:
+      return "is held by tasks whose disruption budget allows no eviction now";
+    case Stays::kMoving:
+      return "is held by tasks that are starting or ending";
+    case Stays::kWithinOwn:
+      return "is held in queues under it that hold no more than their own";
+  }
+  return "?";
+}
+
+std::string ShortfallText(const ResourceKinds& kinds, const Shortfall& shortfall) {
+  const auto words = [&](std::int64_t amount) { return AmountText(kinds, shortfall.kind, amount); };
+  std::string text = "queue " + shortfall.queue + " is to have " + words(shortfall.own);
+  std::string promised;
+  if (shortfall.guarantee > 0) promised = "is guaranteed " + words(shortfall.guarantee);
+  if (shortfall.deserved > 0) {
+    promised += (promised.empty() ? "deserves " : ", deserves ") + words(shortfall.deserved);
+  }
+  if (!promised.empty()) text += " (" + promised + ")";
+  return text + " and holds " + words(shortfall.holds);
+}
+
+std::string BorrowerText(const ResourceKinds& kinds, Kind kind, const Borrower& borrower) {
+  const auto words = [&](std::int64_t amount) { return AmountText(kinds, kind, amount); };
+  std::string text = "queue " + borrower.queue + " holds " + words(borrower.holds) + ", " +
+                     words(borrower.over()) + " more than its own";
+  const char* separator = ": ";
+  for (const auto& [stays, amount] : borrower.parts) {
+    text += separator + words(amount) + " " + StaysText(stays);
+    separator = ", ";
+  }
+  return text;
+}
+
+}  // namespace tephra
