@@ -110,6 +110,7 @@ struct JobSpec {
   DurationMs min_run_ms = 0;
   std::int32_t evictions = 0;  // how often it was evicted, as far as somebody wrote it down
   std::vector<HeldRoom> held;  // taken over when the job is first seen
+  std::string user;  // whose it is, for shares among the users of a queue; empty: nobody's
 
   bool operator==(const JobSpec&) const = default;
 };
