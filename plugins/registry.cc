@@ -44,6 +44,7 @@ const std::map<std::string, MakeScore>& Scores() {
 }
 
 constexpr std::int32_t kMostWeight = 1000;
+constexpr std::int32_t kMostUsageWeight = 1'000'000;
 
 // The weighted mean of several scores, rounded down to a fixed integer.
 class WeightedScore final : public Score {
@@ -169,6 +170,16 @@ absl::Status ValidateConfig(const EngineConfig& config) {
   if (config.priority_boost_ms < 0) {
     return absl::InvalidArgumentError(
         "priority_boost_ms: " + std::to_string(config.priority_boost_ms) + ", expected at least 0");
+  }
+  if (config.usage_half_life_ms < 0) {
+    return absl::InvalidArgumentError(
+        "usage_half_life_ms: " + std::to_string(config.usage_half_life_ms) +
+        ", expected above 0 (0: past usage does not count)");
+  }
+  if (config.usage_weight_permille < 0 || config.usage_weight_permille > kMostUsageWeight) {
+    return absl::InvalidArgumentError(
+        "usage_weight_permille: " + std::to_string(config.usage_weight_permille) +
+        ", expected 0 to " + std::to_string(kMostUsageWeight));
   }
   if (config.assume_timeout_ms < 1) {
     return absl::InvalidArgumentError(

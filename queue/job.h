@@ -111,6 +111,7 @@ struct JobSpec {
   bool evicts = true;          // false: it waits until there is room, and nobody is evicted for it
   std::int32_t evictions = 0;  // how often it was evicted, as far as somebody wrote it down
   std::vector<HeldRoom> held;  // taken over when the job is first seen
+  std::string user;  // whose it is, for shares among the users of a queue; empty: nobody's
 
   bool operator==(const JobSpec&) const = default;
 };

@@ -219,6 +219,14 @@ void LiveEngine::BeginSync() {
   next_ = std::make_unique<Life>(std::move(journal));
   next_->epoch = epoch_;
   TEPHRA_CHECK(next_->journaled.Apply(ConfigChanged{config_}).ok());
+  // What this process knows itself is newer than what anybody kept of it.
+  if (shown_ != nullptr && shown_->engine.state().books().usage.on() &&
+      shown_->engine.state().books().usage.begun()) {
+    const MemoryTold own{shown_->engine.state().Remember()};
+    if (const absl::Status status = next_->journaled.Apply(own); !status.ok()) {
+      LogWarning("past usage is lost in this sync", {{"why", Text(status)}});
+    }
+  }
   SetPhase(Phase::kSyncing);
 }
 

@@ -47,7 +47,8 @@ constexpr const char* kFactKinds[] = {"kinds_declared",
                                       "domain_upserted",
                                       "domain_removed",
                                       "disruption_budget_upserted",
-                                      "disruption_budget_removed"};
+                                      "disruption_budget_removed",
+                                      "memory_told"};
 static_assert(std::size(kFactKinds) == std::variant_size_v<Event>);
 
 constexpr const char* kVerdicts[] = {"start", "start_after_eviction", "reserve", "wait",

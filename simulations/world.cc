@@ -122,6 +122,7 @@ void World::Begin(Batch& batch) {
   batch.events.emplace_back(ConfigChanged{simulation_.config});
   for (QueueSpec& queue : simulation_.queues) On(QueueChanges{std::move(queue)}, batch);
   for (NodeSpec& node : simulation_.nodes) On(NodeComes{std::move(node)}, batch);
+  if (!simulation_.past.queues.empty()) batch.events.emplace_back(MemoryTold{simulation_.past});
   simulation_.queues.clear();
   simulation_.nodes.clear();
 }

@@ -1,9 +1,15 @@
 #include "text/engine_settings.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 namespace tephra {
+namespace {
+
+constexpr std::int64_t kMostUsageWeight = 1'000'000;  // per mille
+
+}  // namespace
 
 void ReadScores(const Item& item, std::vector<WeightedName>& scores) {
   if (item.node == nullptr) return;
@@ -41,6 +47,17 @@ void ReadCommonSettings(Fields& fields, EngineConfig& config) {
   fields.Whole("seed", config.seed, 0, std::numeric_limits<std::int64_t>::max());
   fields.Duration("assume_timeout", config.assume_timeout_ms);
   fields.Duration("priority_boost", config.priority_boost_ms);
+  const Item half_life = fields.At("usage_half_life");
+  if (half_life.node != nullptr && ReadDuration(half_life, config.usage_half_life_ms) &&
+      config.usage_half_life_ms <= 0) {
+    half_life.Wrong("a duration above 0 such as 12h or 7d; left out: past usage does not count");
+  }
+  const Item usage_weight = fields.At("usage_weight");
+  std::int64_t permille = 0;
+  if (usage_weight.node != nullptr && ReadQuantity(usage_weight, permille, 1000)) {
+    if (permille > kMostUsageWeight) usage_weight.Wrong("a number from 0 to 1000");
+    config.usage_weight_permille = static_cast<std::int32_t>(std::min(permille, kMostUsageWeight));
+  }
   fields.Whole("full_verify_every", config.full_verify_every, 0);
   fields.Texts("disabled_actions", config.disabled_actions);
 }

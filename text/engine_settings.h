@@ -12,7 +12,8 @@ namespace tephra {
 void ReadScores(const Item& item, std::vector<WeightedName>& scores);
 // The words of Ties, in the order of the enum: "name" and "random".
 void ReadTies(Fields& fields, Ties& ties);
-// search_budget, seed, assume_timeout, priority_boost, full_verify_every, disabled_actions.
+// search_budget, eviction_budget, victim_costs, seed, assume_timeout, priority_boost,
+// usage_half_life, usage_weight, full_verify_every, disabled_actions.
 void ReadCommonSettings(Fields& fields, EngineConfig& config);
 
 }  // namespace tephra

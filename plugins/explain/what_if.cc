@@ -23,6 +23,7 @@ JobSpec SpecOf(const Books& books, JobId id) {
   job.pods_exist = row.pods_exist;
   job.preemptible = row.preemptible;
   job.min_run_ms = row.min_run_ms;
+  job.user = row.user;
   job.evicts = row.evicts;
   job.evictions = row.evictions;
   job.gang.min_member = row.min_member;

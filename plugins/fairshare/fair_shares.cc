@@ -42,6 +42,13 @@ Share::Answer FairShares::Of(const Books& books) const {
     fill[q].parent = up.valid() ? static_cast<std::int32_t>(up.value) : FillQueue::kTop;
     fill[q].weight = queues.spec(QueueId(q)).weight;
   }
+  PastUsage past;
+  std::vector<Spent> spent;
+  if (books.usage.on()) {
+    past.weight = static_cast<double>(books.config.usage_weight_permille) / 1000;
+    past.endless_ms = books.usage.endless_ms();
+    for (std::size_t q = 0; q < queues.size(); ++q) spent.push_back(books.usage.Of(QueueId(q)));
+  }
   for (; asked != 0; asked &= asked - 1) {
     const Kind k = static_cast<Kind>(std::countr_zero(asked));
     for (std::size_t q = 0; q < queues.size(); ++q) {
@@ -53,8 +60,9 @@ Share::Answer FairShares::Of(const Books& books) const {
       fill[q].limit =
           limited ? static_cast<double>(spec.limit[k]) : std::numeric_limits<double>::infinity();
       fill[q].demand = static_cast<double>(demand[q][k]);
+      if (!spent.empty()) fill[q].usage = spent[q][k];
     }
-    const std::vector<double> amounts = WaterFill(fill, static_cast<double>(shared[k]));
+    const std::vector<double> amounts = WaterFill(fill, static_cast<double>(shared[k]), past);
     for (std::size_t q = 0; q < queues.size(); ++q) shares[q][k] = std::llround(amounts[q]);
   }
   // Each with the queues under it, which is demand of every one above it too.

@@ -73,17 +73,32 @@ void Pour(const Eigen::ArrayXd& weights, const Eigen::ArrayXd& until, double& le
   left = std::max(0.0, left - poured.sum());
 }
 
+// The weights of those who can use something of `amount`, by what each of them has used.
+void Reweigh(const PastUsage& past, double amount, const Eigen::ArrayXd& cap,
+             const Eigen::ArrayXd& used, Eigen::ArrayXd& weights) {
+  const Eigen::ArrayXd takes_part = (cap > 0).cast<double>();
+  const double weight_sum = (weights * takes_part).sum();
+  const double used_sum = (used * takes_part).sum();
+  if (weight_sum <= 0 || used_sum <= 0) return;
+  const double measure = std::max(used_sum, amount * past.endless_ms);
+  const Eigen::ArrayXd part = weights / weight_sum;
+  weights = (part + past.weight * (part * (used_sum / measure) - used / measure)).max(part / 100);
+}
+
 }  // namespace
 
-std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capacity) {
+std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capacity,
+                              const PastUsage& past) {
   const Tree tree(queues);
   const std::size_t top = queues.size();
   const std::vector<std::int32_t> down = tree.DownOrder(top);
   // What each can use, and is promised, with those under it: from the leaves up.
   Eigen::ArrayXd use(queues.size()), guarantee(queues.size()), deserved(queues.size());
+  Eigen::ArrayXd used(queues.size());
   for (std::size_t q = 0; q < queues.size(); ++q) {
     const auto i = static_cast<Eigen::Index>(q);
     use[i] = queues[q].demand;
+    used[i] = queues[q].usage;
     guarantee[i] = deserved[i] = 0;
   }
   for (auto it = down.rbegin(); it != down.rend(); ++it) {
@@ -94,24 +109,29 @@ std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capac
     deserved[*it] = std::max({deserved[*it], queue.deserved, guarantee[*it]});
     if (queue.parent == FillQueue::kTop) continue;
     use[queue.parent] += use[*it];
+    used[queue.parent] += used[*it];
     guarantee[queue.parent] += std::min(guarantee[*it], use[*it]);
     deserved[queue.parent] += std::min(deserved[*it], use[*it]);
   }
 
   std::vector<double> shares(queues.size());
-  const auto fill = [&](std::size_t at, double amount, double own_demand) {
+  const auto fill = [&](std::size_t at, double amount, double own_demand, double own_used) {
     const auto from = tree.first[at];
     const Eigen::Index count = tree.first[at + 1] - from;
     const Eigen::Index own = own_demand > 0 ? 1 : 0;
     Eigen::ArrayXd cap(count + own), promised(count + own), due(count + own), weight(count + own);
+    Eigen::ArrayXd spent(count + own);
     for (Eigen::Index i = 0; i < count; ++i) {
       const std::int32_t q = tree.members[static_cast<std::size_t>(from + i)];
       cap[i] = use[q];
       promised[i] = std::min(guarantee[q], use[q]);
       due[i] = std::min(deserved[q], use[q]);
       weight[i] = queues[static_cast<std::size_t>(q)].weight;
+      spent[i] = used[q];
     }
     if (own > 0) cap[count] = own_demand, promised[count] = due[count] = 0, weight[count] = 1;
+    if (own > 0) spent[count] = own_used;
+    if (past.weight > 0) Reweigh(past, amount, cap, spent, weight);
     Eigen::ArrayXd have = Eigen::ArrayXd::Zero(count + own);
     double left = amount;
     // Weighted by what the step has for each, so that all get the same part of it.
@@ -122,10 +142,11 @@ std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capac
       shares[static_cast<std::size_t>(tree.members[static_cast<std::size_t>(from + i)])] = have[i];
     }
   };
-  fill(top, capacity, 0);
+  fill(top, capacity, 0, 0);
   for (const std::int32_t q : down) {
     const auto at = static_cast<std::size_t>(q);
-    if (tree.first[at] < tree.first[at + 1]) fill(at, shares[at], queues[at].demand);
+    if (tree.first[at] < tree.first[at + 1])
+      fill(at, shares[at], queues[at].demand, queues[at].usage);
   }
   return shares;
 }

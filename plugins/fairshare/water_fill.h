@@ -28,11 +28,25 @@ struct FillQueue {
   double deserved = 0;
   double limit = std::numeric_limits<double>::infinity();
   double demand = 0;  // its own, without the queues under it
+  double usage = 0;   // in the past, likewise: amount times milliseconds, decayed
+};
+
+// What was used in the past counts against the weight. With W the part of the weights of those who
+// share an amount that one of them has, and u what it used, measured by what the whole amount would
+// have been for ever (so sum(u) <= 1), its weight becomes W + k (W sum(u) - u), but at least W /
+// 100: who used as its weight says keeps it. Promises are untouched.
+//
+// Source: the time-aware fairness of KAI-Scheduler, docs/timeaware, which also measures usage by
+// capacity, so that a little use of an idle cluster weighs little.
+struct PastUsage {
+  double weight = 0;      // k; 0: it does not count
+  double endless_ms = 1;  // what one unit, held for ever, has used
 };
 
 // One amount a queue. The demand that a queue with others under it has itself is served beside
 // them as if it were one more, of weight 1 and without promises. REQUIRES: parents form no cycle;
 // no amount is below zero.
-std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capacity);
+std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capacity,
+                              const PastUsage& past = {});
 
 }  // namespace tephra

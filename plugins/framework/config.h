@@ -52,6 +52,10 @@ struct EngineConfig {
   // A waiting job's priority counts for one more with each such time that has passed since it was
   // created, so that none of lower priority waits for ever behind those that keep coming; 0: never.
   DurationMs priority_boost_ms = 0;
+  // Past usage counts for shares, half as much after each such time; 0: it does not count.
+  DurationMs usage_half_life_ms = 0;
+  // How much it counts beside the weights of the queues; 0: only among the users of a queue.
+  std::int32_t usage_weight_permille = 1000;
   // Every so many cycles all books are recomputed from the facts; 0: never. In a large cluster
   // less often, so that it stays a small part of a cycle that changes little (Engine::Tick).
   std::int32_t full_verify_every = 1000;

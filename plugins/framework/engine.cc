@@ -1,6 +1,8 @@
 #include "plugins/framework/engine.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "topology/base/check.h"
 
@@ -16,7 +18,9 @@ absl::Status Engine::Apply(const Event& event) {
 
 Plan Engine::Tick(TimeMs now) {
   state_.Expire(now);
-  if (!state_.NeedsCycle()) return {state_.books().version, now, {}, {}};
+  std::optional<Memory> memory;
+  if (state_.TakeMemoryDue()) memory = state_.Remember();
+  if (!state_.NeedsCycle()) return {state_.books().version, now, {}, {}, std::move(memory)};
   std::vector<JobId> due = state_.TakeDue();
   Plan plan;
   {
@@ -25,6 +29,7 @@ Plan Engine::Tick(TimeMs now) {
     const Policies policies = assembly_.policies(snapshot.config(), snapshot, score_);
     plan = RunCycle(snapshot, policies, assembly_.actions, std::move(due), *tools_, observer_);
   }
+  plan.memory = std::move(memory);
   state_.Assume(plan);
   AuditBooks();
   return plan;

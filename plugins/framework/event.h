@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plugins/framework/config.h"
+#include "plugins/framework/memory.h"
 #include "queue/job.h"
 #include "queue/queue_tree.h"
 #include "topology/domain.h"
@@ -162,10 +163,17 @@ struct ConfigChanged {
   EngineConfig config;
 };
 
+// What an earlier engine remembered. Taken while past usage counts, where it is newer than what is
+// known; queues and users that it does not name have used nothing. Best told before the first
+// cycle: what runs by then counts from its start, but not from before the memory.
+struct MemoryTold {
+  Memory memory;
+};
+
 using Event =
     std::variant<KindsDeclared, NodeUpserted, NodeRemoved, QueueUpserted, QueueRemoved, JobUpserted,
                  JobRemoved, TaskUpserted, TaskRemoved, PlacementRefused, ConfigChanged,
                  MaskUpserted, MaskRemoved, PlanStale, BindFailed, DomainUpserted, DomainRemoved,
-                 DisruptionBudgetUpserted, DisruptionBudgetRemoved>;
+                 DisruptionBudgetUpserted, DisruptionBudgetRemoved, MemoryTold>;
 
 }  // namespace tephra

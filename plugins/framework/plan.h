@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "plugins/framework/memory.h"
 #include "plugins/framework/reason.h"
 #include "topology/base/ids.h"
 #include "topology/base/time.h"
@@ -50,6 +52,8 @@ struct Plan {
   TimeMs now = 0;
   std::vector<Decision> decisions;
   std::vector<JobId> dropped;  // their decisions failed verification
+  // To be kept for the engine that comes after this one, in the place of the last one.
+  std::optional<Memory> memory = std::nullopt;
 };
 
 }  // namespace tephra

@@ -13,6 +13,7 @@
 #include "plugins/framework/mask.h"
 #include "plugins/framework/occupancy.h"
 #include "plugins/framework/plan.h"
+#include "plugins/framework/usage.h"
 #include "topology/base/ids.h"
 
 namespace tephra {
@@ -71,6 +72,7 @@ struct JobRow {
   std::string name;
   std::string queue_name;
   QueueId queue;
+  std::string user;
   std::int32_t priority = 0;
   TimeMs created = 0;
   std::int32_t min_member = 0;
@@ -142,6 +144,7 @@ struct Books {
   std::vector<Demand> queue_pending;
   // By QueueId: how many jobs of each priority are in it.
   std::vector<std::map<std::int32_t, std::int32_t>> queue_priorities;
+  Usage usage;  // what queues and users held before; empty while it does not count
   Masks masks;
   std::map<std::string, DomainSpec> domains;               // by name
   std::map<std::string, std::int32_t> disruption_budgets;  // how many evictions each allows

@@ -198,8 +198,8 @@ absl::Status State::On(const JobUpserted& fact) {
   const QueueId queue = books_.queues.Reserve(spec.queue);
   books_.occupancy.Grow(books_.facts());
   const QueueId was = job.queue;
-  if (!fresh && queue != was) {
-    // What it holds moves to the other queue.
+  if (!fresh && (queue != was || spec.user != job.user)) {
+    // What it holds moves to the other queue or user.
     const auto charge_all = [&](int sign) {
       for (const RoleRow& role : job.roles) {
         for (TaskId task : role.tasks) {
@@ -220,6 +220,7 @@ absl::Status State::On(const JobUpserted& fact) {
     count_demand(-1);
     if (InOrder(job)) ++books_.growth;
     job.queue = queue;
+    job.user = spec.user;
     charge_all(+1);
     count_demand(+1);
     ++books_.growth;
@@ -230,6 +231,7 @@ absl::Status State::On(const JobUpserted& fact) {
   job.name = spec.name;
   job.queue_name = spec.queue;
   job.queue = queue;
+  job.user = spec.user;
   job.priority = spec.priority;
   job.created = spec.created;
   job.min_member = spec.gang.min_member;
@@ -496,6 +498,7 @@ absl::Status State::On(const DisruptionBudgetRemoved& fact) {
 
 absl::Status State::On(const ConfigChanged& fact) {
   books_.config = fact.config;
+  FollowUsage();
   ++books_.config_version;
   ++books_.news;
   ++books_.growth;

@@ -36,6 +36,12 @@ class State {
   // The jobs to ask now, in no order; clears the list. REQUIRES: no Snapshot lives.
   std::vector<JobId> TakeDue();
 
+  // What is to be kept for a later engine; empty while past usage does not count. Largest accounts
+  // first where not all of them may be kept.
+  Memory Remember() const;
+  // Whether the last Expire found that it has changed, and is due; asks once.
+  bool TakeMemoryDue() { return std::exchange(memory_due_, false); }
+
   Snapshot Freeze(TimeMs now);
   const Books& books() const { return books_; }
   JobId FindJob(const std::string& uid) const;
@@ -63,6 +69,7 @@ class State {
   absl::Status On(const DisruptionBudgetUpserted&);
   absl::Status On(const DisruptionBudgetRemoved&);
   absl::Status On(const ConfigChanged&);
+  absl::Status On(const MemoryTold&);
 
   absl::StatusOr<TaskId> FindTask(const TaskFact& fact);
   absl::StatusOr<const RoleRow*> FindRole(const char* of, JobId job, const std::string& role) const;
@@ -89,6 +96,9 @@ class State {
   void Seat(TaskId id);
   void Unseat(TaskId id);
   void ChargeTask(const TaskRow& task, int sign);
+  Resources HeldBy(const TaskRow& task);
+  void FollowUsage();
+  void AdvanceUsage(TimeMs now);
   Slices GuessSlices(ClassId cls, NodeId node) const;
   void GuessMissingSlices(NodeId node);
   template <class Change>
@@ -117,6 +127,7 @@ class State {
   std::uint64_t plans_ = 0;  // assumed so far
   std::uint64_t asked_growth_ = 0;
   std::int32_t living_snapshots_ = 0;
+  bool memory_due_ = false;
 };
 
 }  // namespace tephra

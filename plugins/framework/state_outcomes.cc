@@ -55,11 +55,13 @@ void State::Assume(const Plan& plan) {
   for (JobId id : plan.dropped) books_.jobs[id.index()].quarantined = true;
   if (!plan.dropped.empty()) ++books_.growth;  // what they would have taken is free for others
   if (!plan.decisions.empty()) ++books_.version;
+  books_.usage.Apply();
 }
 
 void State::Expire(TimeMs now) {
   TEPHRA_CHECK_OP(living_snapshots_, ==, 0);
   cycle_time_ = now;
+  AdvanceUsage(now);
   ForgiveRefusals(now);
   while (!ripening_.empty() && ripening_.begin()->first <= now) {
     MarkEvictable(ripening_.begin()->second);
@@ -89,6 +91,7 @@ void State::Expire(TimeMs now) {
   for (const JobId job : kept) {
     books_.jobs[job.index()].broken = !books_.jobs[job.index()].satisfied();
   }
+  books_.usage.Apply();
 }
 
 // --- outcomes ------------------------------------------------------------------------------

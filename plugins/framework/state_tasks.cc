@@ -1,5 +1,8 @@
 // The rows of tasks and jobs behind the facts: who is where, what it holds, who waits.
 #include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "plugins/framework/state.h"
 #include "topology/base/check.h"
@@ -10,6 +13,38 @@ namespace {
 bool CountsToMinimum(TaskPhase phase) {
   return phase == TaskPhase::kAssumed || phase == TaskPhase::kRunning ||
          phase == TaskPhase::kSucceeded;
+}
+
+Resources Held(const Account& account) {
+  Resources held = account.holds;
+  return held.Add(account.coming);
+}
+
+// The accounts hold what the tasks do, each once.
+std::string CheckUsage(const Books& books,
+                       std::map<std::pair<QueueId, std::string>, Resources> by_user) {
+  const auto& rows = books.usage.rows();
+  for (std::size_t q = 0; q < rows.size(); ++q) {
+    const QueueId queue(q);
+    if (Held(rows[q].own) != books.occupancy.queue_own(queue)) {
+      return "queue \"" + books.queues.spec(queue).name + "\": usage: holds another amount";
+    }
+    for (const auto& [user, account] : rows[q].users) {
+      const auto held = by_user.find({queue, user});
+      if (Held(account) != (held == by_user.end() ? Resources{} : held->second)) {
+        return "queue \"" + books.queues.spec(queue).name + "\": usage: user \"" + user +
+               "\" holds another amount";
+      }
+      if (held != by_user.end()) by_user.erase(held);
+    }
+  }
+  for (const auto& [account, held] : by_user) {
+    if (held != Resources{}) {
+      return "queue \"" + books.queues.spec(account.first).name + "\": usage: user \"" +
+             account.second + "\" has no account";
+    }
+  }
+  return "";
 }
 
 bool Waits(TaskPhase phase) { return phase == TaskPhase::kPending || phase == TaskPhase::kHeld; }
@@ -99,8 +134,16 @@ QueueId State::QueueOf(const TaskRow& task) const {
 }
 
 void State::ChargeTask(const TaskRow& task, int sign) {
-  books_.occupancy.Charge(books_.facts(), books_.classes[task.cls], QueueOf(task), task.node,
-                          task.slices, sign);
+  const auto charge = [&] {
+    books_.occupancy.Charge(books_.facts(), books_.classes[task.cls], QueueOf(task), task.node,
+                            task.slices, sign);
+  };
+  if (!books_.usage.on() || !task.job.valid()) return charge();
+  const JobRow& job = books_.jobs[task.job.index()];
+  const Resources before = books_.occupancy.queue_own(job.queue);
+  charge();
+  Resources more = books_.occupancy.queue_own(job.queue);
+  books_.usage.Hold(job.queue, job.user, more.Add(before, -1));
 }
 
 void State::Seat(TaskId id) {
@@ -345,15 +388,24 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
 std::string State::CheckBooks() const {
   Occupancy fresh;
   fresh.Grow(books_.facts());
+  std::map<std::pair<QueueId, std::string>, Resources> by_user;
   for (std::size_t n = 0; n < books_.hardware.slots(); ++n)
     fresh.ResetNode(books_.facts(), NodeId(n));
   for (const TaskRow& task : books_.tasks) {
     if (!HoldsRoom(task.phase) || !books_.hardware.present(task.node)) continue;
-    fresh.Charge(books_.facts(), books_.classes[task.cls], QueueOf(task), task.node, task.slices,
-                 +1);
+    const QueueId queue = QueueOf(task);
+    const bool counts = books_.usage.on() && queue.valid();
+    const Resources before = counts ? fresh.queue_own(queue) : Resources{};
+    fresh.Charge(books_.facts(), books_.classes[task.cls], queue, task.node, task.slices, +1);
+    if (!counts) continue;
+    by_user[{queue, books_.jobs[task.job.index()].user}]
+        .Add(fresh.queue_own(queue))
+        .Add(before, -1);
   }
   fresh.RollUpQueues(books_.queues);
   if (!fresh.SameColumns(books_.occupancy)) return "occupancy differs from what the tasks hold";
+  if (const std::string fault = CheckUsage(books_, std::move(by_user)); !fault.empty())
+    return fault;
   std::vector<Books::Demand> pending(books_.queue_pending.size());
   for (const TaskRow& task : books_.tasks) {
     if (!task.job.valid() || task.phase != TaskPhase::kPending) continue;

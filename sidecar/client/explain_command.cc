@@ -108,6 +108,15 @@ void PrintQueue(const v1::ExplainReply& reply, std::ostream& out) {
                limited ? words(AmountOf(queue.limit(), static_cast<Kind>(kind))) : "-"});
   }
   if (!table.empty()) table.Print(out);
+  if (queue.has_past_gpu_hours()) {
+    out << "  past use, decayed: " << HoursWords(queue.past_gpu_hours()) << " GPU hours";
+    std::string users;
+    for (const v1::UserUsage& user : queue.users()) {
+      if (user.user().empty()) continue;
+      users += (users.empty() ? "" : ", ") + user.user() + " " + HoursWords(user.past_gpu_hours());
+    }
+    out << (users.empty() ? "" : " (" + users + ")") << "\n";
+  }
   for (const std::string& problem : queue.problems()) out << "  " << problem << "\n";
 }
 

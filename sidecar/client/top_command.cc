@@ -28,9 +28,10 @@ std::string Limit(const v1::QueueView& queue, Kind kind, const std::string& word
 void PrintQueues(const v1::GetStateReply& state, bool wide, std::ostream& out) {
   std::vector<std::string> header = {"queue", "state", "GPUs", "share", "limit", "run", "wait"};
   if (wide) {
-    header.insert(header.end(), {"guarantee", "deserved", "weight", "CPU", "memory", "under"});
+    header.insert(header.end(),
+                  {"guarantee", "deserved", "weight", "past GPU h", "CPU", "memory", "under"});
   }
-  Table table(header, "llrrrrrrrrrrl", 0);
+  Table table(header, "llrrrrrrrrrrrl", 0);
   for (const v1::QueueView& queue : state.queues()) {
     std::vector<std::string> row = {queue.name(),
                                     LifecycleWords(queue.lifecycle()),
@@ -43,6 +44,7 @@ void PrintQueues(const v1::GetStateReply& state, bool wide, std::ostream& out) {
       row.push_back(GpuWords(AmountOf(queue.guarantee(), kGpu)));
       row.push_back(GpuWords(AmountOf(queue.deserved(), kGpu)));
       row.push_back(std::to_string(queue.weight()));
+      row.push_back(queue.has_past_gpu_hours() ? HoursWords(queue.past_gpu_hours()) : "-");
       row.push_back(AmountWords(state.kinds(), kCpu, AmountOf(queue.used(), kCpu)));
       row.push_back(AmountWords(state.kinds(), kMemory, AmountOf(queue.used(), kMemory)));
       row.push_back(queue.parent());

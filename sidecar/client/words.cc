@@ -1,6 +1,7 @@
 #include "sidecar/client/words.h"
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 #include <map>
 
@@ -19,6 +20,10 @@ std::string AmountWords(const Names& kinds, Kind kind, std::int64_t amount) {
   ResourceKinds known;
   for (const std::string& name : kinds) static_cast<void>(known.Intern(name).ok());
   return kind < known.size() ? AmountText(known, kind, amount) : std::to_string(amount);
+}
+
+std::string HoursWords(double hours) {
+  return Decimal(std::llround(std::clamp(hours, 0.0, 1e15) * 10), 10);
 }
 
 std::string GpuWords(std::int64_t per_mille) { return Decimal(per_mille, kWholeGpu); }

@@ -19,6 +19,8 @@ std::int64_t AmountOf(const Amounts& amounts, Kind kind);
 std::string AmountWords(const Names& kinds, Kind kind, std::int64_t amount);
 // "2.5": GPUs alone.
 std::string GpuWords(std::int64_t per_mille);
+// "12.5": hours, to a tenth.
+std::string HoursWords(double hours);
 
 // "waits", "runs", "may start", "cannot start here": where a job stands as a whole.
 std::string StandingWords(const v1::JobView& job);

@@ -4,6 +4,7 @@
 
 #include "sidecar/wire/bad_text.h"
 #include "sidecar/wire/job_codec.h"
+#include "sidecar/wire/memory_codec.h"
 
 namespace tephra {
 namespace {
@@ -79,6 +80,8 @@ void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
   out->set_search_budget(in.search_budget);
   out->set_assume_timeout_ms(in.assume_timeout_ms);
   out->set_priority_boost_ms(in.priority_boost_ms);
+  out->set_usage_half_life_ms(in.usage_half_life_ms);
+  out->set_usage_weight_permille(in.usage_weight_permille);
   out->set_full_verify_every(in.full_verify_every);
   text.CopyAll(in.disabled_actions, out->mutable_disabled_actions());
 }
@@ -100,6 +103,8 @@ absl::Status Decode(const v1::Config& in, const FieldPath& at, EngineConfig& out
   if (in.has_search_budget()) out.search_budget = in.search_budget();
   out.priority_boost_ms = in.priority_boost_ms();
   if (in.has_assume_timeout_ms()) out.assume_timeout_ms = in.assume_timeout_ms();
+  out.usage_half_life_ms = in.usage_half_life_ms();
+  if (in.has_usage_weight_permille()) out.usage_weight_permille = in.usage_weight_permille();
   if (in.has_full_verify_every()) out.full_verify_every = in.full_verify_every();
   out.disabled_actions.assign(in.disabled_actions().begin(), in.disabled_actions().end());
   return absl::OkStatus();
@@ -207,6 +212,10 @@ struct Encoder {
     text.Copy(fact.name, out->mutable_disruption_budget_removed()->mutable_name());
     return absl::OkStatus();
   }
+  absl::Status operator()(const MemoryTold& fact) {
+    Encode(fact.memory, text, out->mutable_memory_told()->mutable_memory());
+    return absl::OkStatus();
+  }
   absl::Status operator()(const ConfigChanged& fact) {
     Encode(fact.config, text, out->mutable_config_changed()->mutable_config());
     return absl::OkStatus();
@@ -246,6 +255,11 @@ absl::StatusOr<Event> DecodeDomain(const v1::DomainUpserted& in, const FieldPath
   DomainUpserted fact{{}, in.version()};
   Decode(in.domain(), fact.domain);
   return Event(std::move(fact));
+}
+
+absl::StatusOr<Event> DecodeMemory(const v1::MemoryTold& in, const FieldPath& at) {
+  if (!in.has_memory()) return MissingField(at.At("memory"));
+  return Event(MemoryTold{tephra::Decode(in.memory())});
 }
 
 absl::StatusOr<Event> DecodeConfig(const v1::ConfigChanged& in, const FieldPath& at) {
@@ -318,6 +332,8 @@ absl::StatusOr<Event> DecodeEvent(const v1::Event& in) {
     }
     case v1::Event::kDisruptionBudgetRemoved:
       return Event(DisruptionBudgetRemoved{in.disruption_budget_removed().name()});
+    case v1::Event::kMemoryTold:
+      return DecodeMemory(in.memory_told(), root.At("memory_told"));
     case v1::Event::FACT_NOT_SET:
       break;
   }

@@ -115,6 +115,7 @@ absl::Status Encode(const JobSpec& in, const FieldPath& at, TextCopier& text, v1
   out->set_min_run_ms(in.min_run_ms);
   out->set_evictions(in.evictions);
   out->set_evicts_nobody(!in.evicts);
+  text.Copy(in.user, out->mutable_user());
   for (const HeldRoom& held : in.held) {
     v1::HeldRoom* wire = out->add_held();
     text.Copy(held.role, wire->mutable_role());
@@ -136,6 +137,7 @@ absl::Status Decode(const v1::Job& in, const FieldPath& at, JobSpec& out) {
   out.min_run_ms = in.min_run_ms();
   out.evictions = in.evictions();
   out.evicts = !in.evicts_nobody();
+  out.user = in.user();
   for (int i = 0; i < in.held_size(); ++i) {
     const v1::HeldRoom& wire = in.held(i);
     HeldRoom& held = out.held.emplace_back();

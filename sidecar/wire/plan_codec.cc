@@ -1,5 +1,6 @@
 #include "sidecar/wire/plan_codec.h"
 
+#include "sidecar/wire/memory_codec.h"
 #include "sidecar/wire/node_codec.h"
 #include "tephra/v1/plan.pb.h"
 
@@ -87,6 +88,9 @@ void EncodePlan(const Plan& plan, const Books& books, v1::Plan* out) {
   out->set_now_ms(plan.now);
   for (const Decision& decision : plan.decisions) Encode(decision, books, out->add_decisions());
   for (JobId job : plan.dropped) out->add_dropped(books.jobs[job.index()].uid);
+  if (!plan.memory.has_value()) return;
+  TextCopier text;  // what it finds not to be UTF-8 was refused when it came in
+  Encode(*plan.memory, text, out->mutable_memory());
 }
 
 std::string PlanBytes(const Plan& plan, const Books& books) {

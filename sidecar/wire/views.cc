@@ -96,13 +96,30 @@ struct JobCounts {
   }
 };
 
+double GpuHours(const Spent& spent) {
+  constexpr double kHourMs = 3600 * kSecondMs;
+  return spent[kGpu] / static_cast<double>(kWholeGpu) / kHourMs;
+}
+
 // What is worked out for all queues at once.
 struct TreeView {
   std::vector<Resources> shares;
   std::vector<QueueTree::Overdraft> overdrawn;
+  std::vector<double> past_gpu_hours;  // with the queues under them; empty: it does not count
 
   explicit TreeView(const Books& books)
-      : shares(QueueShares(books)), overdrawn(books.queues.Overdrawn(books.kinds)) {}
+      : shares(QueueShares(books)), overdrawn(books.queues.Overdrawn(books.kinds)) {
+    if (!books.usage.on()) return;
+    past_gpu_hours.resize(books.queues.size());
+    for (std::size_t q = 0; q < books.queues.size(); ++q) {
+      const double own = GpuHours(books.usage.Of(QueueId(q)));
+      if (own == 0) continue;
+      // A cycle of parents is cut where the tree cuts it.
+      for (QueueId up(q); up.valid(); up = books.queues.parent(up)) {
+        past_gpu_hours[up.index()] += own;
+      }
+    }
+  }
 };
 
 void FillQueue(const Books& books, const JobCounts& counts, const TreeView& tree, QueueId id,
@@ -132,6 +149,16 @@ void FillQueue(const Books& books, const JobCounts& counts, const TreeView& tree
   }
   for (const QueueTree::Overdraft& overdraft : tree.overdrawn) {
     if (overdraft.queue == id) out->add_problems(overdraft.what);
+  }
+  if (!tree.past_gpu_hours.empty()) {
+    out->set_past_gpu_hours(tree.past_gpu_hours[id.index()]);
+    if (id.index() < books.usage.rows().size()) {
+      for (const auto& [user, account] : books.usage.rows()[id.index()].users) {
+        v1::UserUsage* view = out->add_users();
+        view->set_user(user);
+        view->set_past_gpu_hours(GpuHours(books.usage.Of(id, user)));
+      }
+    }
   }
   out->set_jobs_waiting(counts.waiting[id.index()]);
   out->set_jobs_running(counts.running[id.index()]);

@@ -77,6 +77,7 @@ JobSpec ReadJob(Sections& sections, Fields& fields) {
   fields.Need("name");
   fields.Text("name", job.name);
   fields.Text("queue", job.queue);
+  fields.Text("user", job.user);
   fields.Whole("priority", job.priority);
   fields.Switch("preemptible", job.preemptible);
   fields.Switch("evicts", job.evicts);

@@ -33,9 +33,15 @@ KindSet ReadAmounts(Sections& sections, Fields& fields, const char* field, Resou
 }  // namespace
 
 QueueSpec ReadQueue(Sections& sections, const Item& item) {
+  Fields fields(item);
+  QueueSpec queue = ReadQueue(sections, fields);
+  fields.Done();
+  return queue;
+}
+
+QueueSpec ReadQueue(Sections& sections, Fields& fields) {
   QueueSpec queue;
   int state = 0, dequeue = 0;
-  Fields fields(item);
   fields.Need("name");
   fields.Text("name", queue.name);
   fields.Text("parent", queue.parent);
@@ -47,7 +53,6 @@ QueueSpec ReadQueue(Sections& sections, const Item& item) {
   fields.Switch("reclaimable", queue.reclaimable);
   fields.OneOf("dequeue_strategy", {"traverse", "fifo"}, dequeue);
   fields.OneOf("state", {"open", "closing", "closed"}, state);
-  fields.Done();
   queue.state = static_cast<QueueState>(state);
   queue.dequeue = static_cast<Dequeue>(dequeue);
   return queue;
@@ -71,10 +76,36 @@ static void CheckPromises(const ResourceKinds& kinds, const std::vector<QueueSpe
   }
 }
 
-void ReadQueues(Sections& sections, const Item& item, std::vector<QueueSpec>& queues) {
+// GPU hours: a number, or one for each user.
+static void ReadPast(const Item& item, const std::string& queue, Memory& past) {
+  if (item.node == nullptr) return;
+  constexpr double kHourMs = 3600 * kSecondMs;
+  RememberedQueue& entry = past.queues.emplace_back();
+  entry.queue = queue;
+  double all = 0;
+  const auto read = [&](const std::string& user, const Item& hours) {
+    std::int64_t gpu = 0;
+    if (!ReadQuantity(hours, gpu, kWholeGpu)) return;
+    const double spent = static_cast<double>(gpu) * kHourMs;
+    all += spent;
+    entry.users.push_back({user, {{"gpu", spent}}});
+  };
+  if (item.node->kind == Yaml::Kind::kMap) {
+    ReadMap(item, read);
+  } else {
+    read("", item);
+  }
+  entry.spent.push_back({"gpu", all});
+}
+
+void ReadQueues(Sections& sections, const Item& item, std::vector<QueueSpec>& queues,
+                Memory& past) {
   std::vector<Item> items;
   ReadList(item, [&](const Item& one) {
-    queues.push_back(ReadQueue(sections, one));
+    Fields fields(one);
+    queues.push_back(ReadQueue(sections, fields));
+    ReadPast(fields.At("past_usage"), queues.back().name, past);
+    fields.Done();
     items.push_back(one);
     Sections::Once(sections.queues, queues.back().name, one.node->line, one.path + ".name",
                    *one.wrong);

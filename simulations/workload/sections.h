@@ -45,8 +45,10 @@ void ReadCluster(Sections& sections, Fields& fields, std::vector<NodeSpec>& node
 void ReadNodes(Sections& sections, const Item& item, bool known_may_come_again,
                std::vector<NodeSpec>& nodes);
 
-void ReadQueues(Sections& sections, const Item& item, std::vector<QueueSpec>& queues);
+// `past` is what they and their users have used before.
+void ReadQueues(Sections& sections, const Item& item, std::vector<QueueSpec>& queues, Memory& past);
 QueueSpec ReadQueue(Sections& sections, const Item& item);
+QueueSpec ReadQueue(Sections& sections, Fields& fields);
 // Each parent exists, and no chain of parents comes back to where it began.
 void CheckParents(const std::vector<QueueSpec>& queues, const std::vector<Item>& items);
 

@@ -97,6 +97,7 @@ struct Simulation {
   std::vector<std::string> extended_kinds;  // names from kFirstExtendedKind on
   std::vector<NodeSpec> nodes;
   std::vector<QueueSpec> queues;       // "default" among them
+  Memory past;                         // what queues and users have used before; may be empty
   std::vector<Arrival> jobs;           // by time, then as in the file
   std::optional<OpenbWorkload> openb;  // instead of jobs
   Unstarted unstarted = Unstarted::kWaits;

@@ -33,6 +33,22 @@ void SortByTime(std::vector<Dated>& things, std::vector<Item>* items) {
   if (items != nullptr) *items = std::move(sorted_items);
 }
 
+// Who held devices whole held their memory too: what that is on the average.
+void AddGpuMemory(const std::vector<NodeSpec>& nodes, Memory& past) {
+  double devices = 0, memory_mib = 0;
+  for (const NodeSpec& node : nodes) {
+    for (const DeviceHardware& device : node.devices) ++devices, memory_mib += device.memory_mib;
+  }
+  if (devices == 0) return;
+  const auto add = [&](std::vector<RememberedAmount>& spent) {
+    spent.push_back({"gpu-memory", spent[0].spent / kWholeGpu * (memory_mib / devices)});
+  };
+  for (RememberedQueue& queue : past.queues) {
+    add(queue.spent);
+    for (RememberedUser& user : queue.users) add(user.spent);
+  }
+}
+
 class Loader {
  public:
   Loader(const std::string& path, Yaml::Ptr root) : wrong_(path) {
@@ -48,7 +64,7 @@ class Loader {
     top.Text("why", why);
     ReadClusterSection(top.Need("cluster"));
     const Item queues = top.At("queues");
-    if (queues.node != nullptr) ReadQueues(sections_, queues, simulation_.queues);
+    if (queues.node != nullptr) ReadQueues(sections_, queues, simulation_.queues, simulation_.past);
     if (sections_.queues.insert("default").second) {
       QueueSpec usual;
       usual.name = "default";
@@ -65,6 +81,11 @@ class Loader {
     PolicySettings settings;
     if (policies.node != nullptr) settings = ReadPolicies(policies);
     simulation_.config = std::move(settings.config);
+    AddGpuMemory(simulation_.nodes, simulation_.past);
+    simulation_.past.half_life_ms = simulation_.config.usage_half_life_ms;
+    if (wrong_.ok() && !simulation_.past.queues.empty() && simulation_.past.half_life_ms == 0) {
+      queues.Wrong("policies.usage_half_life beside past_usage, which does not count without it");
+    }
     ReadEvents(top.At("events"));
     top.Duration("eviction_grace", simulation_.eviction_grace);
     const Item until = top.At("until");

@@ -63,7 +63,7 @@ Event History::Next() {
     default:
       break;
   }
-  switch (bytes_.Below(5)) {
+  switch (bytes_.Below(6)) {
     case 0:
       return DomainUpserted{{bytes_.Once(8) ? "" : "d0", bytes_.Below(4) - 1, "", {Node()}, {}},
                             Version()};
@@ -73,6 +73,8 @@ Event History::Next() {
       return DisruptionBudgetUpserted{bytes_.Once(8) ? "" : "b0", bytes_.Below(4) - 1, Version()};
     case 3:
       return DisruptionBudgetRemoved{"b0"};
+    case 4:
+      return MakeMemory();
     default:
       return KindsDeclared{{"example.com/fpga", "example.com/nic"}};
   }
@@ -134,6 +136,19 @@ Event History::MakeMask() {
   MaskUpserted mask{name, {}, Version()};
   for (int i = bytes_.Below(4); i > 0; --i) mask.excluded_nodes.push_back(Node());
   return mask;
+}
+
+MemoryTold History::MakeMemory() {
+  Memory memory;
+  memory.version = bytes_.Once(8) ? 2 : 1;
+  memory.at = bytes_.Once(8) ? bytes_.Number<std::int64_t>() : bytes_.Byte();
+  memory.half_life_ms = bytes_.Below(4);
+  for (int i = bytes_.Below(3); i > 0; --i) {
+    const double spent = bytes_.Once(8) ? -1 : 1000.0 * bytes_.Byte();
+    memory.queues.push_back({Queue(), {{"gpu", spent}, {"example.com/fpga", 7}}, {}});
+    memory.queues.back().users.push_back({bytes_.Below(2) == 0 ? "" : "ann", {{"gpu", spent}}});
+  }
+  return {memory};
 }
 
 NodeSpec History::MakeNode(std::string name) {
@@ -259,6 +274,7 @@ JobSpec History::MakeJob(std::string uid) {
   }
   job.gang.min_member = bytes_.Below(2) == 0 ? replicas : bytes_.Below(8);
   job.pods_exist = bytes_.Once(4);
+  if (bytes_.Once(3)) job.user = bytes_.Below(2) == 0 ? "ann" : "bob";
   return job;
 }
 
@@ -306,6 +322,8 @@ EngineConfig History::MakeConfig() {
   if (bytes_.Once(32)) config.disabled_actions = {"allocate"};
   if (bytes_.Once(4)) config.disabled_actions = {"reclaim", "preempt"};
   config.eviction_budget = 500;
+  if (bytes_.Once(3)) config.usage_half_life_ms = bytes_.Pick<int>({-1, 1, 100, 100'000});
+  if (bytes_.Once(8)) config.usage_weight_permille = bytes_.Pick<int>({-1, 0, 3000});
   return config;
 }
 

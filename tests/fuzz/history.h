@@ -35,6 +35,7 @@ class History {
 
   NodeSpec MakeNode(std::string name);
   Event MakeMask();
+  MemoryTold MakeMemory();
   QueueSpec MakeQueue(std::string name);
   JobSpec MakeJob(std::string uid);
   PodTemplate MakePod();

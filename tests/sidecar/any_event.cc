@@ -1,5 +1,6 @@
 #include "tests/sidecar/any_event.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -199,9 +200,26 @@ EngineConfig Config(Dice& dice) {
   config.search_budget = Number<std::int32_t>(dice);
   config.assume_timeout_ms = Number<std::int64_t>(dice);
   config.priority_boost_ms = Number<std::int64_t>(dice);
+  config.usage_half_life_ms = Number<std::int64_t>(dice);
+  config.usage_weight_permille = Number<std::int32_t>(dice);
   config.full_verify_every = Number<std::int32_t>(dice);
   config.disabled_actions = Words(dice);
   return config;
+}
+
+std::vector<RememberedAmount> SomeSpent(Dice& dice) {
+  return Several(dice, [&] { return RememberedAmount{Word(dice), Real(dice)}; });
+}
+
+Memory SomeMemory(Dice& dice) {
+  Memory memory{
+      Number<std::uint32_t>(dice), Number<std::int64_t>(dice), Number<std::int64_t>(dice), {}};
+  memory.queues = Several(dice, [&] {
+    RememberedQueue queue{Word(dice), SomeSpent(dice), {}};
+    queue.users = Several(dice, [&] { return RememberedUser{Word(dice), SomeSpent(dice)}; });
+    return queue;
+  });
+  return memory;
 }
 
 // --- equality ------------------------------------------------------------------------------
@@ -255,6 +273,25 @@ bool Equal(const DisruptionBudgetUpserted& a, const DisruptionBudgetUpserted& b)
 bool Equal(const DisruptionBudgetRemoved& a, const DisruptionBudgetRemoved& b) {
   return a.name == b.name;
 }
+// By their bits, so that a NaN is equal to itself.
+bool Equal(const std::vector<RememberedAmount>& a, const std::vector<RememberedAmount>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.kind == y.kind &&
+           std::bit_cast<std::uint64_t>(x.spent) == std::bit_cast<std::uint64_t>(y.spent);
+  });
+}
+bool Equal(const MemoryTold& a, const MemoryTold& b) {
+  const Memory &x = a.memory, &y = b.memory;
+  return x.version == y.version && x.at == y.at && x.half_life_ms == y.half_life_ms &&
+         std::equal(x.queues.begin(), x.queues.end(), y.queues.begin(), y.queues.end(),
+                    [](const RememberedQueue& p, const RememberedQueue& q) {
+                      return p.queue == q.queue && Equal(p.spent, q.spent) &&
+                             std::equal(p.users.begin(), p.users.end(), q.users.begin(),
+                                        q.users.end(), [](const auto& u, const auto& v) {
+                                          return u.user == v.user && Equal(u.spent, v.spent);
+                                        });
+                    });
+}
 bool Equal(const ConfigChanged& a, const ConfigChanged& b) {
   // Shares by their bits, so that a NaN is equal to itself; the rest by ==.
   EngineConfig x = a.config, y = b.config;
@@ -296,7 +333,8 @@ Event AnyEvent(Dice& dice, int variant) {
                   Number<std::int64_t>(dice),
                   dice.Percent(50),
                   Number<std::int32_t>(dice),
-                  {}};
+                  {},
+                  Word(dice)};
       if (dice.Percent(30)) {
         job.held.push_back({Word(dice), Number<std::int32_t>(dice), Word(dice), Task(dice).slices});
       }
@@ -329,8 +367,10 @@ Event AnyEvent(Dice& dice, int variant) {
     case 17:
       return DisruptionBudgetUpserted{Word(dice), Number<std::int32_t>(dice),
                                       Number<std::uint64_t>(dice)};
-    default:
+    case 18:
       return DisruptionBudgetRemoved{Word(dice)};
+    default:
+      return MemoryTold{SomeMemory(dice)};
   }
 }
 

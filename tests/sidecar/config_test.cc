@@ -30,6 +30,8 @@ engine:
   seed: 7
   search_budget: 100
   assume_timeout: 1m
+  usage_half_life: 7d
+  usage_weight: 0.5
   full_verify_every: 5
   disabled_actions: [allocate]
 log: { level: debug, format: json }
@@ -44,6 +46,8 @@ listen: 127.0.0.1:9101
   CHECK(config.engine.seed == 7);
   CHECK(config.engine.search_budget == 100);
   CHECK(config.engine.assume_timeout_ms == 60'000);
+  CHECK(config.engine.usage_half_life_ms == 7 * 24 * 3600 * kSecondMs);
+  CHECK(config.engine.usage_weight_permille == 500);
   CHECK(config.engine.full_verify_every == 5);
   CHECK(config.engine.disabled_actions == std::vector<std::string>{"allocate"});
   CHECK(config.log == LogSettings{LogLevel::kDebug, LogFormat::kJson});
@@ -58,6 +62,11 @@ TEST_CASE("What is wrong is named with file, line, key, value and what was expec
   CHECK(Bad("sokcet: x\n").find("engine.yaml:1: key: \"sokcet\", expected one of") == 0);
   CHECK(Bad("sokcet: x\n").find("did you mean \"socket\"?") != std::string::npos);
   CHECK(Bad("engine:\n  seed: -1\n").find("engine.yaml:2: engine.seed: \"-1\"") == 0);
+  CHECK(Bad("engine:\n  usage_half_life: 0s\n")
+            .find("engine.yaml:2: engine.usage_half_life: \"0s\", expected a duration above 0") ==
+        0);
+  CHECK(Bad("engine: { usage_weight: 1001 }\n").find("engine.usage_weight: \"1001\"") !=
+        std::string::npos);
   CHECK(Bad("engine: { node_scores: best }\n").find("engine.yaml:1: ") == 0);
   CHECK(Bad("engine: { node_scores: best }\n").find("\"best\"") != std::string::npos);
   CHECK(Bad("journal: { segments: 2 }\n").find("journal.directory") != std::string::npos);

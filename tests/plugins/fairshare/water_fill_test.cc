@@ -190,5 +190,32 @@ TEST_CASE("Water-fill: nobody, or nothing") {
   CHECK(WaterFill({{.guarantee = 5}}, 10) == std::vector<double>{0});
 }
 
+TEST_CASE("WaterFill: past usage moves what is poured by weight, and no promise") {
+  std::vector<FillQueue> queues(2);
+  queues[0].demand = queues[1].demand = 8;
+  queues[0].usage = 8 * 100 * 15 / 16.0;  // of the 800 that all would have been for ever
+  const PastUsage past{1, 100};
+  // 1/2 + 15/16 (1/2 - 1) = 1/32.
+  CHECK(WaterFill(queues, 8, past)[0] == Approx(0.25));
+  CHECK(WaterFill(queues, 8, past)[1] == Approx(7.75));
+  CHECK(WaterFill(queues, 8)[0] == 4);
+  CHECK(WaterFill(queues, 8, {0, 100})[0] == 4);
+  // Who used as its weight says keeps it, however much that was.
+  queues[1].usage = queues[0].usage;
+  CHECK(WaterFill(queues, 8, past)[0] == Approx(4));
+  // Little use weighs little, and the floor is a hundredth of the weight.
+  queues[0].usage = 8, queues[1].usage = 0;
+  CHECK(WaterFill(queues, 8, past)[0] == Approx(8 * (0.5 - 0.005)));
+  queues[0].usage = 80000;
+  CHECK(WaterFill(queues, 8, past)[0] == Approx(8 * 0.005 / 1.005));
+  // A queue that asks for nothing takes no part, whatever it used.
+  queues.emplace_back().usage = 1e9;
+  CHECK(WaterFill(queues, 8, past)[0] == Approx(8 * 0.005 / 1.005));
+  queues[0].deserved = 6;
+  CHECK(WaterFill(queues, 8, past)[0] == Approx(6 + 2 * 0.005 / 1.005));
+  queues[0].guarantee = 7;
+  CHECK(WaterFill(queues, 8, past)[0] == Approx(7 + 1 * 0.005 / 1.005));
+}
+
 }  // namespace
 }  // namespace tephra
