@@ -194,6 +194,7 @@ absl::Status State::On(const JobUpserted& fact) {
                            job.evicts, std::move(roles));
   };
   const auto asked = asks();
+  const bool broken = job.broken;  // half reshaped it may seem whole
 
   const QueueId queue = books_.queues.Reserve(spec.queue);
   books_.occupancy.Grow(books_.facts());
@@ -274,7 +275,7 @@ absl::Status State::On(const JobUpserted& fact) {
       for (TaskId task : role.tasks) Hold(task);
     }
   }
-  job.broken = job.broken && !job.satisfied();
+  job.broken = broken && !job.satisfied();
   if (job.satisfied()) LiftHolds(id);
   if (asks() != asked) ++books_.news;
   MarkDue(id);

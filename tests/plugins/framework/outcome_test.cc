@@ -201,6 +201,14 @@ TEST_CASE("Failed binding: the gang is completed on another node where there is 
   CHECK_FALSE(cluster.job("j").broken);
 }
 
+// While its roles are reshaped one by one the gang seems whole for a moment.
+TEST_CASE("Failed binding: a job that changes and is as incomplete as before stays broken") {
+  SmallCluster cluster;
+  BreakOne(cluster);
+  cluster.Add(AJob("j").Role("w", 3, OneGpu(), 3).Role("x", 1, OneGpu(), 1).MinMember(3));
+  CHECK(cluster.job("j").broken);
+}
+
 TEST_CASE("Failed binding: a gang that cannot be completed gives its room back, said once") {
   SmallCluster cluster;
   BreakOne(cluster);
