@@ -119,24 +119,29 @@ std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capac
     const auto from = tree.first[at];
     const Eigen::Index count = tree.first[at + 1] - from;
     const Eigen::Index own = own_demand > 0 ? 1 : 0;
-    Eigen::ArrayXd cap(count + own), promised(count + own), due(count + own), weight(count + own);
-    Eigen::ArrayXd spent(count + own);
+    Eigen::ArrayXd cap(count + own), weight(count + own), spent(count + own);
+    Eigen::ArrayXd promise(count + own), promised(count + own), earned(count + own),
+        due(count + own);
     for (Eigen::Index i = 0; i < count; ++i) {
       const std::int32_t q = tree.members[static_cast<std::size_t>(from + i)];
       cap[i] = use[q];
+      promise[i] = guarantee[q];
       promised[i] = std::min(guarantee[q], use[q]);
+      earned[i] = deserved[q];
       due[i] = std::min(deserved[q], use[q]);
       weight[i] = queues[static_cast<std::size_t>(q)].weight;
       spent[i] = used[q];
     }
-    if (own > 0) cap[count] = own_demand, promised[count] = due[count] = 0, weight[count] = 1;
-    if (own > 0) spent[count] = own_used;
+    if (own > 0) {
+      promise[count] = promised[count] = earned[count] = due[count] = 0;
+      cap[count] = own_demand, weight[count] = 1, spent[count] = own_used;
+    }
     if (past.weight > 0) Reweigh(past, amount, cap, spent, weight);
     Eigen::ArrayXd have = Eigen::ArrayXd::Zero(count + own);
     double left = amount;
-    // Weighted by what the step has for each, so that all get the same part of it.
-    Pour(promised, promised, left, have);
-    Pour((due - have).max(0).eval(), due, left, have);
+    // By what was promised, so that who asks for little of it is not cut before who asks for more.
+    Pour(promise, promised, left, have);
+    Pour((earned - have).max(0).eval(), due, left, have);
     Pour(weight, cap, left, have);
     for (Eigen::Index i = 0; i < count; ++i) {
       shares[static_cast<std::size_t>(tree.members[static_cast<std::size_t>(from + i)])] = have[i];

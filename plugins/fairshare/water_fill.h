@@ -6,8 +6,8 @@
 //   2. what each deserves,
 //   3. the rest by weight.
 // No queue is filled above what it can use: its demand (its own and that of the queues under it),
-// and its limit. Where a step cannot be met in full, all get the same part of what that step has
-// for them. Nothing is left while somebody can use it: idle parts are lent.
+// and its limit. Where a step cannot be met in full, all get the same part of what was promised to
+// them, or as much as they can use. Nothing is left while somebody can use it: idle parts are lent.
 //
 // Sources: weighted max-min fairness (Bertsekas and Gallager, Data Networks, 6.5.2); the three
 // steps are Volcano's guarantee, deserved and weight. Pure functions, no thread rule.

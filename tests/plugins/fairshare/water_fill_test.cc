@@ -76,7 +76,7 @@ void OracleFill(const std::vector<FillQueue>& queues, std::int32_t parent, doubl
     members.push_back(q);
     needs.push_back(OracleNeeds(queues, q));
     const double promised = std::min(needs.back().guarantee, needs.back().use);
-    parties.push_back({promised, 0, promised});
+    parties.push_back({needs.back().guarantee, 0, promised});
   }
   if (members.empty()) return;
   if (parent >= 0 && queues[static_cast<std::size_t>(parent)].demand > 0) {
@@ -87,7 +87,7 @@ void OracleFill(const std::vector<FillQueue>& queues, std::int32_t parent, doubl
   for (std::size_t i = 0; i < parties.size(); ++i) {
     const double due = std::min(needs[i].deserved, needs[i].use);
     parties[i].until = due;
-    parties[i].weight = std::max(0.0, due - parties[i].have);
+    parties[i].weight = std::max(0.0, needs[i].deserved - parties[i].have);
   }
   amount = OraclePour(parties, amount);
   for (std::size_t i = 0; i < parties.size(); ++i) {
@@ -168,6 +168,12 @@ TEST_CASE("Water-fill: promises that cannot all be kept are kept in the same par
   const std::vector<FillQueue> queues = {{.guarantee = 10, .demand = 50},
                                          {.guarantee = 30, .demand = 50}};
   CHECK(WaterFill(queues, 20) == std::vector<double>{5, 15});
+}
+
+TEST_CASE("Water-fill: who asks for little of an overdrawn promise gets that") {
+  const std::vector<FillQueue> queues = {{.deserved = 2, .demand = 1},
+                                         {.deserved = 2, .demand = 2}};
+  CHECK(WaterFill(queues, 2) == std::vector<double>{1, 1});
 }
 
 TEST_CASE("Water-fill: a tree shares level by level, and a promise below is one above") {
