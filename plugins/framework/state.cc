@@ -247,6 +247,7 @@ absl::Status State::On(const JobUpserted& fact) {
   if (fresh) job.to_hold = spec.held;
   job.quarantined = false;
 
+  FollowPods(id, pods_came);  // of places that go now, too
   // Roles keep their index by name; one that is no longer named shrinks to nothing.
   for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
     const bool named =
@@ -269,7 +270,6 @@ absl::Status State::On(const JobUpserted& fact) {
     job.roles[r].cls = cls;  // takes over the reference of Acquire
     if (old.valid()) books_.classes.Release(old);
   }
-  FollowPods(id, pods_came);
   if (!job.to_hold.empty()) {
     for (const RoleRow& role : job.roles) {
       for (TaskId task : role.tasks) Hold(task);
