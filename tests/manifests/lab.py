@@ -87,8 +87,10 @@ class Lab:
     def install(self):
         self.kubectl("apply", "-k", ROOT / "manifests/overlays/beside")
 
-    def run_engine(self):
-        self.start("tephra-engine", ENGINE, "--socket", self.dir / "engine.sock")
+    def run_engine(self, **settings):
+        config = self.dir / "engine.yaml"
+        config.write_text(json.dumps(settings))
+        self.start("tephra-engine", ENGINE, "--config", config, "--socket", self.dir / "engine.sock")
 
     def run_scheduler(self, *flags):
         """As the service account, with the arguments and the configuration of its pod."""

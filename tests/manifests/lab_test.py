@@ -203,7 +203,7 @@ class Rights(unittest.TestCase):
     @staticmethod
     def granted():
         roles = [lab.get("clusterrole", "tephra-scheduler"),
-                 lab.get("-n", "tephra-system", "role", "tephra-scheduler-leads")]
+                 *(lab.get("-n", "tephra-system", "role", f"tephra-scheduler-{what}") for what in ("leads", "remembers"))]
         return {(group, resource, verb) for role in roles for rule in role["rules"]
                 for group in rule["apiGroups"] for resource in rule["resources"] for verb in rule["verbs"]}
 
@@ -212,7 +212,7 @@ class Rights(unittest.TestCase):
         # A new cluster has no queues yet. Volcano's webhook protects this one, so it goes first.
         lab.kubectl("delete", "validatingwebhookconfiguration", "--all")
         lab.kubectl("delete", "queue", "default")
-        lab.run_engine()
+        lab.run_engine(engine={"usage_half_life": "10s"})  # it then tells every 10 s what it remembers
         lab.run_scheduler()
 
         lab.apply(job("gang", 2, 4))

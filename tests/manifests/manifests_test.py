@@ -94,6 +94,15 @@ class Overlay:
         binding = objects(self.overlay)["RoleBinding", "tephra-scheduler-leads"]
         self.assertEqual(binding["metadata"]["namespace"], lease["LEASE_NAMESPACE"])
 
+    def test_the_memory_may_be_kept_in_the_pods_namespace(self):
+        main = (ROOT / "plugins/volcano/cmd/tephra-scheduler/main.go").read_text()
+        name = re.search(r'"memory-config-map", "([^"]+)"', main).group(1)
+        for kind in ("Role", "RoleBinding"):
+            self.assertEqual(objects(self.overlay)[kind, "tephra-scheduler-remembers"]["metadata"]["namespace"],
+                             deployment(self.overlay)["metadata"]["namespace"])
+        create, rest = objects(self.overlay)["Role", "tephra-scheduler-remembers"]["rules"]
+        self.assertEqual((create["verbs"], rest["verbs"], rest["resourceNames"]), (["create"], ["get", "update"], [name]))
+
     def test_policies_know_the_account_that_the_pod_runs_as(self):
         self.assertEqual((deployment(self.overlay)["metadata"]["namespace"], pod(self.overlay)["serviceAccountName"]),
                          ACCOUNT)

@@ -15,6 +15,7 @@ import (
 
 	"tephra.sh/volcano/facts"
 	"tephra.sh/volcano/link"
+	"tephra.sh/volcano/memory"
 	pb "tephra.sh/volcano/tephrav1"
 )
 
@@ -34,6 +35,8 @@ type Options struct {
 	// Fallback runs in place of the engine's plan while there is no engine; nil: nothing is
 	// scheduled then.
 	Fallback []framework.Action
+	// Memory has what the engine remembers; nil: only this process keeps it.
+	Memory *memory.Store
 	// Recorder publishes events; those about the scheduler itself are about Self.
 	Recorder record.EventRecorder
 	Self     *v1.ObjectReference
@@ -56,12 +59,15 @@ type Action struct {
 
 // New makes the action of one scheduler. The feed must have synced before the first session.
 func New(feed *facts.Feed, options Options) (*Action, error) {
+	if options.Memory == nil {
+		options.Memory = &memory.Store{}
+	}
 	a := &Action{options: options, feed: feed, flight: newInFlight(), holds: newHolds(), lagging: lagging{}, notices: newNotices(options.Recorder),
 		engine: &engineWatch{recorder: options.Recorder, self: options.Self, meantime: "nothing is scheduled"}}
 	if len(options.Fallback) > 0 {
 		a.engine.meantime = "Volcano's stock actions schedule"
 	}
-	a.outcomes = &outcomes{feed: feed}
+	a.outcomes = &outcomes{feed: feed, memory: options.Memory}
 	var err error
 	a.link, err = link.New(options.EngineSocket, options.Client, a.outcomes)
 	return a, err
@@ -138,6 +144,9 @@ func (a *Action) Execute(ssn *framework.Session) {
 		clear(a.lagging) // an engine that begins anew decides anew
 	}
 	engineSeconds.Observe(time.Since(started).Seconds())
+	if remembered := reply.GetPlan().GetMemory(); remembered != nil {
+		a.options.Memory.Keep(remembered)
+	}
 	a.carryOut(ssn, reply)
 	a.notices.take(a.feed, reply)
 	a.tellProblems()

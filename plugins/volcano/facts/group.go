@@ -23,6 +23,7 @@ type group struct {
 	// The pods that its minimum asks for were all there once, and some still are.
 	complete bool
 
+	user       string // whose it says that it is; empty: nobody's
 	protection protection
 	evictions  int32
 	held       []*tephrav1.HeldRoom
@@ -66,6 +67,7 @@ func (f *Feed) setGroup(obj *schedulingv1beta1.PodGroup) {
 	} else {
 		delete(f.holding, string(obj.UID))
 	}
+	f.readUser(g)
 	f.readEvictability(g)
 	f.dirtyGroups[g] = true
 }
@@ -80,6 +82,7 @@ func (f *Feed) dropGroup(obj *schedulingv1beta1.PodGroup) {
 	f.tellJobs.touch(string(obj.UID))
 	f.note(groupObject(obj), "", "", nil)
 	f.problems.set(groupObject(obj), engineSays, nil)
+	f.problems.set(groupObject(obj), userAspect, nil)
 	f.forgetProtection(groupObject(obj))
 	f.own(g, "")
 	g.obj, g.complete, g.refused = nil, false, false
@@ -224,6 +227,7 @@ func (f *Feed) settle(g *group) {
 		CreatedMs: g.obj.CreationTimestamp.UnixMilli(),
 		Gang:      &tephrav1.Gang{MinMember: g.obj.Spec.MinMember, Roles: roles},
 		PodsExist: g.complete,
+		User:      g.user,
 	}
 	f.tellEvictability(g, g.fact)
 }

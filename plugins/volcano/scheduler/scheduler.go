@@ -20,6 +20,7 @@ import (
 
 	"tephra.sh/volcano/action"
 	"tephra.sh/volcano/facts"
+	"tephra.sh/volcano/memory"
 )
 
 // Options beyond Volcano's own.
@@ -34,6 +35,8 @@ type Options struct {
 	Admit bool
 	// MinInterval passes between the starts of two sessions at least.
 	MinInterval time.Duration
+	// MemoryConfigMap keeps what the engine remembers, in the scheduler's namespace; empty: nothing does.
+	MemoryConfigMap string
 }
 
 // Scheduler is one scheduler process; it runs sessions only while it leads.
@@ -42,6 +45,7 @@ type Scheduler struct {
 	volcano  vcinformers.SharedInformerFactory
 	feed     *facts.Feed
 	action   *action.Action
+	memory   *memory.Store
 	conf     *configuration
 	wake     chan struct{}
 	period   time.Duration
@@ -71,8 +75,13 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 	if err != nil {
 		return nil, err
 	}
+	self := selfReference(opt)
+	s.memory = &memory.Store{}
+	if own.MemoryConfigMap != "" {
+		s.memory = memory.New(s.cache.Client(), ownNamespace(opt), own.MemoryConfigMap, s.cache.EventRecorder(), self)
+	}
 	actionOptions := action.Options{EngineSocket: own.EngineSocket, Client: own.Client, Timeout: own.EngineTimeout,
-		Recorder: s.cache.EventRecorder(), Self: selfReference(opt)}
+		Memory: s.memory, Recorder: s.cache.EventRecorder(), Self: self}
 	if own.FallBack {
 		for _, name := range []string{"enqueue", "allocate", "backfill"} {
 			stock, found := framework.GetAction(name)
@@ -112,6 +121,8 @@ func (s *Scheduler) Run(ctx context.Context) {
 	for !s.feed.Synced() && ctx.Err() == nil {
 		time.Sleep(10 * time.Millisecond)
 	}
+	s.memory.Read(ctx) // of whoever led before, so not earlier
+	go s.memory.Run(ctx)
 	klog.InfoS("Caches have synced; scheduling begins")
 	s.loop(ctx)
 	if err := s.action.Close(); err != nil {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"os"
 
 	v1 "k8s.io/api/core/v1"
@@ -15,4 +16,10 @@ func selfReference(opt *options.ServerOption) *v1.ObjectReference {
 	}
 	return &v1.ObjectReference{APIVersion: "coordination.k8s.io/v1", Kind: "Lease",
 		Namespace: opt.LeaderElection.ResourceNamespace, Name: opt.LeaderElection.ResourceName}
+}
+
+// ownNamespace is where this scheduler keeps what is its own: its pod's, or its lease's where it does
+// not run in one.
+func ownNamespace(opt *options.ServerOption) string {
+	return cmp.Or(os.Getenv("POD_NAMESPACE"), opt.LeaderElection.ResourceNamespace)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	cliflag "k8s.io/component-base/cli/flag"
 	componentconfig "k8s.io/component-base/config/options"
@@ -51,6 +52,7 @@ func run() error {
 	flags.StringVar(&own.EngineSocket, "engine-socket", "/run/tephra/engine.sock", "Unix socket on which tephra-engine serves.")
 	flags.DurationVar(&own.EngineTimeout, "engine-timeout", 30*time.Second, "How long one plan may take, a full sync included, before the engine counts as gone.")
 	flags.DurationVar(&own.MinInterval, "min-interval", 50*time.Millisecond, "Least time between the starts of two sessions. A session opens when something has changed.")
+	flags.StringVar(&own.MemoryConfigMap, "memory-config-map", "tephra-memory", `ConfigMap that keeps what the engine remembers of past usage, in the namespace of the scheduler's pod, or else of its lease; "" for none.`)
 	admission := flags.String("admission", "engine", `Who lets a pod group have its pods: "engine", or "volcano" for the stock action enqueue.`)
 	gone := flags.String("when-engine-gone", "wait", `What happens while the engine does not answer: "wait" schedules nothing, "stock" runs Volcano's enqueue, allocate and backfill.`)
 	opt.RegisterOptions()
@@ -70,6 +72,9 @@ func run() error {
 		return err
 	}
 	own.FallBack = !wait
+	if name := own.MemoryConfigMap; name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return fmt.Errorf("--memory-config-map: %q, expected the name of a ConfigMap: lower-case letters, digits, '-' and '.'", name)
+	}
 	if err := opt.CheckOptionOrDie(); err != nil {
 		return err
 	}
