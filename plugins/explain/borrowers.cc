@@ -6,6 +6,7 @@
 #include <map>
 
 #include "plugins/framework/gang_ask.h"
+#include "plugins/framework/holdings.h"
 
 namespace tephra {
 namespace {
@@ -119,22 +120,11 @@ class Finder {
           const TaskRow& task = snapshot_.task(id);
           if (!HoldsRoom(task.phase) || !snapshot_.hardware().present(task.node)) continue;
           const Stays stays = queue_stays == Stays::kReclaimable ? TaskStays(job, id) : queue_stays;
-          sums[static_cast<std::size_t>(stays)] += HeldBy(task, kind);
+          sums[static_cast<std::size_t>(stays)] +=
+              HoldingsOf(snapshot_.cls(task.cls), task.slices)[kind];
         }
       }
     }
-  }
-
-  std::int64_t HeldBy(const TaskRow& task, Kind kind) const {
-    const TaskClass& cls = snapshot_.cls(task.cls);
-    if (!cls.needs_devices() || (kind != kGpu && kind != kGpuMemory)) return cls.demand[kind];
-    std::vector<DeviceCharge> charges;
-    DeviceCharges(cls, task.slices, charges);
-    std::int64_t sum = 0;
-    for (const DeviceCharge& charge : charges) {
-      sum += kind == kGpu ? charge.compute : charge.memory_mib;
-    }
-    return sum;
   }
 
   // `top` is beside `mine`; `from`: a queue under it, or it.

@@ -5,24 +5,11 @@
 #include <utility>
 
 #include "plugins/framework/gang_ask.h"
+#include "plugins/framework/holdings.h"
 #include "plugins/framework/priority.h"
 
 namespace tephra {
 namespace {
-
-// What the task holds, its devices' share included.
-Resources HoldingsOf(const TaskClass& cls, const TaskRow& task) {
-  Resources holds = cls.demand;
-  if (!cls.needs_devices()) return holds;
-  holds[kGpu] = holds[kGpuMemory] = 0;
-  std::vector<DeviceCharge> charges;
-  DeviceCharges(cls, task.slices, charges);
-  for (const DeviceCharge& charge : charges) {
-    holds[kGpu] += charge.compute;
-    holds[kGpuMemory] += charge.memory_mib;
-  }
-  return holds;
-}
 
 // Whether a job of the queue has a lower priority and may go for one that has this.
 bool AnybodyBelow(const Snapshot& snapshot, QueueId queue, std::int64_t priority) {
@@ -109,7 +96,8 @@ void VictimBook::AddCandidate(JobId id) {
         candidate.whole = false;
         continue;
       }
-      candidate.victims.push_back({task_id, r, *cost, HoldingsOf(snapshot().cls(task.cls), task)});
+      candidate.victims.push_back(
+          {task_id, r, *cost, HoldingsOf(snapshot().cls(task.cls), task.slices)});
     }
   }
   if (candidate.victims.empty()) return;
