@@ -50,8 +50,8 @@ class Finder {
     return snapshot_.occupancy().queue_total(queue)[kind];
   }
   std::int64_t OwnOf(QueueId queue, Kind kind) const {
-    return queue.index() < shares_.share.size() ? shares_.share[queue.index()][kind]
-                                                : Share::kNotShared;
+    return queue.index() < shares_.own.size() ? shares_.own[queue.index()][kind]
+                                              : Share::kNotShared;
   }
 
   void Look(QueueId mine, Kind kind, bool fits, std::vector<Shortfall>& found) const {
@@ -91,7 +91,7 @@ class Finder {
         shortfall.others_over += amount;
       }
     }
-    Divide(mine, kind, fits, parts);
+    Divide(kind, fits, parts);
     for (const auto& [amount, queue] : over) {
       const auto known = parts.find(queue);
       if (known == parts.end()) break;
@@ -107,14 +107,14 @@ class Finder {
   }
 
   // Adds what each task holds to the part of its borrower.
-  void Divide(QueueId mine, Kind kind, bool fits, std::map<QueueId, Parts>& parts) const {
+  void Divide(Kind kind, bool fits, std::map<QueueId, Parts>& parts) const {
     for (const JobRow& job : snapshot_.books().jobs) {
       if (!job.live) continue;
       QueueId top = job.queue;
       while (top.valid() && !parts.contains(top)) top = queues().parent(top);
       if (!top.valid()) continue;
       Parts& sums = parts.at(top);
-      const Stays queue_stays = QueueStays(mine, top, job.queue, kind, fits);
+      const Stays queue_stays = QueueStays(top, job.queue, kind, fits);
       for (const RoleRow& role : job.roles) {
         for (const TaskId id : role.tasks) {
           const TaskRow& task = snapshot_.task(id);
@@ -127,8 +127,8 @@ class Finder {
     }
   }
 
-  // `top` is beside `mine`; `from`: a queue under it, or it.
-  Stays QueueStays(QueueId mine, QueueId top, QueueId from, Kind kind, bool fits) const {
+  // `from`: a queue under `top`, or it.
+  Stays QueueStays(QueueId top, QueueId from, Kind kind, bool fits) const {
     if (!snapshot_.config().enables("reclaim")) return Stays::kNoReclaim;
     if (!fits) return Stays::kOverOwn;
     bool within = false;
@@ -137,11 +137,6 @@ class Finder {
       if (!in_order || !queues().spec(at).reclaimable) return Stays::kNotReclaimable;
       within = within || Holds(at, kind) <= OwnOf(at, kind);
       if (at == top) break;
-    }
-    // Nobody reclaims by share from who is served first, but what was promised is taken back.
-    if (queues().spec(top).priority > queues().spec(mine).priority &&
-        queues().spec(job_.queue).deserved[kind] == 0) {
-      return Stays::kServedFirst;
     }
     return within ? Stays::kWithinOwn : Stays::kReclaimable;
   }
@@ -186,8 +181,6 @@ const char* StaysText(Stays stays) {
       return "is left alone, since with this job its queue would hold more than its own";
     case Stays::kNotReclaimable:
       return "is left alone, since its queue is not reclaimable";
-    case Stays::kServedFirst:
-      return "is left alone, since its queue has a higher priority";
     case Stays::kNotPreemptible:
       return "is held by jobs that are not preemptible";
     case Stays::kMinRun:

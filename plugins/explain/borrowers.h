@@ -21,14 +21,13 @@ enum class Stays : std::uint8_t {
   kNoReclaim,       // the action is disabled
   kOverOwn,         // the job would take its own queue, or one above it, above what is theirs
   kNotReclaimable,  // the queue, or one under it, says so, or its tree is not in order
-  kServedFirst,     // the queue has a higher priority
   kNotPreemptible,  // the job says so
   kMinRun,          // the task has not run long enough
   kBudget,          // a disruption budget allows no more
   kMoving,          // the task is on its way in or out
   kWithinOwn,       // it is in a queue, under that one, that holds no more than its own
 };
-constexpr int kStays = 10;
+constexpr int kStays = 9;
 // "cannot be reclaimed: the queue says so", to stand behind an amount.
 const char* StaysText(Stays stays);
 

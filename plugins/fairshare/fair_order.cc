@@ -66,9 +66,9 @@ class FairLine final : public Line {
   JobId Behind(JobId id) const override { return queues_.at(snapshot_.job(id).queue.value).head; }
 
  private:
-  // Minus the priority, whether the next job would take the queue above its share, part of the
+  // Whether the next job would take the queue above its share, minus the priority, part of the
   // share, name, id.
-  using Turn = std::tuple<std::int64_t, bool, std::int64_t, std::string, std::uint32_t>;
+  using Turn = std::tuple<bool, std::int64_t, std::int64_t, std::string, std::uint32_t>;
   struct Waiting {
     std::vector<JobId> jobs;
     std::size_t next = 0;
@@ -145,7 +145,7 @@ class FairLine final : public Line {
 
   Turn TurnOf(const Occupancy& occupancy, QueueId id) const {
     const QueueSpec& spec = snapshot_.queues().spec(id);
-    if (shares_.empty()) return {-std::int64_t{spec.priority}, false, 0, spec.name, id.value};
+    if (shares_.empty()) return {false, -std::int64_t{spec.priority}, 0, spec.name, id.value};
     const Resources& holds = occupancy.queue_total(id);
     const Resources& share = shares_[id.index()];
     const JobId next = NextIn(id);
@@ -157,7 +157,7 @@ class FairLine final : public Line {
         above = above || (share[k] != Share::kNotShared && holds[k] + asked[k] > share[k]);
       }
     }
-    return {-std::int64_t{spec.priority}, above, DominantPart(holds, share), spec.name, id.value};
+    return {above, -std::int64_t{spec.priority}, DominantPart(holds, share), spec.name, id.value};
   }
 
   // Puts the queue with its parent's others; false where it is there, or `id` is the top.

@@ -72,7 +72,17 @@ Share::Answer FairShares::Of(const Books& books) const {
       with_heirs[up.index()].Add(demand[q]);
     }
   }
-  return {std::move(shares), std::move(with_heirs)};
+  std::vector<Resources> own = shares;
+  for (std::size_t q = 0; q < queues.size(); ++q) {
+    if (!queues.present(QueueId(q))) continue;
+    const QueueSpec& spec = queues.spec(QueueId(q));
+    for (Kind k = 0; k < kMaxKinds; ++k) {
+      if (own[q][k] == kNotShared) continue;
+      const std::int64_t promised = std::max(spec.guarantee[k], spec.deserved[k]);
+      own[q][k] = std::max(own[q][k], std::min(promised, with_heirs[q][k]));
+    }
+  }
+  return {std::move(shares), std::move(own), std::move(with_heirs)};
 }
 
 std::int64_t DominantPart(const Resources& holds, const Resources& share) {

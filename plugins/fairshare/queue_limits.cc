@@ -93,6 +93,7 @@ std::optional<Reason> QueueLimits::Deny(const Ledger& ledger, JobId id, const Re
   for (QueueId up = job.queue; up.valid(); up = queues.parent(up)) {
     if (!queues.cycle(up).empty()) return Closed(Obstacle::kQueueCycle, queues.cycle(up));
   }
+  if (queues.has_heirs(job.queue_name)) return Closed(Obstacle::kQueueParent, job.queue_name);
   for (QueueId up = job.queue; up.valid(); up = queues.parent(up)) {
     const QueueSpec& queue = queues.spec(up);
     const Resources& used = ledger.occupancy().queue_total(up);

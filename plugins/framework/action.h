@@ -27,14 +27,19 @@ class Proofs {
   void Begin(const Snapshot& snapshot);
 
   // On the ledger of this cycle; the next would say no for another reason. REQUIRES of callers:
-  // charges since the proof only added. What a gang leaves that gives up its hold is for the next
-  // cycle, which that gang's own change brings.
+  // charges since the proof only added; else RoomCame.
   std::map<Shape, Placer::Answer> now;
   // On the empty cluster.
   std::map<Shape, Placer::Answer> empty;
   // That no evictions help a gang of that queue and priority. In this cycle; the next would know of
   // others to evict. REQUIRES of callers: as for `now`, and who was evicted stays so.
   std::map<std::tuple<QueueId, std::int64_t, Shape>, Relief::Answer> relief;
+
+  // A gang has left what was set aside for it.
+  void RoomCame() {
+    now.clear();
+    relief.clear();
+  }
 
  private:
   std::uint64_t hardware_ = 0, config_ = 0, classes_ = 0;

@@ -45,7 +45,7 @@ struct EngineConfig {
   std::int32_t search_budget = 20000;
   // What makes a task dear to evict.
   std::vector<WeightedName> victim_costs = {
-      {"priority", 8}, {"share", 4}, {"lost-work", 2}, {"restarts", 1}};
+      {"queue-priority", 16}, {"priority", 8}, {"share", 4}, {"lost-work", 2}, {"restarts", 1}};
   // Placements tried in the exact search for those who have to go for a gang.
   std::int32_t eviction_budget = 20000;
   DurationMs assume_timeout_ms = 30 * kSecondMs;

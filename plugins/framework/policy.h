@@ -141,6 +141,9 @@ class Share {
   // By QueueId, each with the queues under it.
   struct Answer {
     std::vector<Resources> share;
+    // That, or what it was promised where that is more, for not all promises can be kept: what it
+    // holds of it nobody takes back by share.
+    std::vector<Resources> own;
     std::vector<Resources> demand;  // what they hold and ask for
   };
   virtual ~Share() = default;

@@ -153,6 +153,8 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
              " waits ahead of this";
     case Obstacle::kReleasing:
       return ReleasingText(reason);
+    case Obstacle::kQueueParent:
+      return "queue " + reason.queue + " has others under it, and jobs start in those only";
     case Obstacle::kQuarantine:
       return "its last placement failed verification; it waits until its facts change";
   }

@@ -47,6 +47,7 @@ enum class Obstacle : std::uint8_t {
   kQueueGuarantee,  // room is there, but kept for other queues
   kBehind,          // its queue is first in, first out, and one ahead of it waits
   kReleasing,       // room is set aside for it, and others have yet to leave it
+  kQueueParent,     // its queue has others under it
 };
 
 // What became of the question whether others may be evicted for a gang.

@@ -250,17 +250,24 @@ class Pass {
   // REQUIRES: the placements are charged to the later ledger, what was held before is not.
   void SetAside(const GangAsk& ask, Reason reason, std::vector<Placement> placements) {
     const JobRow& job = cycle_.snapshot.job(ask.job);
-    Ledger& now = cycle_.now.ledger();
-    if (job.held() > 0) FreeHolds(now, job);
-    for (const Placement& placement : placements) {
-      now.Charge(cycle_.snapshot.task(placement.task).cls, ask.queue, placement);
+    if (job.held() > 0) {
+      FreeHolds(cycle_.now.ledger(), job);
+      cycle_.proofs.RoomCame();
     }
+    Charge(cycle_.now, ask, placements);
     cycle_.plan.decisions.push_back({ask.job,
                                      Part::kMinimum,
                                      Verdict::kStartAfterEviction,
                                      std::move(reason),
                                      std::move(placements),
                                      {}});
+  }
+
+  void Charge(Workbench& bench, const GangAsk& ask,
+              const std::vector<Placement>& placements) const {
+    for (const Placement& placement : placements) {
+      bench.ledger().Charge(cycle_.snapshot.task(placement.task).cls, ask.queue, placement);
+    }
   }
 
   // Of the room that was set aside for the gang, as much as it lacks now; nothing if that is not
@@ -306,6 +313,8 @@ class Pass {
     if (job.held() == 0) return false;
     std::vector<Placement> held = Held(ask);
     if (!Clear(cycle_.now, held) || DeniedHolds(cycle_.now, ask)) return false;
+    FreeHolds(cycle_.now.ledger(), job);
+    Charge(cycle_.now, ask, held);
     Say(ask.job, Part::kMinimum, Verdict::kStart, {}, std::move(held));
     ExpectElastic(ask);
     return true;
@@ -323,10 +332,7 @@ class Pass {
     Reason reason;
     reason.obstacle = Obstacle::kReleasing;
     FreeHolds(cycle_.later.bench().ledger(), job);
-    for (const Placement& placement : held) {
-      cycle_.later.bench().ledger().Charge(cycle_.snapshot.task(placement.task).cls, ask.queue,
-                                           placement);
-    }
+    Charge(cycle_.later.bench(), ask, held);
     SetAside(ask, std::move(reason), std::move(held));
     return true;
   }
@@ -419,14 +425,12 @@ class Pass {
   // room back, so that it does not hold what it cannot use: its pods come again, as one gang. While
   // other bindings of it are under way it waits for what becomes of them.
   void SayNo(JobId id, Verdict verdict, Reason reason) {
-    Say(id, Part::kMinimum, verdict, std::move(reason), {});
     const JobRow& job = cycle_.snapshot.job(id);
-    Decision& decision = cycle_.plan.decisions.back();
+    Decision no{id, Part::kMinimum, verdict, std::move(reason), {}, {}};
     if (job.broken && TasksIn(job, TaskPhase::kAssumed).empty()) {
-      decision.evictions = TasksIn(job, TaskPhase::kRunning);
+      no.evictions = TasksIn(job, TaskPhase::kRunning);
     }
-    // What was set aside for it is free again too.
-    if (!decision.evictions.empty() || job.held() > 0) cycle_.later.Follow(decision);
+    Say(std::move(no));
   }
 
   std::vector<TaskId> TasksIn(const JobRow& job, TaskPhase phase) const {
@@ -440,9 +444,18 @@ class Pass {
 
   void Say(JobId job, Part part, Verdict verdict, Reason reason,
            std::vector<Placement> placements) {
-    cycle_.plan.decisions.push_back(
-        {job, part, verdict, std::move(reason), std::move(placements), {}});
-    if (verdict == Verdict::kStart) cycle_.later.Follow(cycle_.plan.decisions.back());
+    Say({job, part, verdict, std::move(reason), std::move(placements), {}});
+  }
+  // REQUIRES: what it starts is charged, and what was set aside for that is not.
+  void Say(Decision decision) {
+    const JobRow& job = cycle_.snapshot.job(decision.job);
+    const bool starts = decision.verdict == Verdict::kStart;
+    const bool leaves = decision.part == Part::kMinimum && job.held() > 0;
+    if (leaves && !starts) FreeHolds(cycle_.now.ledger(), job);
+    cycle_.plan.decisions.push_back(std::move(decision));
+    const Decision& said = cycle_.plan.decisions.back();
+    if (starts || leaves || !said.evictions.empty()) cycle_.later.Follow(said);
+    if (leaves) cycle_.proofs.RoomCame();
   }
 
   static constexpr std::size_t kNoDecision = static_cast<std::size_t>(-1);

@@ -19,14 +19,12 @@ QueueBook::QueueBook(const Workbench& later)
 }
 
 std::int64_t QueueBook::OwnOf(Ground ground, QueueId queue, Kind kind) const {
-  const std::int64_t share = shares_.share[queue.index()][kind];
-  if (ground == Ground::kShare) return share;
+  const std::int64_t own = shares_.own[queue.index()][kind];
+  if (ground == Ground::kShare) return own;
   if (!queues().present(queue)) return 0;
   const Resources& deserved = queues().spec(queue).deserved;
   if (deserved.NonZero() == 0) return 0;
-  if (deserved[kind] == 0) return share;
-  // Of promises that cannot all be kept each has its part.
-  return share == Share::kNotShared ? deserved[kind] : std::min(share, deserved[kind]);
+  return deserved[kind] == 0 ? own : deserved[kind];
 }
 
 bool QueueBook::Under(QueueId queue, QueueId top) const {
@@ -34,10 +32,14 @@ bool QueueBook::Under(QueueId queue, QueueId top) const {
   return queue.valid();
 }
 
-KindSet QueueBook::CountBeside(const Rights& rights, QueueId queue) const {
-  if (rights.ground == Ground::kPromise) return rights.kinds;
-  const QueueId up = queues().parent(queue);
-  return rights.kinds & (up.valid() ? scarce_[up.index()] : scarce_.back());
+KindSet QueueBook::Judged(const Rights& rights, const std::vector<QueueId>& side) const {
+  KindSet kinds = rights.kinds;
+  if (rights.ground == Ground::kPromise) {
+    for (const QueueId queue : side) kinds = OverIn(rights.ground, queue, kinds);
+    return kinds;
+  }
+  const QueueId up = queues().parent(side.back());
+  return kinds & (up.valid() ? scarce_[up.index()] : scarce_.back());
 }
 
 bool QueueBook::SideOf(const Rights& rights, QueueId victim, std::vector<QueueId>& side,
@@ -53,9 +55,7 @@ bool QueueBook::SideOf(const Rights& rights, QueueId victim, std::vector<QueueId
       if (mine == at) return false;  // one is above the other: they share what it has
       if (queues().parent(mine) != queues().parent(at)) continue;
       if (level != nullptr) *level = l;
-      // Who is served first is not made to serve others, but where that was promised to them.
-      const bool served_first = queues().spec(at).priority > queues().spec(mine).priority;
-      return l < rights.levels && (rights.ground == Ground::kPromise || !served_first);
+      return l < rights.levels;
     }
   }
   return false;
@@ -85,7 +85,7 @@ bool QueueBook::AnyLender(const Rights& rights) const {
   std::vector<QueueId> side;
   for (std::size_t q = 0; q < jobs.size(); ++q) {
     if (jobs[q].empty() || !SideOf(rights, QueueId(q), side)) continue;
-    KindSet over = CountBeside(rights, side.back());
+    KindSet over = Judged(rights, side);
     for (const QueueId queue : side) over = OverIn(rights.ground, queue, over);
     if (over != 0) return true;
   }

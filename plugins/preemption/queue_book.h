@@ -26,8 +26,10 @@ struct Rights {
   QueueId over;
   Kind over_kind = kGpu;
   std::int64_t over_share = 0, over_holds = 0, over_asked = 0;
-  // What the queues that victims may come from hold before any of them goes (VictimBook::Weigh).
+  // What the queues that victims may come from hold before any of them goes, and the kinds that are
+  // judged of those in each (VictimBook::Weigh).
   std::map<QueueId, Resources> others;
+  std::map<QueueId, KindSet> judged;
 };
 
 class QueueBook {
@@ -45,8 +47,9 @@ class QueueBook {
   // if nothing may be reclaimed that way. `level`: of the gang's queues, the one beside the last.
   bool SideOf(const Rights& rights, QueueId victim, std::vector<QueueId>& side,
               std::size_t* level = nullptr) const;
-  // The kinds that count between the queue and those beside it.
-  KindSet CountBeside(const Rights& rights, QueueId queue) const;
+  // The kinds in which all these queues, a side, must hold more than their own to lose any: those
+  // that not all beside them can have enough of. Of what was promised, those in which they do.
+  KindSet Judged(const Rights& rights, const std::vector<QueueId>& side) const;
   // Of the kinds, those in which the queue holds more than its own.
   KindSet OverIn(Ground ground, QueueId queue, KindSet kinds) const;
   // Those in which each queue does: while they stay the same, so does who may be taken.

@@ -19,6 +19,19 @@ bool AnybodyBelow(const Snapshot& snapshot, QueueId queue, std::int64_t priority
   return !jobs.empty() && jobs.begin()->first < priority;
 }
 
+// What the last of a gang hold when `surplus` of its tasks, those that hold most, have gone.
+Resources LeastOf(std::vector<Resources>& parts, std::int32_t surplus) {
+  Resources least;
+  const auto last = static_cast<std::size_t>(
+      std::max<std::int64_t>(static_cast<std::int64_t>(parts.size()) - surplus, 0));
+  for (Kind k = 0; k < kMaxKinds; ++k) {
+    std::nth_element(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(last), parts.end(),
+                     [k](const Resources& a, const Resources& b) { return a[k] < b[k]; });
+    for (std::size_t i = 0; i < last; ++i) least[k] += parts[i][k];
+  }
+  return least;
+}
+
 }  // namespace
 
 bool AnybodyBeside(const Snapshot& snapshot, QueueId queue) {
@@ -195,9 +208,8 @@ void VictimBook::Weigh(Rights& rights, const std::vector<VictimRef>& takeable) c
     const QueueId queue = snapshot().job(candidates_[ref.candidate].job).queue;
     if (queue == last || queue == rights.queue || !queues().SideOf(rights, queue, side)) continue;
     last = queue;
-    for (const QueueId at : side) {
-      rights.others[at] = queues().holds(at);
-    }
+    for (const QueueId at : side) rights.others[at] = queues().holds(at);
+    rights.judged[queue] = queues().Judged(rights, side);
   }
 }
 
@@ -209,7 +221,7 @@ bool VictimBook::MayTake(const Rights& rights, const Candidate& candidate,
   if (rights.levels == 0) return false;
   std::vector<QueueId> side;
   if (!queues().SideOf(rights, job.queue, side)) return false;
-  const KindSet kinds = queues().CountBeside(rights, side.back()) & victim.holds.NonZero();
+  const KindSet kinds = queues().Judged(rights, side) & victim.holds.NonZero();
   return kinds != 0 && std::all_of(side.begin(), side.end(), [&](QueueId queue) {
            return queues().OverIn(rights.ground, queue, kinds) == kinds;
          });
@@ -224,29 +236,30 @@ bool VictimBook::MayAllGo(const Rights& rights, const std::vector<VictimRef>& vi
   std::map<std::string, std::int32_t> drawn;
   std::vector<QueueId> side;
   for (std::size_t i = 0; i < victims.size();) {
-    // What goes of one job, if it goes whole, goes at once.
+    // Of a job that goes whole its minimum goes at once, when those beyond it have gone.
     const Candidate& candidate = candidates_[victims[i].candidate];
     const std::size_t end = EndOfJob(victims, i);
     const bool broken = Breaks(std::span(victims).subspan(i, end - i));
+    std::vector<Resources> parts;
     Resources sum, largest;
     for (; i < end; ++i) {
       const Candidate::Victim& victim = at(victims[i]);
       sum.Add(victim.holds);
       largest = Resources::Max(largest, victim.holds);
+      if (broken) parts.push_back(victim.holds);
       for (const std::string& budget : snapshot().task(victim.task).disruption_budgets) {
         ++drawn[budget];
       }
     }
-    if (broken) largest = sum;
+    if (broken) largest = Resources::Max(largest, LeastOf(parts, candidate.surplus));
     const JobRow& job = snapshot().job(candidate.job);
     if (job.queue == rights.queue) continue;
     if (!queues().SideOf(rights, job.queue, side)) return false;
-    const KindSet kinds = queues().CountBeside(rights, side.back());
     for (const QueueId queue : side) {
       Loss& loss = losses[queue];
       loss.sum.Add(sum);
       loss.largest = Resources::Max(loss.largest, largest);
-      loss.kinds = kinds;
+      loss.kinds |= rights.judged.at(job.queue);
     }
   }
   for (const auto& [queue, loss] : losses) {
@@ -291,7 +304,7 @@ std::int64_t VictimBook::MostOf(const Rights& rights, const std::vector<VictimRe
     if (c != last && !queues().SideOf(rights, queue, side)) continue;
     last = c;
     top = side.back();
-    if ((queues().CountBeside(rights, top) >> kind & 1) == 0) {
+    if ((rights.judged.at(queue) >> kind & 1) == 0) {
       most += sum;
       continue;
     }

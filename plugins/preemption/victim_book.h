@@ -3,11 +3,12 @@
 // For a gang, tasks may be evicted of
 //   - jobs of its own queue that have a lower priority (preemption), and
 //   - jobs of other queues that hold more than is theirs, if the gang's own queue stays within what
-//     is its own (reclaim). That is the fair share, in the kinds that the gang asks for and that
-//     not everybody can have; or, where that does not help, for room may lie in pieces though all
-//     shares add up, what a queue deserves. Both are judged at each level of the queue tree below
-//     the queue that the two have in common. A queue may be brought below its own by the last of
-//     its victims only, so what is reclaimed is never reclaimed back.
+//     is its own (reclaim). That is the fair share, or what was promised if that is more, in the
+//     kinds that the gang asks for and that not everybody can have; or, where that does not help,
+//     for room may lie in pieces though all shares add up, what a queue deserves, in the kinds of
+//     which it holds more. Both are judged at each level of the queue tree below the queue that the
+//     two have in common. A queue may be brought below its own by the last of its victims only, or
+//     by the minimum of its last gang, so what is reclaimed is never reclaimed back.
 // A job's tasks beyond its minimum go one by one; else all of it goes.
 #pragma once
 
@@ -70,9 +71,9 @@ class VictimBook {
   // Of others, as things stand on the ledger.
   bool MayTake(const Rights& rights, const Candidate& candidate,
                const Candidate::Victim& victim) const;
-  // Whether these may all go for one gang: no queue loses more than what it holds above its share,
-  // the last victim aside, and no disruption budget is overdrawn. Of a set that may, so may each
-  // part. REQUIRES: those of one job stand together.
+  // Whether these may all go for one gang: no queue loses more than what it holds above its own,
+  // the last victim or the last gang's minimum aside, and no disruption budget is overdrawn. Of a
+  // set that may, so may each part. REQUIRES: those of one job stand together.
   bool MayAllGo(const Rights& rights, const std::vector<VictimRef>& victims) const;
   // Whether enough goes from the gang's own queues for it to take these. Of a set of which that is
   // true it need not be true of each part.

@@ -18,11 +18,19 @@ std::int64_t Saturating(std::int64_t amount, std::int64_t half) {
 }
 
 // Monotone over all of Kubernetes' priorities, finest near 0.
-std::int64_t Priority(const Snapshot& snapshot, const Share::Answer&, const TaskRow& task) {
-  const double priority = task.priority.value_or(snapshot.job(task.job).priority);
+std::int64_t PartOf(double priority) {
   const double part = std::log2(1 + std::abs(priority)) / 32;
   return std::llround((priority < 0 ? 0.5 - part / 2 : 0.5 + part / 2) *
                       static_cast<double>(kMost));
+}
+
+std::int64_t Priority(const Snapshot& snapshot, const Share::Answer&, const TaskRow& task) {
+  return PartOf(task.priority.value_or(snapshot.job(task.job).priority));
+}
+
+std::int64_t QueuePriority(const Snapshot& snapshot, const Share::Answer&, const TaskRow& task) {
+  const QueueId queue = snapshot.job(task.job).queue;
+  return queue.valid() ? PartOf(snapshot.queues().spec(queue).priority) : 0;
 }
 
 std::int64_t ShareLeft(const Snapshot& snapshot, const Share::Answer& shares, const TaskRow& task) {
@@ -58,6 +66,7 @@ using Part = std::int64_t (*)(const Snapshot&, const Share::Answer&, const TaskR
 const std::map<std::string, Part>& Parts() {
   static const std::map<std::string, Part> kParts = {{"lost-work", LostWork},
                                                      {"priority", Priority},
+                                                     {"queue-priority", QueuePriority},
                                                      {"restarts", Restarts},
                                                      {"share", ShareLeft}};
   return kParts;

@@ -298,6 +298,8 @@ const char* ObstacleWord(Obstacle obstacle) {
       return "Behind";
     case Obstacle::kReleasing:
       return "Releasing";
+    case Obstacle::kQueueParent:
+      return "QueueParent";
     case Obstacle::kQuarantine:
       return "Quarantine";
   }

@@ -176,7 +176,7 @@ TEST_CASE("Each relaxation, told as facts, makes the job start, and one less doe
   int instances = 0, relaxations = 0, unproven = 0;
   std::map<Easing, int> kinds;
   const Assembly assembly = DefaultAssembly();
-  ForEachSeed(1500, [&](std::uint64_t seed) {
+  ForEachSeed(2000, [&](std::uint64_t seed) {
     Dice dice(seed);
     Told told;
     if (!MakeCase(dice, told, false)) return;
@@ -215,7 +215,7 @@ TEST_CASE("Each relaxation, told as facts, makes the job start, and one less doe
 TEST_CASE("Who would start if it were not behind another does so if it is first") {
   int behind = 0;
   const Assembly assembly = DefaultAssembly();
-  ForEachSeed(1500, [&](std::uint64_t seed) {
+  ForEachSeed(2000, [&](std::uint64_t seed) {
     Dice dice(seed);
     Told told;
     if (!MakeCase(dice, told, true)) return;
@@ -235,7 +235,7 @@ TEST_CASE("Who would start if it were not behind another does so if it is first"
 TEST_CASE("What borrowers hold, and what is in its parts, is what State says that they hold") {
   int shortfalls = 0;
   const Assembly assembly = DefaultAssembly();
-  ForEachSeed(1500, [&](std::uint64_t seed) {
+  ForEachSeed(2000, [&](std::uint64_t seed) {
     Dice dice(seed);
     Told told;
     if (!MakeCase(dice, told, true, true)) return;
@@ -244,21 +244,21 @@ TEST_CASE("What borrowers hold, and what is in its parts, is what State says tha
     const Snapshot snapshot(books, 2, &living);
     const Policies policies =
         assembly.policies(books.config, snapshot, assembly.score(books.config));
-    const std::vector<Resources> shares = QueueShares(books);
+    const std::vector<Resources> own = policies.share->Of(books).own;
     for (const Shortfall& shortfall :
          FindShortfalls(snapshot, policies, told.engine.state().FindJob(kTarget))) {
       ++shortfalls;
       const Kind k = shortfall.kind;
       const QueueId mine = books.queues.Find(shortfall.queue);
       REQUIRE(shortfall.holds == books.occupancy.queue_total(mine)[k]);
-      REQUIRE(shortfall.own == shares[mine.index()][k]);
+      REQUIRE(shortfall.own == own[mine.index()][k]);
       REQUIRE(shortfall.holds < shortfall.own);
       std::int64_t over = shortfall.others_over, expected = 0;
       for (const Borrower& borrower : shortfall.borrowers) {
         const QueueId queue = books.queues.Find(borrower.queue);
         const std::int64_t holds = books.occupancy.queue_total(queue)[k];
         REQUIRE(borrower.holds == holds);
-        REQUIRE(borrower.own == shares[queue.index()][k]);
+        REQUIRE(borrower.own == own[queue.index()][k]);
         REQUIRE(borrower.over() > 0);
         std::int64_t parts = 0;
         for (const auto& [stays, amount] : borrower.parts) parts += amount;
@@ -272,7 +272,7 @@ TEST_CASE("What borrowers hold, and what is in its parts, is what State says tha
         const QueueId queue(q);
         if (queue == mine || !books.queues.present(queue)) continue;
         if (books.queues.parent(queue) != books.queues.parent(mine)) continue;
-        expected += std::max<std::int64_t>(books.occupancy.queue_total(queue)[k] - shares[q][k], 0);
+        expected += std::max<std::int64_t>(books.occupancy.queue_total(queue)[k] - own[q][k], 0);
       }
       REQUIRE(over == expected);
     }

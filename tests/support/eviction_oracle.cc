@@ -122,12 +122,15 @@ Resources EvictionOracle::Held(const std::string& queue) const {
 }
 
 std::int64_t EvictionOracle::ShareOf(const std::string& queue, Kind kind) const {
-  const std::int64_t share = shares_.share[queues_.Find(queue).index()][kind];
+  const QueueSpec& spec = mirror_->queues().at(queue);
+  std::int64_t share = shares_.share[queues_.Find(queue).index()][kind];
+  if (share != Share::kNotShared) {
+    const std::int64_t promised = std::max(spec.guarantee[kind], spec.deserved[kind]);
+    share = std::max(share, std::min(promised, shares_.demand[queues_.Find(queue).index()][kind]));
+  }
   if (!promise_) return share;
-  const Resources& deserved = mirror_->queues().at(queue).deserved;
-  if (deserved.NonZero() == 0) return 0;
-  if (deserved[kind] == 0) return share;
-  return share == Share::kNotShared ? deserved[kind] : std::min(share, deserved[kind]);
+  if (spec.deserved.NonZero() == 0) return 0;
+  return spec.deserved[kind] == 0 ? share : spec.deserved[kind];
 }
 
 bool EvictionOracle::Counts(const std::string& mine, Kind kind) const {
@@ -176,16 +179,6 @@ std::vector<std::string> EvictionOracle::Side(const std::string& mine,
   for (const std::string& queue : side) {
     if (!mirror_->queues().at(queue).reclaimable) return {};
   }
-  // In a race for shares nobody reclaims from a queue that is served first.
-  if (!promise_) {
-    std::string beside;
-    for (const std::string& queue : a) {
-      if (queue == common) break;
-      beside = queue;
-    }
-    const int ours = mirror_->queues().at(beside).priority;
-    if (mirror_->queues().at(side.back()).priority > ours) return {};
-  }
   return side;
 }
 
@@ -203,13 +196,18 @@ bool EvictionOracle::MayTake(const MirrorJob& job, const MirrorJob& other,
   bool any = false;
   for (const Kind k : Scarce(job.spec.queue, Above(side.back()))) {
     if (HoldsOf(task)[k] == 0) continue;
-    any = true;
-    for (const std::string& queue : side) {
-      const std::int64_t own = ShareOf(queue, k);
-      if (own == Share::kNotShared || Held(queue)[k] <= own) return false;
-    }
+    const bool over = Over(side, k);
+    if (!over && !promise_) return false;
+    any = any || over;
   }
   return any;
+}
+
+bool EvictionOracle::Over(const std::vector<std::string>& side, Kind kind) const {
+  return std::all_of(side.begin(), side.end(), [&](const std::string& queue) {
+    const std::int64_t own = ShareOf(queue, kind);
+    return own != Share::kNotShared && Held(queue)[kind] > own;
+  });
 }
 
 std::vector<EvictionOracle::Option> EvictionOracle::Options(const MirrorJob& job,
@@ -257,7 +255,18 @@ std::vector<EvictionOracle::Option> EvictionOracle::Options(const MirrorJob& job
     if (!lives) {
       if (count != running) continue;
       option.toll.gangs = Toll::kGang;
-      part.largest = part.holds;
+      // Its minimum goes last, and is the least that it could be: in each kind the smallest.
+      const int last = std::max(running - std::max(counted - other.spec.gang.min_member, 0), 0);
+      for (Kind k = 0; k < kMaxKinds; ++k) {
+        std::vector<std::int64_t> amounts;
+        for (const One& one : tasks) amounts.push_back(HoldsOf(*one.task)[k]);
+        std::sort(amounts.begin(), amounts.end());
+        std::int64_t minimum = 0;
+        for (int i = 0; i < (whole ? last : running); ++i) {
+          minimum += amounts[static_cast<std::size_t>(i)];
+        }
+        part.largest[k] = std::max(part.largest[k], minimum);
+      }
     }
     options.push_back(std::move(option));
   }
@@ -265,22 +274,30 @@ std::vector<EvictionOracle::Option> EvictionOracle::Options(const MirrorJob& job
 }
 
 bool EvictionOracle::Allowed(const MirrorJob& job, const Option& option) const {
-  std::map<std::string, Part> losses;
+  struct Loss {
+    Part part;
+    std::set<Kind> judged;
+  };
+  std::map<std::string, Loss> losses;
   for (const Part& part : option.parts) {
     if (part.queue == job.spec.queue) continue;
-    for (const std::string& queue : Side(job.spec.queue, part.queue)) {
-      losses[queue].holds.Add(part.holds);
-      losses[queue].largest = Resources::Max(losses[queue].largest, part.largest);
-      losses[queue].queue = Above(Side(job.spec.queue, part.queue).back());
+    const std::vector<std::string> side = Side(job.spec.queue, part.queue);
+    for (const std::string& queue : side) {
+      Loss& loss = losses[queue];
+      loss.part.holds.Add(part.holds);
+      loss.part.largest = Resources::Max(loss.part.largest, part.largest);
+      for (const Kind k : Scarce(job.spec.queue, Above(side.back()))) {
+        if (!promise_ || Over(side, k)) loss.judged.insert(k);
+      }
     }
   }
   for (const auto& [queue, loss] : losses) {
     const Resources held = Held(queue);
-    for (const Kind k : Scarce(job.spec.queue, loss.queue)) {
-      if (loss.holds[k] == 0) continue;
+    for (const Kind k : loss.judged) {
+      if (loss.part.holds[k] == 0) continue;
       const std::int64_t own = ShareOf(queue, k);
       if (own == Share::kNotShared) return false;
-      if (held[k] - loss.holds[k] + loss.largest[k] <= own) return false;
+      if (held[k] - loss.part.holds[k] + loss.part.largest[k] <= own) return false;
     }
   }
   // Its own queues stay within what is theirs, for as far up as it reclaims.

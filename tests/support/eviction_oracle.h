@@ -65,6 +65,8 @@ class EvictionOracle {
   // The victim's queues below the one that both have in common; none: nothing is reclaimed there.
   std::vector<std::string> Side(const std::string& mine, const std::string& theirs) const;
 
+  // Whether each of the queues holds more of the kind than its own.
+  bool Over(const std::vector<std::string>& side, Kind kind) const;
   std::string Above(const std::string& queue) const;
 
   bool MayTake(const MirrorJob& job, const MirrorJob& other, const MirrorTask& task) const;

@@ -279,7 +279,12 @@ bool Mirror::Missing(const MirrorJob& job, GangWish& wish) const {
 
 bool Mirror::Open(const std::string& queue) const {
   const auto known = queues_.find(queue);
-  return known != queues_.end() && known->second.state == QueueState::kOpen;
+  return known != queues_.end() && known->second.state == QueueState::kOpen && !HasHeirs(queue);
+}
+
+bool Mirror::HasHeirs(const std::string& queue) const {
+  return std::any_of(queues_.begin(), queues_.end(),
+                     [&](const auto& one) { return one.second.parent == queue; });
 }
 
 std::string Mirror::CheckNo(const NamedDecision& decision, const MirrorJob& job,
@@ -288,6 +293,8 @@ std::string Mirror::CheckNo(const NamedDecision& decision, const MirrorJob& job,
     case Obstacle::kQueueMissing:
     case Obstacle::kQueueClosed:
       return Open(job.spec.queue) ? "waits for a queue that is open" : "";
+    case Obstacle::kQueueParent:
+      return HasHeirs(job.spec.queue) ? "" : "waits for queues to go that are not there";
     case Obstacle::kSearch:
     case Obstacle::kQueueLimit:
     case Obstacle::kQueueGuarantee:

@@ -86,6 +86,7 @@ class Mirror {
   Resources Claim(const std::string& queue) const;
   Resources Holds(const MirrorJob& job) const;
   bool Open(const std::string& queue) const;
+  bool HasHeirs(const std::string& queue) const;
   static void Resize(const MirrorJob& job, MirrorRole& role, std::size_t replicas,
                      std::map<std::string, MirrorTask>& left_over);
 

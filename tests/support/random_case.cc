@@ -114,7 +114,11 @@ QueueSpec RandomQueue(Dice& dice, const std::string& name, const std::string& pa
     if (dice.Percent(30)) queue.Guarantee(kGpu, dice.From(0, 6) * 1000);
     if (dice.Percent(20)) queue.Guarantee(kCpu, dice.From(1, 20) * 1000);
     if (dice.Percent(20)) queue.Guarantee(kPods, dice.From(1, 6));
-    if (dice.Percent(30)) queue.Deserved(kGpu, dice.From(0, 8) * 1000);
+    if (dice.Percent(30)) {
+      const std::int64_t gpus = dice.From(0, 8);
+      queue.Deserved(kGpu, gpus * 1000);
+      if (gpus % 3 == 1) queue.Deserved(kCpu, gpus * 1500);
+    }
     if (dice.Percent(30)) queue.Weight(dice.From(1, 4));
     if (dice.Percent(20)) queue.Fifo();
   }

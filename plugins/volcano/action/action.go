@@ -171,6 +171,7 @@ func (a *Action) carryOut(ssn *framework.Session, reply *pb.CycleReply) {
 			a.unwind(ssn, decision)
 			continue
 		default:
+			a.letIn(ssn, decision.GetJob())
 			continue
 		}
 		placedGangs.WithLabelValues(string(outcome)).Inc()
