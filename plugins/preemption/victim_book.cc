@@ -97,7 +97,8 @@ void VictimBook::AddCandidate(JobId id) {
         continue;
       }
       candidate.victims.push_back(
-          {task_id, r, *cost, HoldingsOf(snapshot().cls(task.cls), task.slices)});
+          {task_id, r, *cost,
+           HoldingsOf(snapshot().hardware(), snapshot().cls(task.cls), task.node, task.slices)});
     }
   }
   if (candidate.victims.empty()) return;
