@@ -112,6 +112,7 @@ struct GangAsk {
   QueueId queue;
   std::vector<RoleAsk> roles;
   std::int32_t least = 0;  // of all roles together; at least the sum of theirs
+  KindSet without = 0;     // kinds of GPU models that roles with a choice of models are kept off
 };
 
 // Where do the gang's tasks go, all of them at once?
@@ -136,7 +137,9 @@ class Placer {
 // What is each queue to have, and what do its jobs ask for?
 class Share {
  public:
-  // Of a kind that is not shared out.
+  // Of a kind that is not shared out: nobody asks for it, or it counts one GPU model of which there
+  // is more than what is held and asked for by its name. Who has a choice of models need not turn
+  // back from one that nobody else wants.
   static constexpr std::int64_t kNotShared = -1;
   // By QueueId, each with the queues under it.
   struct Answer {

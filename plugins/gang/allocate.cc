@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "plugins/framework/entitled.h"
 #include "plugins/framework/gang_ask.h"
 #include "plugins/framework/priority.h"
 #include "plugins/gang/shortage.h"
@@ -131,20 +132,21 @@ class Pass {
       for (const GangAsk& one : ElasticMembers(id, started)) {
         if (one.roles[0].cls == failed) continue;
         Attempt attempt(cycle_.now.ledger());
-        const Resources before = QueueHolds(one);
         if (auto reason = Denied(one, cycle_.snapshot.cls(one.roles[0].cls).demand)) {
           no = std::move(reason);
           failed = one.roles[0].cls;
           continue;
         }
-        const Placer::Answer answer = cycle_.policies.placer->Place(cycle_.now, one);
-        if (answer.outcome != Placer::Outcome::kPlaced) {
-          if (!no) no = ShortageReason(cycle_.now, one, answer);
+        Entitled tried = PlaceEntitled(cycle_.now, one, [&](const GangAsk& trial) {
+          return cycle_.policies.placer->Place(cycle_.now, trial);
+        });
+        if (tried.denied) {
+          no = std::move(tried.denied);
           failed = one.roles[0].cls;
           continue;
         }
-        if (auto reason = DeniedSince(before, one)) {
-          no = std::move(reason);
+        if (tried.answer.outcome != Placer::Outcome::kPlaced) {
+          if (!no) no = ShortageReason(cycle_.now, one, tried.answer);
           failed = one.roles[0].cls;
           continue;
         }
@@ -184,10 +186,10 @@ class Pass {
     if (auto reason = Denied(ask, LeastDemand(cycle_.snapshot, ask))) {
       return No{Verdict::kWait, std::move(*reason)};
     }
-    const Resources before = QueueHolds(ask);
-    const Placer::Answer answer = Ask(ask);
-    if (answer.outcome != Placer::Outcome::kPlaced) return Short(ask, answer);
-    if (auto reason = DeniedSince(before, ask)) return No{Verdict::kWait, std::move(*reason)};
+    Entitled tried =
+        PlaceEntitled(cycle_.now, ask, [&](const GangAsk& trial) { return Ask(trial); });
+    if (tried.denied) return No{Verdict::kWait, std::move(*tried.denied)};
+    if (tried.answer.outcome != Placer::Outcome::kPlaced) return Short(ask, tried.answer);
     Say(ask.job, Part::kMinimum, Verdict::kStart, {}, attempt.Keep());
     ExpectElastic(ask);
     return std::nullopt;
@@ -352,15 +354,6 @@ class Pass {
 
   std::optional<Reason> Denied(const GangAsk& ask, const Resources& extra) {
     return cycle_.policies.entitlement->Deny(cycle_.now.ledger(), ask.job, extra, Resources{});
-  }
-  // The same of what was charged since `before`: which tasks run, and how much memory whole
-  // devices have, is known only after placement.
-  std::optional<Reason> DeniedSince(const Resources& before, const GangAsk& ask) {
-    const Resources tried = QueueHolds(ask).Add(before, -1);
-    return cycle_.policies.entitlement->Deny(cycle_.now.ledger(), ask.job, Resources{}, tried);
-  }
-  Resources QueueHolds(const GangAsk& ask) const {
-    return cycle_.now.ledger().occupancy().queue_total(ask.queue);
   }
 
   // A proof of impossibility is kept for gangs of the same shape: charges only took room since.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugins/framework/entitled.h"
 #include "plugins/framework/gang_ask.h"
 #include "plugins/framework/workbench.h"
 #include "plugins/preemption/node_table.h"
@@ -82,13 +83,12 @@ class SearchRelief final : public Relief {
       return VictimSearch::Fits::kNo;
     }
     Attempt attempt(ledger);
-    const Resources before = ledger.occupancy().queue_total(ask.queue);
-    const Placer::Answer answer = later_.policies().placer->Place(later_, ask);
-    if (answer.outcome == Placer::Outcome::kUnknown) return VictimSearch::Fits::kUnknown;
-    if (answer.outcome != Placer::Outcome::kPlaced) return VictimSearch::Fits::kNo;
-    Resources tried = ledger.occupancy().queue_total(ask.queue);
-    tried.Add(before, -1);
-    if (entitlement.Deny(ledger, ask.job, Resources{}, tried)) return VictimSearch::Fits::kNo;
+    const Entitled tried = PlaceEntitled(later_, ask, [&](const GangAsk& trial) {
+      return later_.policies().placer->Place(later_, trial);
+    });
+    const bool unknown = tried.answer.outcome == Placer::Outcome::kUnknown;
+    if (tried.maybe_elsewhere || (unknown && !tried.denied)) return VictimSearch::Fits::kUnknown;
+    if (tried.answer.outcome != Placer::Outcome::kPlaced) return VictimSearch::Fits::kNo;
     if (keep) attempt.Keep();
     return VictimSearch::Fits::kYes;
   }
