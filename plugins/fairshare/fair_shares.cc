@@ -8,6 +8,20 @@
 
 namespace tephra {
 
+namespace {
+
+// Some of it is left over when all have what they can use.
+bool AllServed(const std::vector<FillQueue>& fill, const std::vector<double>& amounts,
+               double capacity) {
+  double given = 0;
+  for (std::size_t q = 0; q < fill.size(); ++q) {
+    if (fill[q].parent == FillQueue::kTop) given += amounts[q];
+  }
+  return given < capacity - 0.5;
+}
+
+}  // namespace
+
 Share::Answer FairShares::Of(const Books& books) const {
   const QueueTree& queues = books.queues;
   std::vector<Resources> shares(queues.size());
@@ -63,6 +77,9 @@ Share::Answer FairShares::Of(const Books& books) const {
       if (!spent.empty()) fill[q].usage = spent[q][k];
     }
     const std::vector<double> amounts = WaterFill(fill, static_cast<double>(shared[k]), past);
+    if (books.kinds.CountsModel(k) && AllServed(fill, amounts, static_cast<double>(shared[k]))) {
+      continue;
+    }
     for (std::size_t q = 0; q < queues.size(); ++q) shares[q][k] = std::llround(amounts[q]);
   }
   // Each with the queues under it, which is demand of every one above it too.
