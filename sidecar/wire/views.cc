@@ -21,6 +21,7 @@ std::string BindingName(const ResourceKinds& kinds, Kind kind) {
     case kGpuMemory:
       return "volcano.sh/vgpu-memory";
     default:
+      if (kinds.CountsModel(kind)) return "nvidia.com/" + kinds.Name(kind);
       return kind < kinds.size() ? kinds.Name(kind) : "";
   }
 }
