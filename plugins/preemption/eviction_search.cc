@@ -117,8 +117,8 @@ class SearchRelief final : public Relief {
   }
 
   Reach& ReachOf(const Rights& rights) {
-    const auto [it, fresh] = reaches_.try_emplace(
-        std::make_tuple(rights.ground, rights.queue, rights.priority, rights.kinds, rights.levels));
+    const auto [it, fresh] = reaches_.try_emplace(std::make_tuple(
+        rights.ground, rights.queue, rights.priority, rights.kinds, rights.models, rights.levels));
     Reach& reach = it->second;
     std::vector<KindSet> over = book_.OverIn(rights);
     if (!fresh && over == reach.over) return reach;
@@ -270,7 +270,8 @@ class SearchRelief final : public Relief {
   VictimBook book_;
   std::int32_t budget_;
   bool evicted_ = false;
-  std::map<std::tuple<Ground, QueueId, std::int64_t, KindSet, std::size_t>, Reach> reaches_;
+  std::map<std::tuple<Ground, QueueId, std::int64_t, KindSet, KindSet, std::size_t>, Reach>
+      reaches_;
 };
 
 }  // namespace

@@ -35,7 +35,12 @@ bool QueueBook::Under(QueueId queue, QueueId top) const {
 }
 
 KindSet QueueBook::CountBeside(const Rights& rights, QueueId queue) const {
-  if (rights.ground == Ground::kPromise) return rights.kinds;
+  if (rights.ground == Ground::kPromise) {
+    // Who was promised the models that it asks for takes those back, and GPUs of any need not count
+    // beside: they are given up by who was promised as many, and may have others.
+    const bool by_model = rights.models != 0 && (rights.models & ~rights.kinds) == 0;
+    return by_model ? rights.kinds & ~(KindSet{1} << kGpu) : rights.kinds;
+  }
   const QueueId up = queues().parent(queue);
   return rights.kinds & (up.valid() ? scarce_[up.index()] : scarce_.back());
 }

@@ -150,6 +150,14 @@ std::set<Kind> EvictionOracle::Scarce(const std::string& mine, const std::string
       }
     }
   }
+  // Who asks for GPUs by their models, and was promised these, takes those.
+  std::int64_t named = 0;
+  bool promised = promise_;
+  for (const auto& [model, kind] : mirror_->models()) {
+    named += asked_[kind];
+    promised = promised && (asked_[kind] == 0 || scarce.contains(kind));
+  }
+  if (named > 0 && named == asked_[kGpu] && promised) scarce.erase(kGpu);
   return scarce;
 }
 
