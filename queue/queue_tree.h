@@ -40,7 +40,7 @@ struct QueueSpec {
 class QueueTree {
  public:
   // Replaces the queue of that name or adds it. INVALID_ARGUMENT, with the names, for an empty
-  // name, a weight below 1, an amount below zero or too large, less GPUs promised than of their
+  // name, a weight below 1, an amount below zero or too large, fewer GPUs promised than of their
   // models; the tree is then unchanged. Who is promised models and not kGpu itself is promised the
   // sum of them. A parent that is not known yet is awaited: until it comes the queue counts as a
   // top one.
