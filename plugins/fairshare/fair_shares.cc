@@ -45,11 +45,16 @@ Share::Answer FairShares::Of(const Books& books) const {
   }
   // Whole devices have memory too, which those who promise GPUs do not mean to promise otherwise.
   Resources promised;
+  KindSet limited_kinds = 0;
   for (std::size_t q = 0; q < queues.size(); ++q) {
     if (!queues.present(QueueId(q))) continue;
-    promised.Add(queues.spec(QueueId(q)).guarantee).Add(queues.spec(QueueId(q)).deserved);
+    const QueueSpec& spec = queues.spec(QueueId(q));
+    promised.Add(spec.guarantee).Add(spec.deserved);
+    limited_kinds |= spec.limited_kinds;
   }
   if (promised[kGpu] > 0 && promised[kGpuMemory] == 0) asked &= ~(1u << kGpuMemory);
+  // Models count that a queue names, and not those that one named once.
+  asked &= ~(books.kinds.model_kinds() & ~(promised.NonZero() | limited_kinds));
   std::vector<FillQueue> fill(queues.size());
   for (std::size_t q = 0; q < queues.size(); ++q) {
     const QueueId up = queues.parent(QueueId(q));
