@@ -118,6 +118,15 @@ void Open(const Books& books, const Change& change, JobId id, Told& told) {
   }
 }
 
+// Who lends GPUs lends those of models too, where it has no others to lend.
+void FitModels(const ModelKinds& models, Resources& guarantee) {
+  std::int64_t left = guarantee[kGpu];
+  for (const auto& [model, kind] : models) {
+    guarantee[kind] = std::min(guarantee[kind], left);
+    left -= guarantee[kind];
+  }
+}
+
 void Tell(const Books& books, const Change& change, JobId id, Told& told) {
   const auto queue = [&]() -> QueueSpec& {
     const QueueId known = books.queues.Find(change.queue);
@@ -133,6 +142,7 @@ void Tell(const Books& books, const Change& change, JobId id, Told& told) {
       return;
     case Easing::kLend:
       queue().guarantee[change.kind] -= change.amount;
+      if (change.kind == kGpu) FitModels(books.kinds.models(), queue().guarantee);
       return;
     case Easing::kMembers:
       StartWith(change, told.job.gang);
