@@ -31,6 +31,7 @@ Scratch::Scratch(const State& state, const Assembly& assembly, JobId job, TimeMs
     : assembly_(assembly), state_(state), job_(job), now_(now) {
   EngineConfig config = books().config;
   steps_left_ = std::max(config.search_budget, 1);
+  config.enqueue_gate = EnqueueGate::kNone;
   config.disabled_actions.insert(config.disabled_actions.end(), {"reclaim", "preempt"});
   TEPHRA_CHECK(state_.Apply(ConfigChanged{config}).ok());
   score_ = assembly_.score(config);

@@ -278,6 +278,7 @@ absl::Status State::On(const JobUpserted& fact) {
   job.broken = broken && !job.satisfied();
   if (job.satisfied()) LiftHolds(id);
   if (asks() != asked) ++books_.news;
+  books_.inqueue.Touch(id);
   MarkDue(id);
   RefreshWaiting(id);
   if (InOrder(job)) ++books_.growth;
@@ -314,6 +315,7 @@ absl::Status State::On(const JobRemoved& fact) {
   CountPriority(books_.jobs[id.index()].queue, books_.jobs[id.index()].priority, -1);
   if (books_.jobs[id.index()].due) std::erase(due_, id);
   books_.jobs[id.index()] = JobRow{};
+  books_.inqueue.Touch(id);
   unused_jobs_.push_back(id);
   jobs_by_uid_.erase(it);
   return absl::OkStatus();
@@ -500,6 +502,7 @@ absl::Status State::On(const DisruptionBudgetRemoved& fact) {
 absl::Status State::On(const ConfigChanged& fact) {
   books_.config = fact.config;
   FollowUsage();
+  books_.inqueue.Switch(fact.config.enqueue_gate != EnqueueGate::kNone, books_);
   ++books_.config_version;
   ++books_.news;
   ++books_.growth;

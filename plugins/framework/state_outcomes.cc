@@ -42,6 +42,7 @@ void State::Assume(const Plan& plan) {
       mark(id, decision.part);
     }
     if (decision.part == Part::kElastic && decision.verdict == Verdict::kWait) continue;
+    books_.inqueue.Touch(decision.job);
     Standing& standing = books_.jobs[decision.job.index()].standing;
     if (!standing.asked || standing.verdict != decision.verdict ||
         standing.reason.obstacle != decision.reason.obstacle ||
@@ -91,6 +92,7 @@ void State::Expire(TimeMs now) {
   for (const JobId job : kept) {
     books_.jobs[job.index()].broken = !books_.jobs[job.index()].satisfied();
   }
+  if (books_.inqueue.Follow(books_)) ++books_.growth;
   books_.usage.Apply();
 }
 

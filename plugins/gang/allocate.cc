@@ -108,6 +108,10 @@ class Pass {
       return false;
     }
     const GangAsk ask = MissingMinimum(cycle_.snapshot, id);
+    if (auto reason = KeptOut(ask)) {
+      Say(id, Part::kMinimum, Verdict::kWait, std::move(*reason), {});
+      return false;
+    }
     if (auto reason = MissingMembers(cycle_.snapshot, ask)) {
       Say(id, Part::kMinimum, Verdict::kWait, std::move(*reason), {});
       return false;
@@ -173,6 +177,16 @@ class Pass {
       default:
         return false;
     }
+  }
+
+  // Why the gang is not to be tried, if there is a gate that does not let it in.
+  std::optional<Reason> KeptOut(const GangAsk& ask) {
+    const Admission* admission = cycle_.policies.admission.get();
+    if (admission == nullptr || cycle_.snapshot.job(ask.job).let_in()) return std::nullopt;
+    // A queue that starts nothing lets nobody in, and says so itself.
+    if (auto reason = Denied(ask, Resources{})) return reason;
+    if (gate_ == nullptr) gate_ = admission->Open(cycle_.snapshot);
+    return gate_->Ask(ask.job);
   }
 
   // Starts the gang beside all that is there, or says why not.
@@ -449,6 +463,7 @@ class Pass {
 
   Cycle& cycle_;
   Line& line_;
+  std::unique_ptr<Gate> gate_;  // null until somebody asks to be let in
   // Gangs with members to spare, and the decision of this cycle that started them, if one did.
   std::vector<std::pair<JobId, std::size_t>> elastic_;
   std::set<JobId> evicted_;  // of which this plan evicts tasks

@@ -28,7 +28,7 @@ std::string BindingName(const ResourceKinds& kinds, Kind kind) {
 bool NamesKind(Obstacle obstacle) {
   return obstacle == Obstacle::kQueueLimit || obstacle == Obstacle::kQueueGuarantee ||
          obstacle == Obstacle::kRoom || obstacle == Obstacle::kTogether ||
-         obstacle == Obstacle::kSearch;
+         obstacle == Obstacle::kSearch || obstacle == Obstacle::kGate;
 }
 
 template <class Reply>
@@ -298,6 +298,8 @@ const char* ObstacleWord(Obstacle obstacle) {
       return "Behind";
     case Obstacle::kReleasing:
       return "Releasing";
+    case Obstacle::kGate:
+      return "Gate";
     case Obstacle::kQuarantine:
       return "Quarantine";
   }

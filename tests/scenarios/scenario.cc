@@ -21,9 +21,9 @@ const std::vector<std::string>& VerdictWords() {
 
 const std::vector<std::string>& ReasonWords() {
   static const std::vector<std::string> kWords = {
-      "none",     "queue-missing", "queue-closed", "queue-limit", "members",         "room",
-      "together", "search",        "quarantine",   "queue-cycle", "queue-guarantee", "behind",
-      "releasing"};
+      "none",      "queue-missing", "queue-closed", "queue-limit", "members",         "room",
+      "together",  "search",        "quarantine",   "queue-cycle", "queue-guarantee", "behind",
+      "releasing", "gate"};
   return kWords;
 }
 
