@@ -96,6 +96,7 @@ struct Told {
   std::map<std::string, NodeSpec> nodes;
   std::map<std::string, MaskUpserted> masks;
   std::vector<std::string> new_nodes;
+  bool gate_opens = false;
   bool job_changes = false;
   JobSpec job;
 };
@@ -151,6 +152,9 @@ void Tell(const Books& books, const Change& change, JobId id, Told& told) {
         told.nodes[more.name] = more;
       }
       return;
+    case Easing::kLetIn:
+      told.gate_opens = true;
+      return;
   }
 }
 
@@ -182,6 +186,11 @@ WhatIf FactsOf(const Books& books, JobId job, const std::vector<Change>& changes
     mask.version = version;
     back.version = version + 1;
     add(mask, back);
+  }
+  if (told.gate_opens) {
+    EngineConfig open = books.config;
+    open.enqueue_gate = EnqueueGate::kNone;
+    add(ConfigChanged{open}, ConfigChanged{books.config});
   }
   if (told.job_changes) add(JobUpserted{told.job, version}, JobUpserted{before, version + 1});
   return what;
