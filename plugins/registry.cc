@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "plugins/fairshare/enqueue_gate.h"
 #include "plugins/fairshare/fair_order.h"
 #include "plugins/fairshare/fair_shares.h"
 #include "plugins/fairshare/queue_limits.h"
@@ -45,6 +46,7 @@ const std::map<std::string, MakeScore>& Scores() {
 
 constexpr std::int32_t kMostWeight = 1000;
 constexpr std::int32_t kMostUsageWeight = 1'000'000;
+constexpr std::int32_t kLeastOvercommit = 1000, kMostOvercommit = 1'000'000;
 
 // The weighted mean of several scores, rounded down to a fixed integer.
 class WeightedScore final : public Score {
@@ -181,6 +183,12 @@ absl::Status ValidateConfig(const EngineConfig& config) {
         "usage_weight_permille: " + std::to_string(config.usage_weight_permille) +
         ", expected 0 to " + std::to_string(kMostUsageWeight));
   }
+  if (config.overcommit_permille < kLeastOvercommit ||
+      config.overcommit_permille > kMostOvercommit) {
+    return absl::InvalidArgumentError(
+        "overcommit_permille: " + std::to_string(config.overcommit_permille) + ", expected " +
+        std::to_string(kLeastOvercommit) + " to " + std::to_string(kMostOvercommit));
+  }
   if (config.assume_timeout_ms < 1) {
     return absl::InvalidArgumentError(
         "assume_timeout_ms: " + std::to_string(config.assume_timeout_ms) + ", expected at least 1");
@@ -197,6 +205,9 @@ Policies MakePolicies(const EngineConfig& config, const Snapshot&,
                       std::shared_ptr<const Score> score) {
   Policies policies;
   policies.order = std::make_unique<FairOrder>();
+  if (config.enqueue_gate == EnqueueGate::kVolcano) {
+    policies.admission = std::make_unique<VolcanoGate>(config.overcommit_permille);
+  }
   policies.entitlement = std::make_unique<QueueLimits>();
   policies.score = std::move(score);
   policies.fit = std::make_unique<SliceFit>(*policies.score);

@@ -17,9 +17,27 @@ absl::Status ValidateAmounts(const QueueSpec& spec, const char* field, const Res
   return absl::OkStatus();
 }
 
+// Adds the sum of the models up where no number of GPUs is promised.
+absl::Status SumModels(const QueueSpec& spec, const ResourceKinds& kinds, const char* field,
+                       Resources& promise) {
+  std::int64_t sum = 0;
+  std::string each;
+  for (const auto& [model, kind] : kinds.models()) {
+    if (promise[kind] == 0) continue;
+    sum = std::min(sum + promise[kind], kMaxSum);
+    each += (each.empty() ? "" : ", ") + AmountText(kinds, kind, promise[kind]);
+  }
+  if (promise[kGpu] == 0) promise[kGpu] = sum;
+  if (sum <= promise[kGpu]) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "queue \"" + spec.name + "\": " + field + ": " + AmountText(kinds, kGpu, promise[kGpu]) +
+      " in all, expected at least the " + AmountText(kinds, kGpu, sum) + " of its models: " + each);
+}
+
 }  // namespace
 
-absl::Status QueueTree::Upsert(const QueueSpec& spec) {
+absl::Status QueueTree::Upsert(const QueueSpec& said, const ResourceKinds& kinds) {
+  QueueSpec spec = said;
   if (spec.name.empty()) return absl::InvalidArgumentError("queue: name: empty");
   if (spec.weight < 1) {
     return absl::InvalidArgumentError("queue \"" + spec.name + "\": weight: " +
@@ -28,6 +46,8 @@ absl::Status QueueTree::Upsert(const QueueSpec& spec) {
   TEPHRA_RETURN_IF_ERROR(ValidateAmounts(spec, "limit", spec.limit));
   TEPHRA_RETURN_IF_ERROR(ValidateAmounts(spec, "guarantee", spec.guarantee));
   TEPHRA_RETURN_IF_ERROR(ValidateAmounts(spec, "deserved", spec.deserved));
+  TEPHRA_RETURN_IF_ERROR(SumModels(spec, kinds, "guarantee", spec.guarantee));
+  TEPHRA_RETURN_IF_ERROR(SumModels(spec, kinds, "deserved", spec.deserved));
   const QueueId id = Reserve(spec.name);
   Row& row = rows_[id.index()];
   Count(row, -1);

@@ -22,7 +22,8 @@ struct QueueSpec {
   std::string parent;  // empty: directly under the root
   std::int32_t weight = 1;
   std::int32_t priority = 0;  // queues of higher priority are served first
-  // Kinds outside limited_kinds are unlimited. kGpu is the sum over models, per mille.
+  // Kinds outside limited_kinds are unlimited. kGpu is the sum over models, per mille; a kind of
+  // one model counts that alone.
   Resources limit;
   KindSet limited_kinds = 0;
   // Kept for the queue alone, idle or not.
@@ -39,9 +40,11 @@ struct QueueSpec {
 class QueueTree {
  public:
   // Replaces the queue of that name or adds it. INVALID_ARGUMENT, with the names, for an empty
-  // name, a weight below 1, an amount below zero or too large; the tree is then unchanged. A
-  // parent that is not known yet is awaited: until it comes the queue counts as a top one.
-  absl::Status Upsert(const QueueSpec& spec);
+  // name, a weight below 1, an amount below zero or too large, fewer GPUs promised than of their
+  // models; the tree is then unchanged. Who is promised models and not kGpu itself is promised the
+  // sum of them. A parent that is not known yet is awaited: until it comes the queue counts as a
+  // top one.
+  absl::Status Upsert(const QueueSpec& spec, const ResourceKinds& kinds = {});
   // Jobs that name it wait from then on; its usage stays in the books until they end.
   void Remove(const std::string& name);
 

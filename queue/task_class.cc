@@ -78,10 +78,17 @@ std::uint64_t TemplateHash(const PodTemplate& pod) {
 
 }  // namespace
 
-TaskClass MakeTaskClass(const PodTemplate& pod) {
+TaskClass MakeTaskClass(const PodTemplate& pod, const ModelKinds& models) {
   TaskClass cls;
   cls.pod = pod;
   cls.demand = PodDemand(pod);
+  if (pod.constraints.device_models.size() == 1 && cls.demand[kGpu] > 0) {
+    const auto model = models.find(pod.constraints.device_models[0]);
+    if (model != models.end()) {
+      cls.demand[model->second] = cls.demand[kGpu];
+      cls.model_kinds = KindSet{1} << model->second;
+    }
+  }
   cls.demand_kinds = cls.demand.NonZero();
   for (std::size_t c = 0; c < pod.containers.size(); ++c) {
     const ContainerSpec& container = pod.containers[c];
@@ -171,13 +178,22 @@ ClassId ClassTable::Acquire(const PodTemplate& pod) {
   }
   const ClassId id = Recycle();
   Entry& entry = entries_[id.index()];
-  entry.cls = MakeTaskClass(pod);
+  entry.cls = MakeTaskClass(pod, models_);
   entry.hash = hash;
   entry.references = 1;
   ++entry.generation;
   for (const DomainLimit& limit : pod.limits) entry.cls.limits.push_back(AcquireLimit(limit));
   by_hash_.emplace(hash, id);
   return id;
+}
+
+void ClassTable::CountModels(const ModelKinds& models) {
+  models_ = models;
+  for (Entry& entry : entries_) {
+    TaskClass anew = MakeTaskClass(entry.cls.pod, models_);
+    anew.limits = std::move(entry.cls.limits);
+    entry.cls = std::move(anew);
+  }
 }
 
 void ClassTable::Release(ClassId id) {

@@ -25,8 +25,11 @@ struct DeviceAsk {
 
 struct TaskClass {
   PodTemplate pod;
-  Resources demand;          // kPods 1, kGpu the peak compute; kGpuMemory: asked fractions only
-  KindSet demand_kinds = 0;  // the non-zero kinds of demand
+  // kPods 1, kGpu the peak compute; kGpuMemory: asked fractions only. Of the one model that it may
+  // run on, where that is counted by itself, as much as of kGpu.
+  Resources demand;
+  KindSet demand_kinds = 0;        // the non-zero kinds of demand
+  KindSet model_kinds = 0;         // of these, that of the model
   std::vector<DeviceAsk> lasting;  // asks of app and sidecar containers: held together
   std::vector<DeviceAsk> init;     // asks of init containers: each beside the sidecars before it
   std::vector<LimitId> limits;     // parallel to pod.limits
@@ -38,8 +41,8 @@ struct TaskClass {
   bool single_ask() const { return lasting.size() == 1 && init.empty(); }
 };
 
-// REQUIRES: ValidatePod(pod) is OK.
-TaskClass MakeTaskClass(const PodTemplate& pod);
+// REQUIRES: ValidatePod(pod) is OK. `models`: those that are counted by themselves.
+TaskClass MakeTaskClass(const PodTemplate& pod, const ModelKinds& models = {});
 
 // What a device gives up for one task's slices on it: the peak over the pod's life.
 struct DeviceCharge {
@@ -73,6 +76,8 @@ class ClassTable {
  public:
   // REQUIRES: ValidatePod(pod) is OK. Takes one reference.
   ClassId Acquire(const PodTemplate& pod);
+  // From now on these models are counted by themselves: what classes ask for changes.
+  void CountModels(const ModelKinds& models);
   // One more reference to, or one less of, an id that is in use.
   void Retain(ClassId id) { ++entries_[id.index()].references; }
   void Release(ClassId id);
@@ -110,6 +115,7 @@ class ClassTable {
   LimitId AcquireLimit(const DomainLimit& limit);
 
   std::vector<Entry> entries_;
+  ModelKinds models_;
   std::deque<std::pair<std::uint64_t, ClassId>> unused_;  // by when they were left; some came back
   std::uint64_t leavings_ = 0;
   std::uint64_t recycled_ = 0;

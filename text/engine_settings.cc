@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
+
+#include "text/quantity.h"
 
 namespace tephra {
 namespace {
 
 constexpr std::int64_t kMostUsageWeight = 1'000'000;  // per mille
+constexpr std::int64_t kLeastOvercommit = 1000, kMostOvercommit = 1'000'000;
 
 }  // namespace
 
@@ -57,6 +61,19 @@ void ReadCommonSettings(Fields& fields, EngineConfig& config) {
   if (usage_weight.node != nullptr && ReadQuantity(usage_weight, permille, 1000)) {
     if (permille > kMostUsageWeight) usage_weight.Wrong("a number from 0 to 1000");
     config.usage_weight_permille = static_cast<std::int32_t>(std::min(permille, kMostUsageWeight));
+  }
+  int gate = static_cast<int>(config.enqueue_gate);
+  fields.OneOf("enqueue_gate", {"none", "volcano"}, gate);
+  config.enqueue_gate = static_cast<EnqueueGate>(gate);
+  const Item factor = fields.At("overcommit_factor");
+  if (factor.node != nullptr) {
+    const bool text = factor.node->kind == Yaml::Kind::kText;
+    const auto overcommit = text ? ParseQuantity(factor.node->text, 1000) : std::nullopt;
+    if (!overcommit || *overcommit < kLeastOvercommit || *overcommit > kMostOvercommit) {
+      factor.Wrong("a number from 1 to 1000");
+    } else {
+      config.overcommit_permille = static_cast<std::int32_t>(*overcommit);
+    }
   }
   fields.Whole("full_verify_every", config.full_verify_every, 0);
   fields.Texts("disabled_actions", config.disabled_actions);

@@ -1,19 +1,35 @@
 #include "topology/hardware.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "topology/base/check.h"
 
 namespace tephra {
 namespace {
 
-Resources CapacityOf(const NodeSpec& spec) {
+std::vector<KindSet> ModelKindsOf(const NodeSpec& spec, const ModelKinds& models) {
+  std::vector<KindSet> kinds;
+  if (models.empty()) return kinds;
+  KindSet any = 0;
+  for (const DeviceHardware& device : spec.devices) {
+    const auto model = models.find(device.model);
+    kinds.push_back(model == models.end() ? 0 : KindSet{1} << model->second);
+    any |= kinds.back();
+  }
+  if (any == 0) kinds.clear();
+  return kinds;
+}
+
+Resources CapacityOf(const NodeSpec& spec, const std::vector<KindSet>& model_kinds) {
   Resources capacity = spec.allocatable;
   capacity[kGpu] = capacity[kGpuMemory] = 0;
-  for (const DeviceHardware& device : spec.devices) {
-    if (!device.healthy) continue;
+  for (std::size_t d = 0; d < spec.devices.size(); ++d) {
+    if (!spec.devices[d].healthy) continue;
     capacity[kGpu] += kWholeGpu;
-    capacity[kGpuMemory] += device.memory_mib;
+    capacity[kGpuMemory] += spec.devices[d].memory_mib;
+    if (model_kinds.empty() || model_kinds[d] == 0) continue;
+    capacity[static_cast<Kind>(std::countr_zero(model_kinds[d]))] += kWholeGpu;
   }
   return capacity;
 }
@@ -52,7 +68,7 @@ NodeId Hardware::Reserve(const std::string& name) {
   return it->second;
 }
 
-NodeId Hardware::Upsert(const NodeSpec& spec) {
+NodeId Hardware::Upsert(const NodeSpec& spec, const ModelKinds& models) {
   const NodeId id = Reserve(spec.name);
   Node& node = nodes_[id.index()];
   if (node.present) {
@@ -62,7 +78,8 @@ NodeId Hardware::Upsert(const NodeSpec& spec) {
     settled_ = false;
   }
   node.spec = spec;
-  node.capacity = CapacityOf(spec);
+  node.model_kinds = ModelKindsOf(spec, models);
+  node.capacity = CapacityOf(spec, node.model_kinds);
   total_.Add(node.capacity);
   if (spec.devices.size() > node.device_room) {
     node.first_device = device_rows_;

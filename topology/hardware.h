@@ -19,7 +19,8 @@ namespace tephra {
 class Hardware {
  public:
   // REQUIRES: no charge is outstanding on the node (State detaches its tasks around a change).
-  NodeId Upsert(const NodeSpec& spec);
+  // `models`: those that are counted by themselves.
+  NodeId Upsert(const NodeSpec& spec, const ModelKinds& models = {});
   void Remove(NodeId id);
 
   // The slot of a name, reserved on first sight: tasks may name a node before it is known.
@@ -29,7 +30,7 @@ class Hardware {
   std::size_t slots() const { return nodes_.size(); }
   bool present(NodeId id) const { return nodes_[id.index()].present; }
   const NodeSpec& spec(NodeId id) const { return nodes_[id.index()].spec; }
-  // Allocatable, with kGpu and kGpuMemory summed over healthy devices.
+  // Allocatable, with kGpu, kGpuMemory and the kinds of models summed over healthy devices.
   const Resources& capacity(NodeId id) const { return nodes_[id.index()].capacity; }
   std::size_t first_device(NodeId id) const { return nodes_[id.index()].first_device; }
   std::size_t device_count(NodeId id) const { return nodes_[id.index()].spec.devices.size(); }
@@ -39,6 +40,11 @@ class Hardware {
   std::uint32_t likeness(NodeId id) const { return nodes_[id.index()].likeness; }
   std::uint32_t likenesses() const { return static_cast<std::uint32_t>(likeness_.size()); }
   bool mixed_models(NodeId id) const { return nodes_[id.index()].mixed_models; }
+  // By device, the kind that counts its model, in a set of its own: 0 where none does. Empty where
+  // that is so for all of them.
+  const std::vector<KindSet>& model_kinds(NodeId id) const {
+    return nodes_[id.index()].model_kinds;
+  }
   // Another number each time the node's description changes; never 0 for a node present.
   std::uint32_t spec_version(NodeId id) const { return nodes_[id.index()].spec_version; }
 
@@ -66,6 +72,7 @@ class Hardware {
   struct Node {
     NodeSpec spec;
     Resources capacity;
+    std::vector<KindSet> model_kinds;
     std::size_t first_device = 0;
     std::size_t device_room = 0;  // rows set aside from first_device on
     std::uint32_t rank = 0;

@@ -36,8 +36,18 @@ absl::StatusOr<Kind> ResourceKinds::Intern(std::string_view name) {
                                         "\" is one too many: the engine counts at most " +
                                         std::to_string(kMaxKinds) + " kinds in a cluster");
   }
+  const auto kind = static_cast<Kind>(names_.size());
+  if (name.substr(0, kModelPrefix.size()) == kModelPrefix) {
+    const std::string model(name.substr(kModelPrefix.size()));
+    if (model.empty()) {
+      return absl::InvalidArgumentError("resource kind \"" + std::string(name) +
+                                        "\": names no GPU model, expected one behind the point");
+    }
+    models_.emplace(model, kind);
+    model_kinds_ |= KindSet{1} << kind;
+  }
   names_.emplace_back(name);
-  return static_cast<Kind>(names_.size() - 1);
+  return kind;
 }
 
 std::string AmountText(const ResourceKinds& kinds, Kind kind, std::int64_t amount) {
@@ -53,7 +63,9 @@ std::string AmountText(const ResourceKinds& kinds, Kind kind, std::int64_t amoun
     case kGpuMemory:
       return Binary(static_cast<double>(amount), 1024.0 * 1024.0) + " GPU memory";
     default:
-      return std::to_string(amount) + " " + kinds.Name(kind);
+      if (!kinds.CountsModel(kind)) return std::to_string(amount) + " " + kinds.Name(kind);
+      return Decimal(static_cast<double>(amount) / kWholeGpu) + " " +
+             kinds.Name(kind).substr(kModelPrefix.size()) + " GPU";
   }
 }
 

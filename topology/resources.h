@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,12 @@ constexpr int kMaxKinds = 16;
 using KindSet = std::uint32_t;
 
 constexpr std::int64_t kWholeGpu = 1000;
+
+// A kind of this name with a model behind it, "gpu.H100", counts the devices of that model alone,
+// in per mille as kGpu does, which counts them too. What a node has of it, and a task holds,
+// follows from devices; nobody asks for it but by the model.
+inline constexpr std::string_view kModelPrefix = "gpu.";
+using ModelKinds = std::map<std::string, Kind>;  // by model
 
 // How large an amount may be, so that no sum of them passes the 2^63 of its integer.
 //
@@ -82,16 +89,23 @@ class ResourceKinds {
  public:
   ResourceKinds();
 
-  // The kind of that name, made on first sight. RESOURCE_EXHAUSTED names the kind and the limit.
+  // The kind of that name, made on first sight. RESOURCE_EXHAUSTED names the kind and the limit,
+  // INVALID_ARGUMENT a model kind without a model.
   absl::StatusOr<Kind> Intern(std::string_view name);
   const std::string& Name(Kind kind) const { return names_[kind]; }
   int size() const { return static_cast<int>(names_.size()); }
+  // Those that count the devices of one model.
+  const ModelKinds& models() const { return models_; }
+  KindSet model_kinds() const { return model_kinds_; }
+  bool CountsModel(Kind kind) const { return (model_kinds_ >> kind & 1) != 0; }
 
  private:
   std::vector<std::string> names_;
+  ModelKinds models_;
+  KindSet model_kinds_ = 0;
 };
 
-// An amount as a person writes it: "12 CPU", "64 GiB", "2.5 GPU".
+// An amount as a person writes it: "12 CPU", "64 GiB", "2.5 GPU", "16 A100 GPU".
 std::string AmountText(const ResourceKinds& kinds, Kind kind, std::int64_t amount);
 
 }  // namespace tephra

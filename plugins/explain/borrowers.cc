@@ -120,8 +120,8 @@ class Finder {
           const TaskRow& task = snapshot_.task(id);
           if (!HoldsRoom(task.phase) || !snapshot_.hardware().present(task.node)) continue;
           const Stays stays = queue_stays == Stays::kReclaimable ? TaskStays(job, id) : queue_stays;
-          sums[static_cast<std::size_t>(stays)] +=
-              HoldingsOf(snapshot_.cls(task.cls), task.slices)[kind];
+          sums[static_cast<std::size_t>(stays)] += HoldingsOf(
+              snapshot_.hardware(), snapshot_.cls(task.cls), task.node, task.slices)[kind];
         }
       }
     }

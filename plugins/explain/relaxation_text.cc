@@ -68,6 +68,8 @@ std::string ChangeText(const ResourceKinds& kinds, const Change& change) {
       return "there " + std::string(change.amount == 1 ? "was 1 more node" : "were ") +
              (change.amount == 1 ? "" : std::to_string(change.amount) + " more nodes") + " like " +
              change.nodes[0];
+    case Easing::kLetIn:
+      return "the enqueue gate let it in";
   }
   return "?";
 }
@@ -83,6 +85,8 @@ std::string Sentence(const ResourceKinds& kinds, const std::vector<Change>& chan
       case Easing::kNodes:
         return "fits with " + std::to_string(only.amount) +
                (only.amount == 1 ? " more node" : " more nodes") + " like " + only.nodes[0];
+      case Easing::kLetIn:
+        return "would start now if " + ChangeText(kinds, only);
       default:
         break;
     }

@@ -33,7 +33,7 @@ class Search {
     if (const Scratch::Said said = scratch_.Try({}); said.starts) {
       StartsAsItIs();
     } else if (IsQuota(said.reason) || IsRoom(said.reason)) {
-      if (const auto ahead = Ahead()) first_.push_back(*ahead);
+      if (const auto first = First()) first_.push_back(*first);
       Look(said);
     } else {
       return {};
@@ -61,18 +61,21 @@ class Search {
   }
 
   void StartsAsItIs() {
-    if (const auto ahead = Ahead()) {
-      found_.nearest.push_back({{*ahead}, true});
+    if (const auto first = First()) {
+      found_.nearest.push_back({{*first}, true});
     } else {
       found_.fits_now = true;
     }
   }
 
-  // The job that keeps this one waiting, whatever room there is.
-  std::optional<Change> Ahead() const {
+  // What keeps the job waiting, whatever room there is: another job, or the gate.
+  std::optional<Change> First() const {
     const Reason& said = job_.standing.reason;
-    if (!job_.standing.asked || said.obstacle != Obstacle::kBehind) return std::nullopt;
+    if (!job_.standing.asked) return std::nullopt;
     Change change;
+    change.easing = Easing::kLetIn;
+    if (said.obstacle == Obstacle::kGate) return change;
+    if (said.obstacle != Obstacle::kBehind) return std::nullopt;
     change.easing = Easing::kAhead;
     change.queue = said.queue;
     change.ahead = said.ahead;
@@ -173,7 +176,7 @@ class Search {
               return scratch_.Try(less);
             });
       }
-      if (easing != Easing::kAhead && made.changes[i].amount == 0) {
+      if (easing != Easing::kAhead && easing != Easing::kLetIn && made.changes[i].amount == 0) {
         made.changes.erase(made.changes.begin() + static_cast<std::ptrdiff_t>(i));
       } else {
         ++i;

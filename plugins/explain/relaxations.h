@@ -26,8 +26,9 @@ enum class Easing : std::uint8_t {
   kAsk,      // each task asks for less
   kReturn,   // nodes that are there, and that it may not use, are open to it
   kNodes,    // there are more nodes
+  kLetIn,    // the enqueue gate lets it in
 };
-constexpr int kEasings = 7;
+constexpr int kEasings = 8;
 
 struct Change {
   Easing easing = Easing::kAhead;

@@ -31,6 +31,7 @@ Scratch::Scratch(const State& state, const Assembly& assembly, JobId job, TimeMs
     : assembly_(assembly), state_(state), job_(job), now_(now) {
   EngineConfig config = books().config;
   steps_left_ = std::max(config.search_budget, 1);
+  config.enqueue_gate = EnqueueGate::kNone;
   config.disabled_actions.insert(config.disabled_actions.end(), {"reclaim", "preempt"});
   TEPHRA_CHECK(state_.Apply(ConfigChanged{config}).ok());
   score_ = assembly_.score(config);
@@ -85,6 +86,18 @@ Policies Scratch::PoliciesOf(const Snapshot& snapshot) {
   return policies;
 }
 
+// Kept off a GPU model as a whole, tasks with a choice of models might have had a part of it.
+bool Scratch::MayBeElsewhere(const Reason& reason) const {
+  const bool quota =
+      reason.obstacle == Obstacle::kQueueLimit || reason.obstacle == Obstacle::kQueueGuarantee;
+  if (!quota || !books().kinds.CountsModel(reason.binding)) return false;
+  const std::vector<RoleRow>& roles = books().jobs[job_.index()].roles;
+  return std::any_of(roles.begin(), roles.end(), [&](const RoleRow& role) {
+    const TaskClass& cls = books().classes[role.cls];
+    return cls.needs_devices() && cls.model_kinds == 0;
+  });
+}
+
 Scratch::Said Scratch::Ask() {
   const Snapshot snapshot = state_.Freeze(now_);
   const Policies policies = PoliciesOf(snapshot);
@@ -96,7 +109,7 @@ Scratch::Said Scratch::Ask() {
     said.starts = decision.verdict == Verdict::kStart;
     said.verdict = decision.verdict;
     said.reason = decision.reason;
-    said.unknown = decision.reason.obstacle == Obstacle::kSearch;
+    said.unknown = decision.reason.obstacle == Obstacle::kSearch || MayBeElsewhere(decision.reason);
   }
   // The State does not take the plan as done, so the bench must not either.
   for (const Decision& decision : plan.decisions) {

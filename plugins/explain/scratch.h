@@ -47,6 +47,7 @@ class Scratch {
   Said TryForGood(const std::vector<Event>& facts);
   bool Tell(const std::vector<Event>& facts);
   Said Ask();
+  bool MayBeElsewhere(const Reason& reason) const;
   Policies PoliciesOf(const Snapshot& snapshot);
 
   const Assembly& assembly_;

@@ -96,6 +96,7 @@ struct Told {
   std::map<std::string, NodeSpec> nodes;
   std::map<std::string, MaskUpserted> masks;
   std::vector<std::string> new_nodes;
+  bool gate_opens = false;
   bool job_changes = false;
   JobSpec job;
 };
@@ -118,6 +119,15 @@ void Open(const Books& books, const Change& change, JobId id, Told& told) {
   }
 }
 
+// Who lends GPUs lends those of models too, where it has no others to lend.
+void FitModels(const ModelKinds& models, Resources& guarantee) {
+  std::int64_t left = guarantee[kGpu];
+  for (const auto& [model, kind] : models) {
+    guarantee[kind] = std::min(guarantee[kind], left);
+    left -= guarantee[kind];
+  }
+}
+
 void Tell(const Books& books, const Change& change, JobId id, Told& told) {
   const auto queue = [&]() -> QueueSpec& {
     const QueueId known = books.queues.Find(change.queue);
@@ -133,6 +143,7 @@ void Tell(const Books& books, const Change& change, JobId id, Told& told) {
       return;
     case Easing::kLend:
       queue().guarantee[change.kind] -= change.amount;
+      if (change.kind == kGpu) FitModels(books.kinds.models(), queue().guarantee);
       return;
     case Easing::kMembers:
       StartWith(change, told.job.gang);
@@ -150,6 +161,9 @@ void Tell(const Books& books, const Change& change, JobId id, Told& told) {
             AnotherLike(books.hardware.spec(books.hardware.Find(change.nodes[0])), n);
         told.nodes[more.name] = more;
       }
+      return;
+    case Easing::kLetIn:
+      told.gate_opens = true;
       return;
   }
 }
@@ -182,6 +196,11 @@ WhatIf FactsOf(const Books& books, JobId job, const std::vector<Change>& changes
     mask.version = version;
     back.version = version + 1;
     add(mask, back);
+  }
+  if (told.gate_opens) {
+    EngineConfig open = books.config;
+    open.enqueue_gate = EnqueueGate::kNone;
+    add(ConfigChanged{open}, ConfigChanged{books.config});
   }
   if (told.job_changes) add(JobUpserted{told.job, version}, JobUpserted{before, version + 1});
   return what;

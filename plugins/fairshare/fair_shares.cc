@@ -8,6 +8,20 @@
 
 namespace tephra {
 
+namespace {
+
+// Some of it is left over when all have what they can use.
+bool AllServed(const std::vector<FillQueue>& fill, const std::vector<double>& amounts,
+               double capacity) {
+  double given = 0;
+  for (std::size_t q = 0; q < fill.size(); ++q) {
+    if (fill[q].parent == FillQueue::kTop) given += amounts[q];
+  }
+  return given < capacity - 0.5;
+}
+
+}  // namespace
+
 Share::Answer FairShares::Of(const Books& books) const {
   const QueueTree& queues = books.queues;
   std::vector<Resources> shares(queues.size());
@@ -31,11 +45,16 @@ Share::Answer FairShares::Of(const Books& books) const {
   }
   // Whole devices have memory too, which those who promise GPUs do not mean to promise otherwise.
   Resources promised;
+  KindSet limited_kinds = 0;
   for (std::size_t q = 0; q < queues.size(); ++q) {
     if (!queues.present(QueueId(q))) continue;
-    promised.Add(queues.spec(QueueId(q)).guarantee).Add(queues.spec(QueueId(q)).deserved);
+    const QueueSpec& spec = queues.spec(QueueId(q));
+    promised.Add(spec.guarantee).Add(spec.deserved);
+    limited_kinds |= spec.limited_kinds;
   }
   if (promised[kGpu] > 0 && promised[kGpuMemory] == 0) asked &= ~(1u << kGpuMemory);
+  // Models count that a queue names, and not those that one named once.
+  asked &= ~(books.kinds.model_kinds() & ~(promised.NonZero() | limited_kinds));
   std::vector<FillQueue> fill(queues.size());
   for (std::size_t q = 0; q < queues.size(); ++q) {
     const QueueId up = queues.parent(QueueId(q));
@@ -63,6 +82,9 @@ Share::Answer FairShares::Of(const Books& books) const {
       if (!spent.empty()) fill[q].usage = spent[q][k];
     }
     const std::vector<double> amounts = WaterFill(fill, static_cast<double>(shared[k]), past);
+    if (books.kinds.CountsModel(k) && AllServed(fill, amounts, static_cast<double>(shared[k]))) {
+      continue;
+    }
     for (std::size_t q = 0; q < queues.size(); ++q) shares[q][k] = std::llround(amounts[q]);
   }
   // Each with the queues under it, which is demand of every one above it too.

@@ -19,7 +19,7 @@ namespace tephra {
 // changes no decision.
 class Proofs {
  public:
-  // Roles as (class, least, tasks), then the gang's own minimum.
+  // Roles as (class, least, tasks), then the gang's own minimum, and the models it is kept off.
   using Shape = std::vector<std::uint32_t>;
   static Shape ShapeOf(const GangAsk& ask);
 

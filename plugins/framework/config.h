@@ -35,6 +35,12 @@ enum class Ties : std::uint8_t {
   kRandom,     // one of the best, by the seed and the task's name
 };
 
+// Who is tried at all.
+enum class EnqueueGate : std::uint8_t {
+  kNone,     // whoever waits
+  kVolcano,  // whoever Volcano's action enqueue would let in
+};
+
 struct EngineConfig {
   std::vector<WeightedName> node_scores = {{"binpack", 1}};
   std::vector<WeightedName> device_scores = {{"binpack", 1}};
@@ -56,6 +62,9 @@ struct EngineConfig {
   DurationMs usage_half_life_ms = 0;
   // How much it counts beside the weights of the queues; 0: only among the users of a queue.
   std::int32_t usage_weight_permille = 1000;
+  EnqueueGate enqueue_gate = EnqueueGate::kNone;
+  // kVolcano: how much of the cluster may be used or waited for by those let in.
+  std::int32_t overcommit_permille = 1200;
   // Every so many cycles all books are recomputed from the facts; 0: never. In a large cluster
   // less often, so that it stays a small part of a cycle that changes little (Engine::Tick).
   std::int32_t full_verify_every = 1000;

@@ -45,6 +45,7 @@ Proofs::Shape Proofs::ShapeOf(const GangAsk& ask) {
     shape.push_back(static_cast<std::uint32_t>(role.tasks.size()));
   }
   shape.push_back(static_cast<std::uint32_t>(ask.least));
+  if (ask.without != 0) shape.push_back(ask.without);
   return shape;
 }
 

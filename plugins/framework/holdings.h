@@ -2,10 +2,12 @@
 #pragma once
 
 #include "queue/task_class.h"
+#include "topology/hardware.h"
 
 namespace tephra {
 
-// REQUIRES: the slices are those that it was placed on.
-Resources HoldingsOf(const TaskClass& cls, const Slices& slices);
+// REQUIRES: the slices are those that it was placed on, on that node.
+Resources HoldingsOf(const Hardware& hardware, const TaskClass& cls, NodeId node,
+                     const Slices& slices);
 
 }  // namespace tephra

@@ -67,20 +67,33 @@ void Occupancy::ClearDevices(const Hardware& hardware, NodeId node) {
 
 namespace {
 
+constexpr KindSet kDeviceKinds = 1u << kGpu | 1u << kGpuMemory;
+
 struct RowCharge {
-  Resources amount;                          // that the task holds
-  KindSet kinds = 0;                         // the kinds of it that may be above zero
-  std::int64_t compute = 0, memory_mib = 0;  // that the row's devices have free more than before
+  Resources amount;   // that the task holds
+  KindSet kinds = 0;  // the kinds of it that may be above zero
+  Resources freed;    // that the row has free more than before
+  KindSet freed_kinds = 0;
 };
 
 // Moves the columns of one node.
-RowCharge ChargeRow(NodeRow& row, std::span<DeviceRow> devices, const TaskClass& cls,
+RowCharge ChargeRow(NodeRow& row, std::span<DeviceRow> devices,
+                    std::span<const KindSet> model_kinds, const TaskClass& cls,
                     const Slices& slices, int sign, std::vector<DeviceCharge>& scratch) {
-  RowCharge charged{cls.demand, cls.demand_kinds};
+  RowCharge charged{cls.demand, cls.demand_kinds, {}, {}};
   Resources& amount = charged.amount;
-  if (cls.needs_devices()) amount[kGpu] = amount[kGpuMemory] = 0;
+  // What it holds of devices is known by its slices.
+  const KindSet by_devices = kDeviceKinds | cls.model_kinds;
+  charged.freed.AddKinds(amount, -sign, charged.kinds & ~by_devices);
+  charged.freed_kinds = charged.kinds;
+  if (cls.needs_devices()) {
+    for (KindSet kinds = by_devices; kinds != 0; kinds &= kinds - 1) {
+      amount.amount[std::countr_zero(kinds)] = 0;
+    }
+  }
   if (!slices.empty()) {
-    charged.kinds |= 1u << kGpu | 1u << kGpuMemory;
+    charged.kinds |= kDeviceKinds;
+    charged.freed_kinds |= kDeviceKinds;
     DeviceCharges(cls, slices, scratch);
     // A node has free what its devices have: an over-committed one takes nothing from the others.
     for (const DeviceCharge& charge : scratch) {
@@ -88,42 +101,46 @@ RowCharge ChargeRow(NodeRow& row, std::span<DeviceRow> devices, const TaskClass&
       amount[kGpuMemory] += charge.memory_mib;
       if (charge.device >= devices.size()) continue;
       DeviceRow& device = devices[charge.device];
-      charged.compute -= std::max(device.free_compute, 0);
-      charged.memory_mib -= std::max<std::int64_t>(device.free_memory_mib, 0);
+      const std::int32_t compute = std::max(device.free_compute, 0);
+      const std::int64_t memory_mib = std::max<std::int64_t>(device.free_memory_mib, 0);
       device.free_compute -= sign * charge.compute;
       device.free_memory_mib -= sign * charge.memory_mib;
       device.users += sign;
-      charged.compute += std::max(device.free_compute, 0);
-      charged.memory_mib += std::max<std::int64_t>(device.free_memory_mib, 0);
+      const std::int32_t freed = std::max(device.free_compute, 0) - compute;
+      charged.freed[kGpu] += freed;
+      charged.freed[kGpuMemory] += std::max<std::int64_t>(device.free_memory_mib, 0) - memory_mib;
+      if (model_kinds.empty() || model_kinds[charge.device] == 0) continue;
+      const auto model = static_cast<Kind>(std::countr_zero(model_kinds[charge.device]));
+      amount[model] += charge.compute;
+      charged.freed[model] += freed;
+      charged.kinds |= model_kinds[charge.device];
+      charged.freed_kinds |= model_kinds[charge.device];
     }
-    row.free[kGpu] += charged.compute;
-    row.free[kGpuMemory] += charged.memory_mib;
     const int size = GpuSizeOf(cls);
     if (size >= 0) {
       auto& counter = row.gpu_tasks[static_cast<std::size_t>(size)];
       counter = static_cast<std::uint16_t>(counter + sign);
     }
   }
-  row.free.AddKinds(amount, -sign, charged.kinds & ~(1u << kGpu | 1u << kGpuMemory));
+  row.free.AddKinds(charged.freed, +1, charged.freed_kinds);
   return charged;
 }
 
 }  // namespace
 
 void NodeTrial::Charge(const TaskClass& cls, const Slices& slices, int sign) {
-  ChargeRow(row_, devices_, cls, slices, sign, scratch_);
+  ChargeRow(row_, devices_, node_.model_kinds, cls, slices, sign, scratch_);
 }
 
 void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, NodeId node,
                        const Slices& slices, int sign) {
   const std::span<DeviceRow> devices(devices_.data() + facts.hardware.first_device(node),
                                      facts.hardware.device_count(node));
-  const RowCharge charged = ChargeRow(nodes_[node.index()], devices, cls, slices, sign, scratch_);
+  const RowCharge charged = ChargeRow(
+      nodes_[node.index()], devices, facts.hardware.model_kinds(node), cls, slices, sign, scratch_);
   const Resources& amount = charged.amount;
   const KindSet kinds = charged.kinds;
-  free_total_.AddKinds(amount, -sign, kinds & ~(1u << kGpu | 1u << kGpuMemory));
-  free_total_[kGpu] += charged.compute;
-  free_total_[kGpuMemory] += charged.memory_mib;
+  free_total_.AddKinds(charged.freed, +1, charged.freed_kinds);
   node_log_.Add(node);
   node_log_.Trim(2 * nodes_.size() + kLogSlack);
 

@@ -46,6 +46,7 @@ struct NodeView {
   const NodeRow& row;
   std::span<const DeviceRow> devices;
   bool mixed_models;
+  std::span<const KindSet> model_kinds = {};  // as Hardware::model_kinds
 };
 
 // A copy of one node's columns to try things on.
@@ -56,7 +57,8 @@ class NodeTrial {
   // As Occupancy::Charge does to the node.
   void Charge(const TaskClass& cls, const Slices& slices, int sign);
   NodeView view() const {
-    return {node_.id, node_.spec, node_.capacity, row_, devices_, node_.mixed_models};
+    return {node_.id, node_.spec,         node_.capacity,   row_,
+            devices_, node_.mixed_models, node_.model_kinds};
   }
 
  private:
@@ -92,7 +94,8 @@ class Occupancy {
             nodes_[node.index()],
             std::span<const DeviceRow>(devices_.data() + hardware.first_device(node),
                                        hardware.device_count(node)),
-            hardware.mixed_models(node)};
+            hardware.mixed_models(node),
+            hardware.model_kinds(node)};
   }
   const NodeRow& node(NodeId id) const { return nodes_[id.index()]; }
   // Free on all nodes present. Over-committed nodes count below zero, over-committed devices as

@@ -1,4 +1,4 @@
-// The eight questions that a cycle asks. A policy answers one (or more); it is built from (config,
+// The nine questions that a cycle asks. A policy answers one (or more); it is built from (config,
 // Snapshot) for one cycle and is const from then on: asking twice gives the same answer and asking
 // changes nothing.
 //
@@ -51,6 +51,23 @@ class Entitlement {
   virtual ~Entitlement() = default;
   virtual std::optional<Reason> Deny(const Ledger&, JobId, const Resources& extra,
                                      const Resources& tried) const = 0;
+};
+
+// One cycle's gate.
+class Gate {
+ public:
+  virtual ~Gate() = default;
+  // Lets the job in, which is then counted for those who ask after it, or says why not.
+  // REQUIRES: it is not let in already (JobRow::let_in).
+  virtual std::optional<Reason> Ask(JobId) = 0;
+};
+
+// Who is let in, to be tried at all?
+class Admission {
+ public:
+  virtual ~Admission() = default;
+  // The Snapshot must outlive the gate.
+  virtual std::unique_ptr<Gate> Open(const Snapshot&) const = 0;
 };
 
 // May a task of the class run on the node, and on which slices?
@@ -112,6 +129,7 @@ struct GangAsk {
   QueueId queue;
   std::vector<RoleAsk> roles;
   std::int32_t least = 0;  // of all roles together; at least the sum of theirs
+  KindSet without = 0;     // kinds of GPU models that roles with a choice of models are kept off
 };
 
 // Where do the gang's tasks go, all of them at once?
@@ -136,7 +154,9 @@ class Placer {
 // What is each queue to have, and what do its jobs ask for?
 class Share {
  public:
-  // Of a kind that is not shared out.
+  // Of a kind that is not shared out: nobody asks for it, or it counts one GPU model of which there
+  // is more than what is held and asked for by its name. Who has a choice of models need not turn
+  // back from one that nobody else wants.
   static constexpr std::int64_t kNotShared = -1;
   // By QueueId, each with the queues under it.
   struct Answer {
@@ -200,6 +220,7 @@ class Eviction {
 
 struct Policies {
   std::unique_ptr<Order> order;
+  std::unique_ptr<Admission> admission;  // null: whoever waits is let in
   std::unique_ptr<Entitlement> entitlement;
   std::shared_ptr<const Score> score;
   std::unique_ptr<Fit> fit;

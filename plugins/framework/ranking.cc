@@ -1,6 +1,8 @@
 #include "plugins/framework/ranking.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <unordered_map>
 
 #include "topology/base/check.h"
@@ -137,9 +139,9 @@ bool Ranking::LimitsMoved(const Ledger& ledger, const TaskClass& cls, std::uint6
   return moved;
 }
 
-void Ranking::Follow(const Ledger& ledger, ClassId id, const Policies& policies) {
+void Ranking::Follow(const Ledger& ledger, const TaskClass& cls, ClassId id,
+                     const Policies& policies) {
   const Snapshot& snapshot = ledger.snapshot();
-  const TaskClass& cls = snapshot.cls(id);
   const auto& log = ledger.occupancy().node_log();
   const std::uint64_t order = snapshot.hardware().order_version() + 1;
   masked_ = !cls.pod.constraints.mask.empty();
@@ -169,9 +171,8 @@ void Ranking::Follow(const Ledger& ledger, ClassId id, const Policies& policies)
   mask_seen_ = mask_ == nullptr ? 0 : mask_->log().end();
 }
 
-void Ranking::FollowRoom(const Ledger& ledger, ClassId id, const Policies& policies) {
+void Ranking::FollowRoom(const Ledger& ledger, const TaskClass& cls, const Policies& policies) {
   const Snapshot& snapshot = ledger.snapshot();
-  const TaskClass& cls = snapshot.cls(id);
   const auto& ranked = snapshot.hardware().ranked();
   const auto& log = ledger.occupancy().node_log();
   const auto copies = [&](NodeId node) -> std::int32_t {
@@ -240,6 +241,7 @@ std::int64_t Ranking::CappedRoom(const Ledger& ledger, const TaskClass& cls) con
 void Rankings::Begin(const Ledger& ledger, const Policies& policies) {
   ledger_ = &ledger;
   policies_ = &policies;
+  narrowed_.clear();
   const Books& books = ledger.snapshot().books();
   const std::size_t nodes = std::max<std::size_t>(books.hardware.ranked().size(), 1);
   const std::uint64_t keep = std::max<std::uint64_t>(kMostRankedNodes / nodes, 64);
@@ -256,17 +258,56 @@ void Rankings::Begin(const Ledger& ledger, const Policies& policies) {
   }
 }
 
-const Ranking& Rankings::For(ClassId cls) {
+// Null where the class has no choice, or nothing is kept from it.
+Rankings::Narrowed* Rankings::Narrow(ClassId id, KindSet without) {
+  const TaskClass& cls = ledger_->snapshot().cls(id);
+  if (without == 0 || !cls.needs_devices() || (cls.model_kinds & without) != 0) return nullptr;
+  const auto [it, fresh] = narrowed_.try_emplace({id, without});
+  if (!fresh) return &it->second;
+  it->second.cls = cls;
+  // Named one by one: those that it may run on, there are, and are not kept from it.
+  const Snapshot& snapshot = ledger_->snapshot();
+  const ModelKinds& counted = snapshot.books().kinds.models();
+  std::set<std::string> left;
+  for (const NodeId node : snapshot.hardware().ranked()) {
+    for (const DeviceHardware& device : snapshot.hardware().spec(node).devices) {
+      const auto kind = counted.find(device.model);
+      const bool kept_off = kind != counted.end() && (without >> kind->second & 1) != 0;
+      if (!kept_off && ModelAllowed(cls.pod.constraints.device_models, device.model)) {
+        left.insert(device.model);
+      }
+    }
+  }
+  static const std::string kNone(1, '\0');  // that no device is of: an empty list means any
+  if (left.empty()) left.insert(kNone);
+  it->second.cls.pod.constraints.device_models.assign(left.begin(), left.end());
+  return &it->second;
+}
+
+const TaskClass& Rankings::ClassOf(ClassId cls, KindSet without) {
+  const Narrowed* narrowed = Narrow(cls, without);
+  return narrowed == nullptr ? ledger_->snapshot().cls(cls) : narrowed->cls;
+}
+
+const Ranking& Rankings::For(ClassId cls, KindSet without) {
+  if (Narrowed* narrowed = Narrow(cls, without)) {
+    narrowed->ranking.Follow(*ledger_, narrowed->cls, cls, *policies_);
+    return narrowed->ranking;
+  }
   auto& ranking = rankings_[cls.index()];
   if (ranking == nullptr) ranking = std::make_unique<Ranking>();
   ranking->used_ = ++uses_;
-  ranking->Follow(*ledger_, cls, *policies_);
+  ranking->Follow(*ledger_, ledger_->snapshot().cls(cls), cls, *policies_);
   return *ranking;
 }
 
-const Ranking& Rankings::WithRoom(ClassId cls) {
-  For(cls);
-  rankings_[cls.index()]->FollowRoom(*ledger_, cls, *policies_);
+const Ranking& Rankings::WithRoom(ClassId cls, KindSet without) {
+  For(cls, without);
+  if (Narrowed* narrowed = Narrow(cls, without)) {
+    narrowed->ranking.FollowRoom(*ledger_, narrowed->cls, *policies_);
+    return narrowed->ranking;
+  }
+  rankings_[cls.index()]->FollowRoom(*ledger_, ledger_->snapshot().cls(cls), *policies_);
   return *rankings_[cls.index()];
 }
 

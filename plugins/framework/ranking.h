@@ -7,7 +7,9 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "plugins/framework/max_tree.h"
@@ -31,8 +33,8 @@ class Ranking {
 
  private:
   friend class Rankings;
-  void Follow(const Ledger& ledger, ClassId cls, const Policies& policies);
-  void FollowRoom(const Ledger& ledger, ClassId cls, const Policies& policies);
+  void Follow(const Ledger& ledger, const TaskClass& cls, ClassId id, const Policies& policies);
+  void FollowRoom(const Ledger& ledger, const TaskClass& cls, const Policies& policies);
   void Rebuild(const Ledger& ledger, const TaskClass& cls, ClassId id, const Policies& policies);
   MaxTree::Value Evaluate(const Ledger& ledger, const TaskClass& cls, ClassId id,
                           const Policies& policies, NodeId node);
@@ -70,16 +72,27 @@ class Rankings {
   // alike, so rankings outlive the cycle.
   void Begin(const Ledger& ledger, const Policies& policies);
 
-  const Ranking& For(ClassId cls);       // current as of the ledger's last charge
-  const Ranking& WithRoom(ClassId cls);  // the same, and room() current too
+  // Current as of the ledger's last charge. `without`: as GangAsk has it; such rankings last for
+  // one cycle.
+  const Ranking& For(ClassId cls, KindSet without = 0);
+  const Ranking& WithRoom(ClassId cls, KindSet without = 0);  // the same, and room() current too
+  // The class, kept off the devices of these models.
+  const TaskClass& ClassOf(ClassId cls, KindSet without = 0);
   const Ledger& ledger() const { return *ledger_; }
   const Policies& policies() const { return *policies_; }
   void Forget() { rankings_.clear(); }
 
  private:
+  struct Narrowed {
+    TaskClass cls;
+    Ranking ranking;
+  };
+  Narrowed* Narrow(ClassId cls, KindSet without);
+
   const Ledger* ledger_ = nullptr;
   const Policies* policies_ = nullptr;
   std::vector<std::unique_ptr<Ranking>> rankings_;  // by ClassId
+  std::map<std::pair<ClassId, KindSet>, Narrowed> narrowed_;
   std::uint64_t config_seen_ = 0;
   std::uint64_t uses_ = 0;
 };

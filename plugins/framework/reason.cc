@@ -81,6 +81,17 @@ std::string KeptText(const ResourceKinds& kinds, const Reason& reason) {
          "), and this needs " + words(reason.asked);
 }
 
+std::string GateText(const ResourceKinds& kinds, const Reason& reason) {
+  const auto words = [&](std::int64_t amount) { return AmountText(kinds, reason.binding, amount); };
+  const std::string asked = ", and this needs " + words(reason.asked);
+  if (!reason.queue.empty()) {
+    return "not let in: queue " + reason.queue + " may have " + words(reason.limit) +
+           ", jobs that were let in have a claim to " + words(reason.used) + asked;
+  }
+  return "not let in: of " + words(reason.limit) + " with overcommitment " + words(reason.used) +
+         " are used, jobs that were let in lack " + words(reason.kept) + asked;
+}
+
 }  // namespace
 
 const char* MisfitText(Misfit misfit) {
@@ -155,6 +166,8 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
       return ReleasingText(reason);
     case Obstacle::kQueueParent:
       return "queue " + reason.queue + " has others under it, and jobs start in those only";
+    case Obstacle::kGate:
+      return GateText(kinds, reason);
     case Obstacle::kQuarantine:
       return "its last placement failed verification; it waits until its facts change";
   }

@@ -48,7 +48,14 @@ enum class Obstacle : std::uint8_t {
   kBehind,          // its queue is first in, first out, and one ahead of it waits
   kReleasing,       // room is set aside for it, and others have yet to leave it
   kQueueParent,     // its queue has others under it
+  kGate,            // the enqueue gate does not let it in
 };
+// Whether whoever waits for that has passed the enqueue gate.
+constexpr bool BehindGate(Obstacle obstacle) {
+  return obstacle == Obstacle::kQueueLimit || obstacle == Obstacle::kQueueGuarantee ||
+         obstacle == Obstacle::kMembers || obstacle == Obstacle::kRoom ||
+         obstacle == Obstacle::kTogether || obstacle == Obstacle::kSearch;
+}
 
 // What became of the question whether others may be evicted for a gang.
 enum class Remedy : std::uint8_t {
@@ -84,6 +91,9 @@ struct Reason {
   // cluster. Of it `kept` is for the queues under it, the most for `kept_for`.
   std::int64_t kept = 0;
   std::string kept_for;
+  // kGate: `limit` is what the queue may have at most, and `used` what those who were let in have a
+  // claim to there; where `queue` is empty, that of the cluster with overcommitment, what is used
+  // of it and, as `kept`, what those who were let in still lack.
   std::string ahead;  // kBehind: the job that it waits behind
   // kReleasing: tasks evicted for it, of which gangs whole, and whether fewer are proven not to do.
   std::int64_t evicted = 0, gangs_broken = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plugins/framework/event.h"
+#include "plugins/framework/inqueue.h"
 #include "plugins/framework/mask.h"
 #include "plugins/framework/occupancy.h"
 #include "plugins/framework/plan.h"
@@ -111,6 +112,10 @@ struct JobRow {
     for (const RoleRow& role : roles) sum += role.counted;
     return sum;
   }
+  // Where there is an enqueue gate: it is past it. Who loses all that it held is not.
+  bool let_in() const {
+    return counted() > 0 || held() > 0 || (standing.asked && BehindGate(standing.reason.obstacle));
+  }
   // Every minimum is met by what is placed already.
   bool satisfied() const {
     for (const RoleRow& role : roles) {
@@ -144,7 +149,8 @@ struct Books {
   std::vector<Demand> queue_pending;
   // By QueueId: how many jobs of each priority are in it.
   std::vector<std::map<std::int32_t, std::int32_t>> queue_priorities;
-  Usage usage;  // what queues and users held before; empty while it does not count
+  Usage usage;      // what queues and users held before; empty while it does not count
+  Inqueue inqueue;  // empty while there is no enqueue gate
   Masks masks;
   std::map<std::string, DomainSpec> domains;               // by name
   std::map<std::string, std::int32_t> disruption_budgets;  // how many evictions each allows

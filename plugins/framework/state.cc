@@ -30,6 +30,16 @@ absl::Status CheckDeclared(const ResourceKinds& kinds, const char* of, const std
                                     ": not declared");
 }
 
+// The same, of amounts that nobody may name a GPU model in.
+absl::Status CheckNamed(const ResourceKinds& kinds, const char* of, const std::string& name,
+                        KindSet used) {
+  const KindSet derived = used & kinds.model_kinds();
+  if (derived == 0) return CheckDeclared(kinds, of, name, used);
+  return absl::InvalidArgumentError(std::string(of) + " \"" + name + "\": resource kind " +
+                                    kinds.Name(static_cast<Kind>(std::countr_zero(derived))) +
+                                    ": expected none, it is derived from devices and their models");
+}
+
 KindSet KindsOf(const PodTemplate& pod) {
   KindSet kinds = pod.overhead.NonZero();
   for (const ContainerSpec& container : pod.containers) kinds |= container.requests.NonZero();
@@ -81,14 +91,36 @@ absl::Status State::On(const KindsDeclared& fact) {
           std::to_string(kFirstExtendedKind + i) + ", known as " + std::to_string(kind));
     }
   }
+  const bool more_models = grown.models() != books_.kinds.models();
   books_.kinds = std::move(grown);
+  if (more_models) CountModels();
   return absl::OkStatus();
+}
+
+// As if the models that are counted by themselves now had been so from the first.
+void State::CountModels() {
+  books_.classes.CountModels(books_.kinds.models());
+  for (std::size_t j = 0; j < books_.jobs.size(); ++j) books_.inqueue.Touch(JobId(j));
+  for (Books::Demand& demand : books_.queue_pending) demand = {};
+  for (const TaskRow& task : books_.tasks) {
+    if (task.phase == TaskPhase::kPending && task.job.valid()) {
+      CountDemand(QueueOf(task), task.cls, +1);
+    }
+  }
+  for (std::size_t n = 0; n < books_.hardware.slots(); ++n) {
+    const NodeId node(n);
+    if (!books_.hardware.present(node)) continue;
+    const NodeSpec spec = books_.hardware.spec(node);
+    Recharge(node, [&] { books_.hardware.Upsert(spec, books_.kinds.models()); });
+  }
+  ++books_.growth;
+  ++books_.news;
 }
 
 // Takes the node's tasks off it, applies the change, and puts them back: so charge and undo see
 // the same devices and domains whatever changes between them.
 template <class Change>
-void State::ChangeNode(NodeId node, Change change) {
+void State::Recharge(NodeId node, Change change) {
   if (books_.tasks_on.size() <= node.index()) books_.tasks_on.resize(node.index() + 1);
   books_.occupancy.Grow(books_.facts());
   const bool was_present = books_.hardware.present(node);
@@ -100,8 +132,13 @@ void State::ChangeNode(NodeId node, Change change) {
   books_.occupancy.ResetNode(books_.facts(), node);
   if (books_.hardware.present(node)) {
     for (TaskId id : books_.tasks_on[node.index()]) ChargeTask(books_.tasks[id.index()], +1);
-    GuessMissingSlices(node);
   }
+}
+
+template <class Change>
+void State::ChangeNode(NodeId node, Change change) {
+  Recharge(node, change);
+  if (books_.hardware.present(node)) GuessMissingSlices(node);
   std::erase_if(books_.refused,
                 [&](std::uint64_t key) { return static_cast<std::uint32_t>(key) == node.value; });
   ++books_.growth;
@@ -111,13 +148,13 @@ void State::ChangeNode(NodeId node, Change change) {
 absl::Status State::On(const NodeUpserted& fact) {
   TEPHRA_RETURN_IF_ERROR(ValidateNode(fact.node));
   TEPHRA_RETURN_IF_ERROR(
-      CheckDeclared(books_.kinds, "node", fact.node.name, fact.node.allocatable.NonZero()));
+      CheckNamed(books_.kinds, "node", fact.node.name, fact.node.allocatable.NonZero()));
   if (!Newer(node_versions_, fact.node.name, fact.version)) return absl::OkStatus();
   const NodeId node = books_.hardware.Reserve(fact.node.name);
   if (books_.hardware.present(node) && books_.hardware.spec(node) == fact.node) {
     return absl::OkStatus();
   }
-  ChangeNode(node, [&] { books_.hardware.Upsert(fact.node); });
+  ChangeNode(node, [&] { books_.hardware.Upsert(fact.node, books_.kinds.models()); });
   return absl::OkStatus();
 }
 
@@ -136,15 +173,18 @@ absl::Status State::On(const QueueUpserted& fact) {
       CheckDeclared(books_.kinds, "queue", queue.name,
                     queue.limited_kinds | queue.guarantee.NonZero() | queue.deserved.NonZero()));
   const QueueId before = books_.queues.Find(queue.name);
-  const bool unmoved = before.valid() && books_.queues.spec(before).parent == queue.parent &&
-                       books_.queues.spec(before).guarantee == queue.guarantee;
-  TEPHRA_RETURN_IF_ERROR(books_.queues.Upsert(queue));
+  const auto place = [&](QueueId at) {
+    return at.valid() ? std::pair(books_.queues.spec(at).parent, books_.queues.spec(at).guarantee)
+                      : std::pair(std::string(), Resources{});
+  };
+  const auto placed = place(before);
+  TEPHRA_RETURN_IF_ERROR(books_.queues.Upsert(queue, books_.kinds));
   queue_versions_[queue.name] = fact.version;
   books_.occupancy.Grow(books_.facts());
   const QueueId id = books_.queues.Find(queue.name);
   if (before.valid() || books_.queues.has_heirs(queue.name) ||
       !books_.occupancy.AddEmptyQueue(books_.queues, id)) {
-    if (!unmoved) books_.occupancy.RollUpQueues(books_.queues);
+    if (!before.valid() || place(id) != placed) books_.occupancy.RollUpQueues(books_.queues);
   }
   ++books_.growth;
   ++books_.news;
@@ -164,7 +204,7 @@ absl::Status State::On(const JobUpserted& fact) {
   const JobSpec& spec = fact.job;
   TEPHRA_RETURN_IF_ERROR(ValidateJob(spec));
   for (const RoleSpec& role : spec.gang.roles) {
-    TEPHRA_RETURN_IF_ERROR(CheckDeclared(books_.kinds, "job", spec.name, KindsOf(role.pod)));
+    TEPHRA_RETURN_IF_ERROR(CheckNamed(books_.kinds, "job", spec.name, KindsOf(role.pod)));
   }
   for (const HeldRoom& held : spec.held) {
     const std::string where = "job \"" + spec.name + "\": held";
@@ -278,6 +318,7 @@ absl::Status State::On(const JobUpserted& fact) {
   job.broken = broken && !job.satisfied();
   if (job.satisfied()) LiftHolds(id);
   if (asks() != asked) ++books_.news;
+  books_.inqueue.Touch(id);
   MarkDue(id);
   RefreshWaiting(id);
   if (InOrder(job)) ++books_.growth;
@@ -314,6 +355,7 @@ absl::Status State::On(const JobRemoved& fact) {
   CountPriority(books_.jobs[id.index()].queue, books_.jobs[id.index()].priority, -1);
   if (books_.jobs[id.index()].due) std::erase(due_, id);
   books_.jobs[id.index()] = JobRow{};
+  books_.inqueue.Touch(id);
   unused_jobs_.push_back(id);
   jobs_by_uid_.erase(it);
   return absl::OkStatus();
@@ -339,7 +381,7 @@ absl::Status State::On(const TaskUpserted& fact) {
   }
   if (said.pod.has_value()) {
     TEPHRA_RETURN_IF_ERROR(ValidatePod(where, *said.pod));
-    TEPHRA_RETURN_IF_ERROR(CheckDeclared(books_.kinds, "task", said.uid, KindsOf(*said.pod)));
+    TEPHRA_RETURN_IF_ERROR(CheckNamed(books_.kinds, "task", said.uid, KindsOf(*said.pod)));
   }
   TEPHRA_RETURN_IF_ERROR(ValidateSlices(where, said.slices));
   TEPHRA_ASSIGN_OR_RETURN(const TaskId id, FindTask(said));
@@ -500,6 +542,7 @@ absl::Status State::On(const DisruptionBudgetRemoved& fact) {
 absl::Status State::On(const ConfigChanged& fact) {
   books_.config = fact.config;
   FollowUsage();
+  books_.inqueue.Switch(fact.config.enqueue_gate != EnqueueGate::kNone, books_);
   ++books_.config_version;
   ++books_.news;
   ++books_.growth;

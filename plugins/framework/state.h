@@ -102,7 +102,10 @@ class State {
   Slices GuessSlices(ClassId cls, NodeId node) const;
   void GuessMissingSlices(NodeId node);
   template <class Change>
+  void Recharge(NodeId node, Change change);
+  template <class Change>
   void ChangeNode(NodeId node, Change change);
+  void CountModels();
   void ReshapeRole(JobId job, std::uint32_t role, std::int32_t replicas, ClassId cls);
   void RefreshWaiting(JobId id);
   void MarkDue(JobId id);

@@ -6,9 +6,24 @@
 #include "topology/base/check.h"
 
 namespace tephra {
+namespace {
+
+bool AnyLess(const Resources& now, const Resources& before) {
+  return Resources::Max(now, before) != now;
+}
+
+// What is used, and what those past the enqueue gate lack. Where it becomes less others may be let
+// in: as when room is set aside on devices that some have yet to leave.
+Resources TakenOrLacked(const Books& books) {
+  Resources taken = books.hardware.total();
+  return taken.Add(books.occupancy.free_total(), -1).Add(books.inqueue.missing());
+}
+
+}  // namespace
 
 void State::Assume(const Plan& plan) {
   ++plans_;
+  const Resources taken = TakenOrLacked(books_);
   const auto mark = [&](TaskId id, Part part) {
     TaskRow& task = books_.tasks[id.index()];
     task.assumed_at = plan.now;
@@ -42,6 +57,7 @@ void State::Assume(const Plan& plan) {
       mark(id, decision.part);
     }
     if (decision.part == Part::kElastic && decision.verdict == Verdict::kWait) continue;
+    books_.inqueue.Touch(decision.job);
     Standing& standing = books_.jobs[decision.job.index()].standing;
     if (!standing.asked || standing.verdict != decision.verdict ||
         standing.reason.obstacle != decision.reason.obstacle ||
@@ -54,6 +70,10 @@ void State::Assume(const Plan& plan) {
   }
   for (JobId id : plan.dropped) books_.jobs[id.index()].quarantined = true;
   if (!plan.dropped.empty()) ++books_.growth;  // what they would have taken is free for others
+  if (books_.inqueue.on()) {
+    const bool shrinks = books_.inqueue.Follow(books_);
+    if (shrinks || AnyLess(TakenOrLacked(books_), taken)) ++books_.growth;
+  }
   if (!plan.decisions.empty()) ++books_.version;
   books_.usage.Apply();
 }
@@ -91,6 +111,9 @@ void State::Expire(TimeMs now) {
   for (const JobId job : kept) {
     books_.jobs[job.index()].broken = !books_.jobs[job.index()].satisfied();
   }
+  const Resources lacked = books_.inqueue.missing();
+  const bool shrinks = books_.inqueue.Follow(books_);
+  if (shrinks || AnyLess(books_.inqueue.missing(), lacked)) ++books_.growth;
   books_.usage.Apply();
 }
 

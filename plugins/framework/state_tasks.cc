@@ -212,6 +212,7 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
   }
   Count(task, +1);
   if (!task.job.valid()) return;
+  books_.inqueue.Touch(task.job);
   JobRow& job = books_.jobs[task.job.index()];
   if (asks_anew && !was_pending) ChangeClass(task, job.roles[task.role].cls);
   if (!was_pending && phase == TaskPhase::kPending) MarkDue(task.job);
@@ -441,7 +442,9 @@ std::string State::CheckBooks() const {
     }
   }
   if (priorities != books_.queue_priorities) return "priorities in queues differ from the jobs'";
-  return "";
+  Inqueue inqueue = books_.inqueue;
+  inqueue.Follow(books_);
+  return inqueue.Check(books_);
 }
 
 }  // namespace tephra

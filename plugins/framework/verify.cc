@@ -298,6 +298,8 @@ void Verifier::Take(Side& side, TaskId id, NodeId node, const Slices& slices, in
   Row& row = RowOf(side, node);
   Resources amount = cls.demand;  // that the task holds
   amount[kGpu] = amount[kGpuMemory] = 0;
+  const ModelKinds& models = snapshot_->books().kinds.models();
+  for (const auto& [model, kind] : models) amount[kind] = 0;
   // A node has free what its devices have: an over-committed one takes nothing from the others.
   Resources freed;
   freed.Add(amount, -sign);
@@ -307,13 +309,19 @@ void Verifier::Take(Side& side, TaskId id, NodeId node, const Slices& slices, in
     amount[kGpuMemory] += charge.memory_mib;
     if (charge.device >= row.devices.size()) continue;  // the node has lost it since
     DeviceRow& device = row.devices[charge.device];
-    freed[kGpu] -= std::max(device.free_compute, 0);
+    const std::int32_t free_before = std::max(device.free_compute, 0);
+    freed[kGpu] -= free_before;
     freed[kGpuMemory] -= std::max<std::int64_t>(device.free_memory_mib, 0);
     device.free_compute -= sign * charge.compute;
     device.free_memory_mib -= sign * charge.memory_mib;
     device.users += sign;
     freed[kGpu] += std::max(device.free_compute, 0);
     freed[kGpuMemory] += std::max<std::int64_t>(device.free_memory_mib, 0);
+    if (models.empty()) continue;
+    const auto model = models.find(snapshot_->hardware().spec(node).devices[charge.device].model);
+    if (model == models.end()) continue;
+    amount[model->second] += charge.compute;
+    freed[model->second] += std::max(device.free_compute, 0) - free_before;
   }
   row.node.free.Add(freed);
   side.free_extra.Add(freed);

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "plugins/framework/entitled.h"
 #include "plugins/framework/gang_ask.h"
 #include "plugins/framework/priority.h"
 #include "plugins/gang/shortage.h"
@@ -108,6 +109,10 @@ class Pass {
       return false;
     }
     const GangAsk ask = MissingMinimum(cycle_.snapshot, id);
+    if (auto reason = KeptOut(ask)) {
+      Say(id, Part::kMinimum, Verdict::kWait, std::move(*reason), {});
+      return false;
+    }
     if (auto reason = MissingMembers(cycle_.snapshot, ask)) {
       Say(id, Part::kMinimum, Verdict::kWait, std::move(*reason), {});
       return false;
@@ -131,20 +136,21 @@ class Pass {
       for (const GangAsk& one : ElasticMembers(id, started)) {
         if (one.roles[0].cls == failed) continue;
         Attempt attempt(cycle_.now.ledger());
-        const Resources before = QueueHolds(one);
         if (auto reason = Denied(one, cycle_.snapshot.cls(one.roles[0].cls).demand)) {
           no = std::move(reason);
           failed = one.roles[0].cls;
           continue;
         }
-        const Placer::Answer answer = cycle_.policies.placer->Place(cycle_.now, one);
-        if (answer.outcome != Placer::Outcome::kPlaced) {
-          if (!no) no = ShortageReason(cycle_.now, one, answer);
+        Entitled tried = PlaceEntitled(cycle_.now, one, [&](const GangAsk& trial) {
+          return cycle_.policies.placer->Place(cycle_.now, trial);
+        });
+        if (tried.denied) {
+          no = std::move(tried.denied);
           failed = one.roles[0].cls;
           continue;
         }
-        if (auto reason = DeniedSince(before, one)) {
-          no = std::move(reason);
+        if (tried.answer.outcome != Placer::Outcome::kPlaced) {
+          if (!no) no = ShortageReason(cycle_.now, one, tried.answer);
           failed = one.roles[0].cls;
           continue;
         }
@@ -175,6 +181,16 @@ class Pass {
     }
   }
 
+  // Why the gang is not to be tried, if there is a gate that does not let it in.
+  std::optional<Reason> KeptOut(const GangAsk& ask) {
+    const Admission* admission = cycle_.policies.admission.get();
+    if (admission == nullptr || cycle_.snapshot.job(ask.job).let_in()) return std::nullopt;
+    // A queue that starts nothing lets nobody in, and says so itself.
+    if (auto reason = Denied(ask, Resources{})) return reason;
+    if (gate_ == nullptr) gate_ = admission->Open(cycle_.snapshot);
+    return gate_->Ask(ask.job);
+  }
+
   // Starts the gang beside all that is there, or says why not.
   std::optional<No> StartNow(const GangAsk& ask) {
     const JobRow& job = cycle_.snapshot.job(ask.job);
@@ -184,10 +200,10 @@ class Pass {
     if (auto reason = Denied(ask, LeastDemand(cycle_.snapshot, ask))) {
       return No{Verdict::kWait, std::move(*reason)};
     }
-    const Resources before = QueueHolds(ask);
-    const Placer::Answer answer = Ask(ask);
-    if (answer.outcome != Placer::Outcome::kPlaced) return Short(ask, answer);
-    if (auto reason = DeniedSince(before, ask)) return No{Verdict::kWait, std::move(*reason)};
+    Entitled tried =
+        PlaceEntitled(cycle_.now, ask, [&](const GangAsk& trial) { return Ask(trial); });
+    if (tried.denied) return No{Verdict::kWait, std::move(*tried.denied)};
+    if (tried.answer.outcome != Placer::Outcome::kPlaced) return Short(ask, tried.answer);
     Say(ask.job, Part::kMinimum, Verdict::kStart, {}, attempt.Keep());
     ExpectElastic(ask);
     return std::nullopt;
@@ -359,15 +375,6 @@ class Pass {
   std::optional<Reason> Denied(const GangAsk& ask, const Resources& extra) {
     return cycle_.policies.entitlement->Deny(cycle_.now.ledger(), ask.job, extra, Resources{});
   }
-  // The same of what was charged since `before`: which tasks run, and how much memory whole
-  // devices have, is known only after placement.
-  std::optional<Reason> DeniedSince(const Resources& before, const GangAsk& ask) {
-    const Resources tried = QueueHolds(ask).Add(before, -1);
-    return cycle_.policies.entitlement->Deny(cycle_.now.ledger(), ask.job, Resources{}, tried);
-  }
-  Resources QueueHolds(const GangAsk& ask) const {
-    return cycle_.now.ledger().occupancy().queue_total(ask.queue);
-  }
 
   // A proof of impossibility is kept for gangs of the same shape: charges only took room since.
   Placer::Answer Ask(const GangAsk& ask) {
@@ -462,6 +469,7 @@ class Pass {
 
   Cycle& cycle_;
   Line& line_;
+  std::unique_ptr<Gate> gate_;  // null until somebody asks to be let in
   // Gangs with members to spare, and the decision of this cycle that started them, if one did.
   std::vector<std::pair<JobId, std::size_t>> elastic_;
   std::set<JobId> evicted_;  // of which this plan evicts tasks

@@ -44,10 +44,10 @@ class Greedy {
     Ledger& ledger = bench_.ledger();
     const std::uint64_t draw =
         Mix(seed_, std::uint64_t{role.role} << 32 | static_cast<std::uint32_t>(placed_[r]));
-    const NodeId node = bench_.rankings().For(role.cls).Best(ledger.snapshot(), draw);
+    const NodeId node = bench_.rankings().For(role.cls, ask_.without).Best(ledger.snapshot(), draw);
     if (!node.valid()) return false;
-    Slices slices =
-        bench_.policies().fit->Choose(ledger.View(node), ledger.snapshot().cls(role.cls), draw);
+    Slices slices = bench_.policies().fit->Choose(
+        ledger.View(node), bench_.rankings().ClassOf(role.cls, ask_.without), draw);
     ledger.Charge(role.cls, ask_.queue,
                   {role.tasks[static_cast<std::size_t>(placed_[r])], node, std::move(slices)});
     ++placed_[r];
@@ -77,7 +77,7 @@ Placer::Answer GangPlacer::Place(Workbench& bench, const GangAsk& ask) const {
   for (std::size_t r : order) {
     const RoleAsk& role = ask.roles[r];
     if (role.least < 2) continue;
-    if (bench.rankings().WithRoom(role.cls).room() < role.least) {
+    if (bench.rankings().WithRoom(role.cls, ask.without).room() < role.least) {
       answer.role_short = static_cast<std::int32_t>(r);
       return answer;
     }
@@ -107,7 +107,7 @@ Placer::Answer GangPlacer::Place(Workbench& bench, const GangAsk& ask) const {
   std::int64_t could = 0;
   std::optional<std::size_t> short_of;  // the hardest role with less room than tasks
   for (std::size_t r : order) {
-    const std::int64_t room = bench.rankings().WithRoom(ask.roles[r].cls).room();
+    const std::int64_t room = bench.rankings().WithRoom(ask.roles[r].cls, ask.without).room();
     if (room < ask.roles[r].least) {
       answer.role_short = static_cast<std::int32_t>(r);
       return answer;

@@ -28,7 +28,7 @@ bool GangSearch::Hopeless(std::size_t position, std::int32_t placed, std::int32_
   for (std::size_t p = position; p < order_.size(); ++p) {
     const RoleAsk& role = ask_.roles[order_[p]];
     const std::int32_t already = p == position ? placed : 0;
-    const std::int64_t room = bench_.rankings().WithRoom(role.cls).room();
+    const std::int64_t room = bench_.rankings().WithRoom(role.cls, ask_.without).room();
     if (role.least - already > room) return true;
     could += std::min<std::int64_t>(static_cast<std::int64_t>(role.tasks.size()) - already, room);
   }
@@ -51,7 +51,7 @@ bool GangSearch::Alike(NodeId a, NodeId b) {
   }
   const Hardware& hardware = ledger.snapshot().hardware();
   return std::all_of(ask_.roles.begin(), ask_.roles.end(), [&](const RoleAsk& role) {
-    const Ranking& ranking = bench_.rankings().For(role.cls);
+    const Ranking& ranking = bench_.rankings().For(role.cls, ask_.without);
     const TaskClass& cls = ledger.snapshot().cls(role.cls);
     if (ranking.misfit(hardware.rank(a)) != ranking.misfit(hardware.rank(b))) return false;
     // As many of each group already, and the same domain of every limit wider than a node.
@@ -83,10 +83,11 @@ bool GangSearch::Task(std::size_t position, std::int32_t placed, std::int32_t to
   for (std::size_t rank = from_rank; rank < ranked.size(); ++rank) {
     if (++steps_ > budget_) return false;
     const NodeId node = ranked[rank];
-    if (!bench_.rankings().For(role.cls).Fits(static_cast<std::uint32_t>(rank))) continue;
+    const auto at = static_cast<std::uint32_t>(rank);
+    if (!bench_.rankings().For(role.cls, ask_.without).Fits(at)) continue;
     if (std::any_of(tried.begin(), tried.end(), [&](NodeId t) { return Alike(t, node); })) continue;
     tried.push_back(node);
-    const TaskClass& cls = ledger.snapshot().cls(role.cls);
+    const TaskClass& cls = bench_.rankings().ClassOf(role.cls, ask_.without);
     for (Slices& slices : bench_.policies().fit->Options(ledger.View(node), cls)) {
       Attempt attempt(ledger);
       ledger.Charge(role.cls, ask_.queue,

@@ -12,7 +12,8 @@ constexpr std::int64_t WeightOf(Kind kind) { return kind == kGpu ? 10 : 1; }
 // How full the node would be after the task, weighted over the kinds that the task asks for.
 Points Fullness(const NodeView& view, const TaskClass& cls) {
   std::int64_t sum = 0, weights = 0;
-  for (KindSet kinds = cls.demand_kinds & ~(1u << kPods); kinds != 0; kinds &= kinds - 1) {
+  const KindSet uncounted = 1u << kPods | cls.model_kinds;  // a model's GPUs are among the GPUs
+  for (KindSet kinds = cls.demand_kinds & ~uncounted; kinds != 0; kinds &= kinds - 1) {
     const Kind k = static_cast<Kind>(std::countr_zero(kinds));
     const std::int64_t capacity = view.capacity[k];
     if (capacity <= 0) continue;

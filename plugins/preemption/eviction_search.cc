@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugins/framework/entitled.h"
 #include "plugins/framework/gang_ask.h"
 #include "plugins/framework/workbench.h"
 #include "plugins/preemption/node_table.h"
@@ -82,13 +83,12 @@ class SearchRelief final : public Relief {
       return VictimSearch::Fits::kNo;
     }
     Attempt attempt(ledger);
-    const Resources before = ledger.occupancy().queue_total(ask.queue);
-    const Placer::Answer answer = later_.policies().placer->Place(later_, ask);
-    if (answer.outcome == Placer::Outcome::kUnknown) return VictimSearch::Fits::kUnknown;
-    if (answer.outcome != Placer::Outcome::kPlaced) return VictimSearch::Fits::kNo;
-    Resources tried = ledger.occupancy().queue_total(ask.queue);
-    tried.Add(before, -1);
-    if (entitlement.Deny(ledger, ask.job, Resources{}, tried)) return VictimSearch::Fits::kNo;
+    const Entitled tried = PlaceEntitled(later_, ask, [&](const GangAsk& trial) {
+      return later_.policies().placer->Place(later_, trial);
+    });
+    const bool unknown = tried.answer.outcome == Placer::Outcome::kUnknown;
+    if (tried.maybe_elsewhere || (unknown && !tried.denied)) return VictimSearch::Fits::kUnknown;
+    if (tried.answer.outcome != Placer::Outcome::kPlaced) return VictimSearch::Fits::kNo;
     if (keep) attempt.Keep();
     return VictimSearch::Fits::kYes;
   }
@@ -117,8 +117,8 @@ class SearchRelief final : public Relief {
   }
 
   Reach& ReachOf(const Rights& rights) {
-    const auto [it, fresh] = reaches_.try_emplace(
-        std::make_tuple(rights.ground, rights.queue, rights.priority, rights.kinds, rights.levels));
+    const auto [it, fresh] = reaches_.try_emplace(std::make_tuple(
+        rights.ground, rights.queue, rights.priority, rights.kinds, rights.models, rights.levels));
     Reach& reach = it->second;
     std::vector<KindSet> over = book_.OverIn(rights);
     if (!fresh && over == reach.over) return reach;
@@ -270,7 +270,8 @@ class SearchRelief final : public Relief {
   VictimBook book_;
   std::int32_t budget_;
   bool evicted_ = false;
-  std::map<std::tuple<Ground, QueueId, std::int64_t, KindSet, std::size_t>, Reach> reaches_;
+  std::map<std::tuple<Ground, QueueId, std::int64_t, KindSet, KindSet, std::size_t>, Reach>
+      reaches_;
 };
 
 }  // namespace

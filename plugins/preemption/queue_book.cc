@@ -35,6 +35,10 @@ bool QueueBook::Under(QueueId queue, QueueId top) const {
 KindSet QueueBook::Judged(const Rights& rights, const std::vector<QueueId>& side) const {
   KindSet kinds = rights.kinds;
   if (rights.ground == Ground::kPromise) {
+    // Who was promised the models that it asks for takes those back, and GPUs of any need not count
+    // beside: they are given up by who was promised as many, and may have others.
+    const bool by_model = rights.models != 0 && (rights.models & ~rights.kinds) == 0;
+    if (by_model) kinds &= ~(KindSet{1} << kGpu);
     for (const QueueId queue : side) kinds = OverIn(rights.ground, queue, kinds);
     return kinds;
   }

@@ -18,6 +18,7 @@ struct Rights {
   QueueId queue;
   std::int64_t priority = 0;  // as it counts now
   KindSet kinds = 0;          // that it asks for and that count
+  KindSet models = 0;         // the GPU models that it asks for, if each of its GPUs is of one
   // Up to which of the queues from its own to the top it may reclaim from those beside it, and what
   // has to go at the least from under each of these queues itself if it does.
   std::size_t levels = 0;

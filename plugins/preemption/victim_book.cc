@@ -110,7 +110,8 @@ void VictimBook::AddCandidate(JobId id) {
         continue;
       }
       candidate.victims.push_back(
-          {task_id, r, *cost, HoldingsOf(snapshot().cls(task.cls), task.slices)});
+          {task_id, r, *cost,
+           HoldingsOf(snapshot().hardware(), snapshot().cls(task.cls), task.node, task.slices)});
     }
   }
   if (candidate.victims.empty()) return;
@@ -135,6 +136,12 @@ Rights VictimBook::RightsOf(const GangAsk& ask, Ground ground) {
   rights.queue = ask.queue;
   rights.priority = PriorityOf(snapshot(), snapshot().job(ask.job));
   rights.kinds = asked.NonZero();
+  const KindSet models = rights.kinds & snapshot().books().kinds.model_kinds();
+  std::int64_t of_models = 0;
+  for (KindSet kinds = models; kinds != 0; kinds &= kinds - 1) {
+    of_models += asked[static_cast<Kind>(std::countr_zero(kinds))];
+  }
+  if (of_models == asked[kGpu]) rights.models = models;
   const QueueTree& tree = snapshot().queues();
   if (!snapshot().config().enables("reclaim") || !tree.present(ask.queue)) return rights;
   if (ground == Ground::kPromise) rights.kinds &= tree.spec(ask.queue).deserved.NonZero();

@@ -18,7 +18,8 @@ std::int32_t Deficit(const Resources& free, const TaskClass& cls, bool& lacks_gp
     const std::int64_t missing = cls.demand[k] - free[k];
     if (missing <= 0) continue;
     deficit += std::max<std::int64_t>(1, std::min(missing, kMaxAmount) * 1000 / cls.demand[k]);
-    (k == kGpu || k == kGpuMemory ? lacks_gpu : lacks) = true;
+    const bool device = k == kGpu || k == kGpuMemory || (cls.model_kinds >> k & 1) != 0;
+    (device ? lacks_gpu : lacks) = true;
   }
   return static_cast<std::int32_t>(std::min<std::int64_t>(deficit, 1 << 28));
 }
@@ -125,8 +126,8 @@ Slices SliceFit::Choose(const NodeView& view, const TaskClass& cls, std::uint64_
 bool SliceFit::Holds(const NodeView& view, const TaskClass& cls, const Slices& slices,
                      std::int32_t limit_room) const {
   if (limit_room < 0) return false;
-  constexpr KindSet kDevices = 1u << kGpu | 1u << kGpuMemory;
-  for (KindSet kinds = cls.demand_kinds & ~kDevices; kinds != 0; kinds &= kinds - 1) {
+  const KindSet devices = 1u << kGpu | 1u << kGpuMemory | cls.model_kinds;
+  for (KindSet kinds = cls.demand_kinds & ~devices; kinds != 0; kinds &= kinds - 1) {
     if (view.row.free[static_cast<Kind>(std::countr_zero(kinds))] < 0) return false;
   }
   return std::all_of(slices.begin(), slices.end(), [&](const Slice& slice) {

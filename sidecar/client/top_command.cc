@@ -25,13 +25,32 @@ std::string Limit(const v1::QueueView& queue, Kind kind, const std::string& word
   return std::find(kinds.begin(), kinds.end(), kind) == kinds.end() ? "-" : words;
 }
 
+// What the queue holds of each GPU model that counts, with its limit: "A100 3 of 16, H100 12".
+std::string ModelWords(const Names& kinds, const v1::QueueView& queue) {
+  std::string text;
+  for (int k = 0; k < kinds.size(); ++k) {
+    if (kinds[k].rfind(kModelPrefix, 0) != 0) continue;
+    const auto kind = static_cast<Kind>(k);
+    const std::string limit = Limit(queue, kind, " of " + GpuWords(AmountOf(queue.limit(), kind)));
+    const std::int64_t used = AmountOf(queue.used(), kind);
+    if (used == 0 && limit == "-") continue;
+    text += (text.empty() ? "" : ", ") + kinds[k].substr(kModelPrefix.size()) + " " +
+            GpuWords(used) + (limit == "-" ? "" : limit);
+  }
+  return text.empty() ? "-" : text;
+}
+
 void PrintQueues(const v1::GetStateReply& state, bool wide, std::ostream& out) {
   std::vector<std::string> header = {"queue", "state", "GPUs", "share", "limit", "run", "wait"};
+  const bool models =
+      std::any_of(state.kinds().begin(), state.kinds().end(),
+                  [](const std::string& kind) { return kind.rfind(kModelPrefix, 0) == 0; });
   if (wide) {
-    header.insert(header.end(),
-                  {"guarantee", "deserved", "weight", "past GPU h", "CPU", "memory", "under"});
+    header.insert(header.end(), {"guarantee", "deserved", "weight", "past GPU h", "CPU", "memory"});
+    if (models) header.push_back("by model");
+    header.push_back("under");
   }
-  Table table(header, "llrrrrrrrrrrrl", 0);
+  Table table(header, models ? "llrrrrrrrrrrrll" : "llrrrrrrrrrrrl", 0);
   for (const v1::QueueView& queue : state.queues()) {
     std::vector<std::string> row = {queue.name(),
                                     LifecycleWords(queue.lifecycle()),
@@ -47,6 +66,7 @@ void PrintQueues(const v1::GetStateReply& state, bool wide, std::ostream& out) {
       row.push_back(queue.has_past_gpu_hours() ? HoursWords(queue.past_gpu_hours()) : "-");
       row.push_back(AmountWords(state.kinds(), kCpu, AmountOf(queue.used(), kCpu)));
       row.push_back(AmountWords(state.kinds(), kMemory, AmountOf(queue.used(), kMemory)));
+      if (models) row.push_back(ModelWords(state.kinds(), queue));
       row.push_back(queue.parent());
     }
     table.Add(std::move(row));

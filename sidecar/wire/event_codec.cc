@@ -11,6 +11,7 @@ namespace {
 
 static_assert(v1::TASK_PHASE_HELD == ToWire<v1::TaskPhase>(TaskPhase::kHeld));
 static_assert(v1::TIES_RANDOM == ToWire<v1::Ties>(Ties::kRandom));
+static_assert(v1::ENQUEUE_GATE_VOLCANO == ToWire<v1::EnqueueGate>(EnqueueGate::kVolcano));
 
 // --- parts ---------------------------------------------------------------------------------
 
@@ -82,6 +83,12 @@ void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
   out->set_priority_boost_ms(in.priority_boost_ms);
   out->set_usage_half_life_ms(in.usage_half_life_ms);
   out->set_usage_weight_permille(in.usage_weight_permille);
+  if (in.enqueue_gate != EnqueueGate::kNone) {
+    out->set_enqueue_gate(ToWire<v1::EnqueueGate>(in.enqueue_gate));
+  }
+  if (in.overcommit_permille != EngineConfig{}.overcommit_permille) {
+    out->set_overcommit_permille(in.overcommit_permille);
+  }
   out->set_full_verify_every(in.full_verify_every);
   text.CopyAll(in.disabled_actions, out->mutable_disabled_actions());
 }
@@ -105,6 +112,11 @@ absl::Status Decode(const v1::Config& in, const FieldPath& at, EngineConfig& out
   if (in.has_assume_timeout_ms()) out.assume_timeout_ms = in.assume_timeout_ms();
   out.usage_half_life_ms = in.usage_half_life_ms();
   if (in.has_usage_weight_permille()) out.usage_weight_permille = in.usage_weight_permille();
+  if (in.enqueue_gate() != v1::ENQUEUE_GATE_UNSPECIFIED) {
+    TEPHRA_RETURN_IF_ERROR(FromWire(in.enqueue_gate(), EnqueueGate::kVolcano, at.At("enqueue_gate"),
+                                    out.enqueue_gate));
+  }
+  if (in.has_overcommit_permille()) out.overcommit_permille = in.overcommit_permille();
   if (in.has_full_verify_every()) out.full_verify_every = in.full_verify_every();
   out.disabled_actions.assign(in.disabled_actions().begin(), in.disabled_actions().end());
   return absl::OkStatus();

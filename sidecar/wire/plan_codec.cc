@@ -9,7 +9,7 @@ namespace {
 
 static_assert(v1::VERDICT_INFEASIBLE == ToWire<v1::Verdict>(Verdict::kInfeasible));
 static_assert(v1::PART_ELASTIC == ToWire<v1::Part>(Part::kElastic));
-static_assert(v1::OBSTACLE_RELEASING == ToWire<v1::Obstacle>(Obstacle::kReleasing));
+static_assert(v1::OBSTACLE_GATE == ToWire<v1::Obstacle>(Obstacle::kGate));
 static_assert(v1::REMEDY_ONCE == ToWire<v1::Remedy>(Remedy::kOnce));
 static_assert(v1::MISFIT_EXCLUDED == ToWire<v1::Misfit>(Misfit::kExcluded));
 static_assert(v1::MISFIT_EXCLUDED == kMisfits);

@@ -21,6 +21,7 @@ std::string BindingName(const ResourceKinds& kinds, Kind kind) {
     case kGpuMemory:
       return "volcano.sh/vgpu-memory";
     default:
+      if (kinds.CountsModel(kind)) return "nvidia.com/" + kinds.Name(kind);
       return kind < kinds.size() ? kinds.Name(kind) : "";
   }
 }
@@ -28,7 +29,7 @@ std::string BindingName(const ResourceKinds& kinds, Kind kind) {
 bool NamesKind(Obstacle obstacle) {
   return obstacle == Obstacle::kQueueLimit || obstacle == Obstacle::kQueueGuarantee ||
          obstacle == Obstacle::kRoom || obstacle == Obstacle::kTogether ||
-         obstacle == Obstacle::kSearch;
+         obstacle == Obstacle::kSearch || obstacle == Obstacle::kGate;
 }
 
 template <class Reply>
@@ -300,6 +301,8 @@ const char* ObstacleWord(Obstacle obstacle) {
       return "Releasing";
     case Obstacle::kQueueParent:
       return "QueueParent";
+    case Obstacle::kGate:
+      return "Gate";
     case Obstacle::kQuarantine:
       return "Quarantine";
   }

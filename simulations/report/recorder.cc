@@ -300,7 +300,9 @@ void Recorder::AddResources(Summary& summary) const {
     line.name = books.kinds.Name(kind);
     if (kind == kCpu) line.unit = 1000, line.unit_name = "cores";
     if (kind == kMemory) line.unit = 1 << 30, line.unit_name = "GiB";
-    if (kind == kGpu) line.unit = kWholeGpu, line.unit_name = "GPUs";
+    if (kind == kGpu || books.kinds.CountsModel(kind)) {
+      line.unit = kWholeGpu, line.unit_name = "GPUs";
+    }
     if (kind == kGpuMemory) line.unit = 1024, line.unit_name = "GiB";
     line.capacity = capacity_[kind];
     line.used = used_[kind];

@@ -183,11 +183,12 @@ struct NameCheck {
 void CheckEvents(const Sections& sections, const std::vector<QueueSpec>& queues, bool any_job,
                  const std::vector<DatedHappening>& events, const std::vector<Item>& items) {
   QueueTree tree;
-  for (const QueueSpec& queue : queues) tree.Upsert(queue).IgnoreError();  // checked before
+  for (const QueueSpec& queue : queues)
+    tree.Upsert(queue, sections.kinds).IgnoreError();  // checked before
   for (std::size_t e = 0; e < events.size(); ++e) {
     std::visit(NameCheck{sections, any_job, items[e]}, events[e].what);
     if (const auto* change = std::get_if<QueueChanges>(&events[e].what)) {
-      items[e].wrong->Wrong(items[e].node->line, tree.Upsert(change->queue));
+      items[e].wrong->Wrong(items[e].node->line, tree.Upsert(change->queue, sections.kinds));
     }
     if (const auto* gone = std::get_if<QueueGoes>(&events[e].what)) tree.Remove(gone->name);
   }

@@ -17,11 +17,18 @@ KindSet ReadAmounts(Sections& sections, Fields& fields, const char* field, Resou
       item.wrong->Wrong(item.node->line, kind.status());
       return;
     }
-    if (name == "gpus" || name == "gpu_memory" || name == "nvidia.com/gpu") {
-      item.Wrong("the kinds cpu, memory, pods, gpu, gpu-memory or an extended resource");
+    const bool spelled_live = name == "nvidia.com/gpu" || name.rfind("nvidia.com/gpu.", 0) == 0;
+    if (name == "gpus" || name == "gpu_memory" ||
+        (spelled_live && name != "nvidia.com/gpu.shared")) {
+      item.Wrong("the kinds cpu, memory, pods, gpu, gpu.MODEL, gpu-memory or an extended resource");
       return;
     }
-    const std::int64_t per = *kind == kCpu || *kind == kGpu ? 1000 : 1;
+    const bool model = sections.kinds.CountsModel(*kind);
+    if (model) {
+      sections.model_uses.push_back(
+          {item.node->line, item.path, name.substr(kModelPrefix.size()), item.wrong});
+    }
+    const std::int64_t per = *kind == kCpu || *kind == kGpu || model ? 1000 : 1;
     std::int64_t amount = 0;
     if (!ReadQuantity(item, amount, per)) return;
     amounts[*kind] = *kind == kGpuMemory ? amount / kMiB : amount;
@@ -63,7 +70,7 @@ static void CheckPromises(const ResourceKinds& kinds, const std::vector<QueueSpe
                           const std::vector<Item>& items) {
   QueueTree tree;
   for (std::size_t q = 0; q < queues.size(); ++q) {
-    const absl::Status status = tree.Upsert(queues[q]);
+    const absl::Status status = tree.Upsert(queues[q], kinds);
     if (!status.ok()) items[q].wrong->Wrong(items[q].node->line, status);
   }
   for (const QueueTree::Overdraft& overdraft : tree.Overdrawn(kinds)) {

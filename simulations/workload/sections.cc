@@ -46,6 +46,11 @@ void Sections::ReadAmounts(Fields& fields, Resources& out) {
       fields.wrong().Wrong(item.node->line, kind.status());
       return;
     }
+    if (kinds.CountsModel(*kind)) {
+      fields.wrong().Wrong(item.node->line, item.path, item.Shown(),
+                           "no GPU model here: devices have models, jobs ask for gpu_models");
+      return;
+    }
     ReadQuantity(item, out[*kind], 1);
   });
 }

@@ -16,7 +16,7 @@ struct Sections {
   ResourceKinds kinds;
   std::set<std::string> models;               // of all devices of the cluster, later nodes included
   std::set<std::string> nodes, queues, jobs;  // names so far
-  // gpu_models of jobs, checked when all nodes are known.
+  // gpu_models of jobs and what queues count by model, checked when all nodes are known.
   struct ModelUse {
     int line;
     std::string path, model;

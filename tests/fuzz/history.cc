@@ -324,6 +324,8 @@ EngineConfig History::MakeConfig() {
   config.eviction_budget = 500;
   if (bytes_.Once(3)) config.usage_half_life_ms = bytes_.Pick<int>({-1, 1, 100, 100'000});
   if (bytes_.Once(8)) config.usage_weight_permille = bytes_.Pick<int>({-1, 0, 3000});
+  if (config.seed % 8 == 1) config.enqueue_gate = EnqueueGate::kVolcano;
+  if (config.seed % 64 == 3) config.overcommit_permille = 999;
   return config;
 }
 

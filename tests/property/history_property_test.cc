@@ -17,6 +17,14 @@ NamedPlan TickNamed(Engine& engine, TimeMs now) {
   return NameOf(engine.state(), plan);
 }
 
+// Of dice of its own, so that a seed is the same history with and without a gate.
+void MaybeGate(std::uint64_t seed, EngineConfig& config) {
+  Dice dice(seed + 4000000);
+  if (!dice.Percent(25)) return;
+  config.enqueue_gate = EnqueueGate::kVolcano;
+  config.overcommit_permille = 1000 + 200 * dice.Below(3);
+}
+
 EngineConfig ShortPatience() {
   EngineConfig config;
   config.assume_timeout_ms = 20 * kSecondMs;
@@ -34,6 +42,7 @@ void Live(Engine& engine, std::uint64_t seed, const CaseSize& size, RandomHistor
   EngineConfig config = ShortPatience();
   // Whether somebody could have been evicted has laws of its own (eviction_property_test).
   if (judge == Mirror::Judge::kExactness) config.disabled_actions = {"reclaim", "preempt"};
+  if (judge == Mirror::Judge::kSoundness) MaybeGate(seed, config);
   REQUIRE(engine.Apply(ConfigChanged{config}).ok());
   for (const Event& event : history.Opening()) {
     REQUIRE(engine.Apply(event).ok());
@@ -138,6 +147,7 @@ void SamePlans(std::uint64_t seed, Meddle meddle) {
   };
   EngineConfig config = ShortPatience();
   if (dice.Percent(30)) config.ties = Ties::kRandom;
+  MaybeGate(seed, config);
   tell(ConfigChanged{config});
   for (const Event& event : history.Opening()) tell(event);
   TimeMs now = 0;

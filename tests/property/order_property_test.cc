@@ -56,7 +56,7 @@ std::vector<Event> Interleave(Dice& dice, std::vector<Chain> chains) {
 NamedPlan PlanOf(const EngineConfig& config, const std::vector<Event>& events, std::string& text) {
   Engine engine(DefaultAssembly());
   REQUIRE(engine.Apply(ConfigChanged{config}).ok());
-  REQUIRE(engine.Apply(KindsDeclared{{"example.com/nic"}}).ok());
+  REQUIRE(engine.Apply(kModelKinds).ok());
   for (const Event& event : events) {
     const absl::Status status = engine.Apply(event);
     INFO(status.ToString());
@@ -94,7 +94,7 @@ TEST_CASE("Facts told in several cycles end in the same books as facts told at o
     std::map<std::string, std::string> free;
     for (int i = 0; i < 2; ++i) {
       State state;
-      REQUIRE(state.Apply(KindsDeclared{{"example.com/nic"}}).ok());
+      REQUIRE(state.Apply(kModelKinds).ok());
       for (const Event& event : Interleave(dice, chains)) {
         REQUIRE(state.Apply(event).ok());
         if (i == 1 && dice.Percent(30)) state.Freeze(i);

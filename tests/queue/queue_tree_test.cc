@@ -54,6 +54,31 @@ TEST_CASE("QueueTree: a queue under itself is a cycle, and one that is removed e
   CHECK(tree.cycle(tree.Find("self")) == "self -> self");
 }
 
+TEST_CASE("QueueTree: who is promised GPU models is promised as many GPUs, or more") {
+  ResourceKinds kinds;
+  const Kind h100 = *kinds.Intern("gpu.H100"), a100 = *kinds.Intern("gpu.A100");
+  QueueTree tree;
+  const auto deserved = [&](const QueueSpec& queue) {
+    REQUIRE(tree.Upsert(queue, kinds).ok());
+    return tree.spec(tree.Find(queue.name)).deserved[kGpu];
+  };
+  CHECK(deserved(AQueue("q").Deserved(h100, 64000).Deserved(a100, 16000)) == 80000);
+  CHECK(deserved(AQueue("q").Deserved(h100, 64000).Deserved(kGpu, 90000)) == 90000);
+  CHECK(deserved(AQueue("q").Deserved(kGpu, 5000)) == 5000);
+  CHECK(tree.Upsert(AQueue("q").Guarantee(h100, 500), kinds).ok());
+  CHECK(tree.spec(tree.Find("q")).guarantee[kGpu] == 500);
+  CHECK(tree.Upsert(AQueue("q").Limit(h100, 500), kinds).ok());
+  CHECK(tree.spec(tree.Find("q")).limited_kinds == KindSet{1} << h100);
+  const absl::Status status = tree.Upsert(
+      AQueue("q").Deserved(kGpu, 8000).Deserved(h100, 6000).Deserved(a100, 4000), kinds);
+  CHECK(status.message() ==
+        "queue \"q\": deserved: 8 GPU in all, expected at least the 10 GPU of its models: 4 A100 "
+        "GPU, 6 H100 GPU");
+  CHECK(tree.spec(tree.Find("q")).deserved[kGpu] == 0);
+  // Sums beyond all numbers are no sums.
+  CHECK(deserved(AQueue("q").Deserved(h100, kMaxSum).Deserved(a100, kMaxSum)) == kMaxSum);
+}
+
 TEST_CASE("QueueTree: promises beyond what a queue can give are named with both sides") {
   ResourceKinds kinds;
   QueueTree tree;

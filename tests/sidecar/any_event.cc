@@ -202,6 +202,8 @@ EngineConfig Config(Dice& dice) {
   config.priority_boost_ms = Number<std::int64_t>(dice);
   config.usage_half_life_ms = Number<std::int64_t>(dice);
   config.usage_weight_permille = Number<std::int32_t>(dice);
+  config.enqueue_gate = OneOf(dice, EnqueueGate::kVolcano);
+  config.overcommit_permille = Number<std::int32_t>(dice);
   config.full_verify_every = Number<std::int32_t>(dice);
   config.disabled_actions = Words(dice);
   return config;

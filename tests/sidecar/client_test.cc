@@ -132,6 +132,30 @@ TEST_CASE("Top shows queues with their limits, nodes with their free GPUs, and w
   CHECK_THAT(looking.Top("nodes", true), Contains("H100") && !Contains("default/large"));
 }
 
+TEST_CASE(
+    "GPUs of a model that a queue names are shown where all kinds are, and in the wide table") {
+  RunningServer running;
+  SchedulerClient client(ConnectTo(running.socket()));
+  QueueUpserted queue{AQueue("research").Limit(kFirstExtendedKind, 16000), 1};
+  client.Sync({KindsDeclared{{"gpu.A100"}}, NodeUpserted{ANode("a").Gpus(8, "A100"), 1}, queue,
+               Gang("train", 3)});
+  REQUIRE(client.Cycle(1'060'000).has_cycle());
+  EngineClient asking({running.socket(), ""});
+  v1::GetStateReply state;
+  REQUIRE(asking.GetState(false, &state).ok());
+  std::ostringstream wide, narrow;
+  PrintTop(state, "queues", true, 1'120'000, wide);
+  PrintTop(state, "queues", false, 1'120'000, narrow);
+  CHECK_THAT(wide.str(), Contains("by model") && Contains("A100 3 of 16"));
+  CHECK_THAT(narrow.str(), !Contains("A100"));
+  v1::ExplainReply reply;
+  REQUIRE(asking.Explain("default/train", &reply).ok());
+  std::ostringstream explained;
+  PrintExplanation(reply, false, Times::kDates, 1'120'000, explained);
+  CHECK_THAT(explained.str(),
+             Contains("gpu.A100") && Contains("3 A100 GPU") && Contains("16 A100 GPU"));
+}
+
 TEST_CASE("An answer as JSON or YAML holds all of it") {
   Looking looking;
   std::ostringstream json, yaml;

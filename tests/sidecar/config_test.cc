@@ -32,6 +32,8 @@ engine:
   assume_timeout: 1m
   usage_half_life: 7d
   usage_weight: 0.5
+  enqueue_gate: volcano
+  overcommit_factor: 1.25
   full_verify_every: 5
   disabled_actions: [allocate]
 log: { level: debug, format: json }
@@ -48,6 +50,8 @@ listen: 127.0.0.1:9101
   CHECK(config.engine.assume_timeout_ms == 60'000);
   CHECK(config.engine.usage_half_life_ms == 7 * 24 * 3600 * kSecondMs);
   CHECK(config.engine.usage_weight_permille == 500);
+  CHECK(config.engine.enqueue_gate == EnqueueGate::kVolcano);
+  CHECK(config.engine.overcommit_permille == 1250);
   CHECK(config.engine.full_verify_every == 5);
   CHECK(config.engine.disabled_actions == std::vector<std::string>{"allocate"});
   CHECK(config.log == LogSettings{LogLevel::kDebug, LogFormat::kJson});
@@ -67,6 +71,14 @@ TEST_CASE("What is wrong is named with file, line, key, value and what was expec
         0);
   CHECK(Bad("engine: { usage_weight: 1001 }\n").find("engine.usage_weight: \"1001\"") !=
         std::string::npos);
+  CHECK(Bad("engine: { enqueue_gate: on }\n") ==
+        "engine.yaml:1: engine.enqueue_gate: \"on\", expected none or volcano");
+  for (const char* factor : {"0.99", "many", "-2", "1000.1", "nan", "[1]"}) {
+    const std::string said = Bad("engine:\n  overcommit_factor: " + std::string(factor) + "\n");
+    INFO(said);
+    CHECK(said.find("engine.yaml:2: engine.overcommit_factor: ") == 0);
+    CHECK(said.find("expected a number from 1 to 1000") != std::string::npos);
+  }
   CHECK(Bad("engine: { node_scores: best }\n").find("engine.yaml:1: ") == 0);
   CHECK(Bad("engine: { node_scores: best }\n").find("\"best\"") != std::string::npos);
   CHECK(Bad("journal: { segments: 2 }\n").find("journal.directory") != std::string::npos);

@@ -82,7 +82,7 @@ EvictionOracle::Verdict EvictionOracle::BestBy(const Mirror& mirror, const std::
   return {};
 }
 
-Resources EvictionOracle::Demand(const PodTemplate& pod) {
+Resources EvictionOracle::Demand(const PodTemplate& pod) const {
   Resources demand;
   for (Kind k : {kCpu, kMemory, kPods}) demand[k] = PeakOf(pod, k);
   for (const ContainerSpec& container : pod.containers) {
@@ -91,16 +91,10 @@ Resources EvictionOracle::Demand(const PodTemplate& pod) {
       demand[kGpuMemory] += std::int64_t{container.devices.count} * container.devices.memory_mib;
     }
   }
+  for (const auto& [model, kind] : mirror_->models()) {
+    if (pod.constraints.device_models == std::vector{model}) demand[kind] = demand[kGpu];
+  }
   return demand;
-}
-
-Resources EvictionOracle::HoldsOf(const MirrorTask& task) {
-  Resources holds;
-  for (Kind k : {kCpu, kMemory, kPods}) holds[k] = PeakOf(task.pod, k);
-  const auto [compute, memory] = Room::DeviceAmounts(task.pod, task.slices);
-  holds[kGpu] = compute;
-  holds[kGpuMemory] = memory;
-  return holds;
 }
 
 Resources EvictionOracle::Held(const std::string& queue) const {
@@ -159,6 +153,14 @@ std::set<Kind> EvictionOracle::Scarce(const std::string& mine, const std::string
       }
     }
   }
+  // Who asks for GPUs by their models, and was promised these, takes those.
+  std::int64_t named = 0;
+  bool promised = promise_;
+  for (const auto& [model, kind] : mirror_->models()) {
+    named += asked_[kind];
+    promised = promised && (asked_[kind] == 0 || scarce.contains(kind));
+  }
+  if (named > 0 && named == asked_[kGpu] && promised) scarce.erase(kGpu);
   return scarce;
 }
 

@@ -43,9 +43,9 @@ class EvictionOracle {
     std::vector<Part> parts;
   };
 
-  static Resources Demand(const PodTemplate& pod);
+  Resources Demand(const PodTemplate& pod) const;
 
-  static Resources HoldsOf(const MirrorTask& task);
+  Resources HoldsOf(const MirrorTask& task) const { return mirror_->Amounts(task); }
 
   // What jobs of the queue and under it hold, but for what is on its way out.
   Resources Held(const std::string& queue) const;

@@ -23,15 +23,6 @@ int Pending(const MirrorRole& role) {
   }));
 }
 
-Resources Amounts(const MirrorTask& task) {
-  Resources amounts;
-  for (Kind k : {kCpu, kMemory, kPods}) amounts[k] = PeakOf(task.pod, k);
-  const auto [compute, memory] = Room::DeviceAmounts(task.pod, task.slices);
-  amounts[kGpu] = compute;
-  amounts[kGpuMemory] = memory;
-  return amounts;
-}
-
 // Without a place; it asks for one unless it takes a pod to ask.
 void Unplace(const MirrorJob& job, MirrorTask& task) {
   const bool absent = job.spec.pods_exist && task.uid.empty();
@@ -64,6 +55,14 @@ void TakeBack(MirrorJob& job, int plan, bool elastic_only) {
 
 }  // namespace
 
+Resources Mirror::Amounts(const MirrorTask& task) const {
+  const auto node = nodes_.find(task.node);
+  Resources amounts = Room::DeviceAmounts(task.pod, task.slices,
+                                          node == nodes_.end() ? nullptr : &node->second, models_);
+  for (Kind k : {kCpu, kMemory, kPods}) amounts[k] = PeakOf(task.pod, k);
+  return amounts;
+}
+
 void Mirror::Resize(const MirrorJob& job, MirrorRole& role, std::size_t replicas,
                     std::map<std::string, MirrorTask>& left_over) {
   while (role.tasks.size() > replicas) {
@@ -92,7 +91,19 @@ void Mirror::Fold(const Event& event) {
   } else if (const auto* e = std::get_if<NodeRemoved>(&event)) {
     nodes_.erase(e->name);
   } else if (const auto* e = std::get_if<QueueUpserted>(&event)) {
-    queues_[e->queue.name] = e->queue;
+    QueueSpec& queue = queues_[e->queue.name] = e->queue;
+    // Models are GPUs.
+    for (Resources* promise : {&queue.guarantee, &queue.deserved}) {
+      if ((*promise)[kGpu] > 0) continue;
+      for (const auto& [model, kind] : models_) (*promise)[kGpu] += (*promise)[kind];
+    }
+  } else if (const auto* e = std::get_if<KindsDeclared>(&event)) {
+    for (std::size_t i = 0; i < e->names.size(); ++i) {
+      const std::string& name = e->names[i];
+      if (name.rfind("gpu.", 0) == 0) {
+        models_[name.substr(4)] = static_cast<Kind>(kFirstExtendedKind + i);
+      }
+    }
   } else if (const auto* e = std::get_if<QueueRemoved>(&event)) {
     queues_.erase(e->name);
   } else if (const auto* e = std::get_if<JobUpserted>(&event)) {
@@ -239,7 +250,7 @@ void Mirror::Expire(TimeMs now, DurationMs timeout) {
 }
 
 Room Mirror::Taken(const Room::Masks* masks) const {
-  Room room(nodes_, masks);
+  Room room(nodes_, masks, models_);
   for (const auto& [uid, job] : jobs_) {
     for (const auto& [name, role] : job.roles) {
       for (const MirrorTask& task : role.tasks) {
@@ -478,7 +489,9 @@ Resources Mirror::Holds(const MirrorJob& job) const {
 // What the decision took was not kept for another queue. Judged only where it took the queue above
 // its own guarantee at each level, for what is within it was kept for nobody else.
 std::string Mirror::CheckKept(const std::string& job, const Resources& taken) const {
-  for (Kind k : {kCpu, kPods, kGpu}) {
+  std::vector<Kind> kinds = {kCpu, kPods, kGpu};
+  for (const auto& [model, kind] : models_) kinds.push_back(kind);
+  for (Kind k : kinds) {
     if (taken[k] == 0) continue;
     bool beyond = true;
     std::string queue = jobs_.at(job).spec.queue;
@@ -535,7 +548,9 @@ std::string Mirror::CheckQueues(const std::string& job, const Resources& taken) 
         }
       }
     }
-    for (Kind k : {kCpu, kMemory, kPods, kGpu, kGpuMemory}) {
+    std::vector<Kind> kinds = {kCpu, kMemory, kPods, kGpu, kGpuMemory};
+    for (const auto& [model, kind] : models_) kinds.push_back(kind);
+    for (Kind k : kinds) {
       const bool limited = (known->second.limited_kinds >> k & 1u) != 0;
       if (limited && held[k] > known->second.limit[k] && taken[k] > 0) {
         return "takes queue " + queue + " over its limit of kind " + std::to_string(k) + ": " +

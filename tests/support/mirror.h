@@ -59,12 +59,16 @@ class Mirror {
   bool Missing(const MirrorJob& job, GangWish& wish) const;
   bool Satisfied(const MirrorJob& job) const;
   Room Now() const { return Taken(&masks_); }
-  Room Empty() const { return Room(nodes_); }
+  Room Empty() const { return Room(nodes_, nullptr, models_); }
+  // What the task holds where it is.
+  Resources Amounts(const MirrorTask& task) const;
 
   const std::map<std::string, MirrorJob>& jobs() const { return jobs_; }
   const std::map<std::string, NodeSpec>& nodes() const { return nodes_; }
   const std::map<std::string, QueueSpec>& queues() const { return queues_; }
   const Room::Masks& masks() const { return masks_; }
+  // GPU models that queues may name, once they are declared.
+  const ModelKinds& models() const { return models_; }
 
  private:
   void Fold(const Event& event);
@@ -95,6 +99,7 @@ class Mirror {
   std::map<std::string, MirrorJob> jobs_;
   std::map<std::string, MirrorTask> pods_;  // by uid; foreign, or left over when a job went
   Room::Masks masks_;
+  ModelKinds models_;
   int plans_ = 0;
   bool ahead_ = false;  // what is on its way out counts as gone
   int searches_ended_ = 0, asked_ = 0;

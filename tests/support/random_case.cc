@@ -171,11 +171,37 @@ MaskUpserted RandomMask(Dice& dice, const std::string& name, const CaseSize& siz
   return mask;
 }
 
+const KindsDeclared kModelKinds{{"example.com/nic", "gpu.A", "gpu.B"}};
+
+void AddModelQuotas(Dice& dice, QueueSpec& queue) {
+  for (const Kind k : {kFirstExtendedKind + 1, kFirstExtendedKind + 2}) {
+    if (dice.Percent(40)) {
+      queue.limit[k] = dice.From(0, 6) * 1000;
+      queue.limited_kinds |= KindSet{1} << k;
+    }
+    if (dice.Percent(25)) queue.guarantee[k] = dice.From(0, 3) * 1000;
+    if (dice.Percent(40)) queue.deserved[k] = dice.From(0, 4) * 1000;
+  }
+  for (Resources* promise : {&queue.guarantee, &queue.deserved}) {
+    std::int64_t& gpus = (*promise)[kGpu];
+    const std::int64_t sum =
+        (*promise)[kFirstExtendedKind + 1] + (*promise)[kFirstExtendedKind + 2];
+    if (gpus > 0) gpus = std::max(gpus, sum);
+  }
+}
+
 std::vector<Event> RandomCase(Dice& dice, const CaseSize& size) {
   std::vector<Event> events;
-  events.push_back(KindsDeclared{{"example.com/nic"}});
-  events.push_back(QueueUpserted{RandomQueue(dice, "q0", "", size), 1});
-  events.push_back(QueueUpserted{RandomQueue(dice, "q1", dice.Percent(50) ? "q0" : "", size), 1});
+  Dice aside = Aside(dice);
+  const bool models = aside.Percent(30), quotas = models && size.queue_limits;
+  const auto queue = [&](const std::string& name, const std::string& parent) {
+    QueueSpec spec = RandomQueue(dice, name, parent, size);
+    if (quotas) AddModelQuotas(aside, spec);
+    events.push_back(QueueUpserted{spec, 1});
+  };
+  events.push_back(models ? kModelKinds : KindsDeclared{{"example.com/nic"}});
+  queue("q0", "");
+  queue("q1", dice.Percent(50) ? "q0" : "");
   for (const char* name : {"m0", "m1"}) {
     if (dice.Percent(80)) events.push_back(RandomMask(dice, name, size));
   }
@@ -189,7 +215,13 @@ std::vector<Event> RandomCase(Dice& dice, const CaseSize& size) {
         RandomForeign(dice, "foreign" + std::to_string(f), dice.Pick(nodes), size), 1});
   }
   for (int j = dice.From(1, size.jobs); j > 0; --j) {
-    events.push_back(JobUpserted{RandomJob(dice, "j" + std::to_string(j), size), 1});
+    JobSpec job = RandomJob(dice, "j" + std::to_string(j), size);
+    for (RoleSpec& role : job.gang.roles) {
+      std::vector<std::string>& names = role.pod.constraints.device_models;
+      if (quotas && aside.Percent(30)) names = {aside.Percent(60) ? "A" : "B"};
+      if (quotas && aside.Percent(10)) names = {"A", "B"};
+    }
+    events.push_back(JobUpserted{job, 1});
   }
   return events;
 }

@@ -33,8 +33,16 @@ TaskFact RandomForeign(Dice& dice, const std::string& uid, const NodeSpec& node,
 // Slices of the pod's shape on random devices of the node.
 Slices RandomSlices(Dice& dice, const PodTemplate& pod, const NodeSpec& node);
 
+// What the queue may hold, is guaranteed or deserves of GPU models A and B. REQUIRES: kinds are
+// declared as kModelKinds.
+void AddModelQuotas(Dice& dice, QueueSpec& queue);
+extern const KindsDeclared kModelKinds;
+// Dice of their own for what was added to the cases later, so that seeds keep theirs.
+inline Dice Aside(Dice dice) { return Dice(dice.Next() + 9000000); }
+
 // Facts of a whole case in an order in which an engine may hear them: queues, nodes, jobs and
-// foreign pods, versions from 1 on.
+// foreign pods, versions from 1 on. In some GPU models are counted, and with queue_limits have
+// quotas.
 std::vector<Event> RandomCase(Dice& dice, const CaseSize& size);
 
 }  // namespace tephra

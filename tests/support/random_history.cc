@@ -216,9 +216,13 @@ Event RandomHistory::Next(const Mirror& mirror) {
   if (what < 50) {
     const bool first = dice_.Percent(50);
     if (dice_.Percent(15)) return QueueRemoved{first ? "q0" : "q1"};
-    return QueueUpserted{
-        RandomQueue(dice_, first ? "q0" : "q1", first || dice_.Percent(50) ? "" : "q0", size_),
-        ++version_};
+    Dice aside = Aside(dice_);
+    // Who names models may come when nodes and tasks have long been there.
+    if (size_.queue_limits && mirror.models().empty() && aside.Percent(20)) return kModelKinds;
+    QueueSpec queue =
+        RandomQueue(dice_, first ? "q0" : "q1", first || dice_.Percent(50) ? "" : "q0", size_);
+    if (size_.queue_limits && !mirror.models().empty()) AddModelQuotas(aside, queue);
+    return QueueUpserted{queue, ++version_};
   }
   if (what < 60) return ForeignEvent(mirror);
   if (what < 65) return MaskEvent(mirror);

@@ -79,7 +79,23 @@ std::pair<std::int64_t, std::int64_t> Room::DeviceAmounts(const PodTemplate& pod
   return sum;
 }
 
-Room::Room(const std::map<std::string, NodeSpec>& nodes, const Masks* masks) : masks_(masks) {
+Resources Room::DeviceAmounts(const PodTemplate& pod, const Slices& slices, const NodeSpec* node,
+                              const ModelKinds& models) {
+  Resources sum;
+  for (const auto& [device, share] : DeviceShares(pod, slices)) {
+    const auto d = static_cast<std::size_t>(device);
+    sum[kGpu] += share.compute;
+    sum[kGpuMemory] += share.memory;
+    if (node == nullptr || d >= node->devices.size()) continue;
+    for (const auto& [model, kind] : models) {
+      if (node->devices[d].model == model) sum[kind] += share.compute;
+    }
+  }
+  return sum;
+}
+
+Room::Room(const std::map<std::string, NodeSpec>& nodes, const Masks* masks, ModelKinds models)
+    : masks_(masks), models_(std::move(models)) {
   for (const auto& [name, spec] : nodes) {
     Node& node = nodes_.emplace_back(Node{&spec, spec.allocatable, {}});
     for (const DeviceHardware& device : spec.devices) {
@@ -121,14 +137,22 @@ void Room::Take(const PodTemplate& pod, const std::string& name, const Slices& s
   }
 }
 
-std::int64_t Room::Free(Kind kind) const {
+std::int64_t Room::FreeOn(const Node& node, Kind kind) const {
+  const auto named = std::find_if(models_.begin(), models_.end(),
+                                  [&](const auto& model) { return model.second == kind; });
+  if (kind != kGpu && named == models_.end()) return node.free[kind];
   std::int64_t free = 0;
-  for (const Node& node : nodes_) {
-    if (kind != kGpu) free += node.free[kind];
-    for (const Device& device : node.devices) {
-      if (kind == kGpu) free += std::max<std::int64_t>(device.compute, 0);
+  for (const Device& device : node.devices) {
+    if (kind == kGpu || device.model == named->first) {
+      free += std::max<std::int64_t>(device.compute, 0);
     }
   }
+  return free;
+}
+
+std::int64_t Room::Free(Kind kind) const {
+  std::int64_t free = 0;
+  for (const Node& node : nodes_) free += FreeOn(node, kind);
   return free;
 }
 
@@ -153,10 +177,10 @@ std::string Room::Differs(const Hardware& hardware, const Occupancy& occupancy) 
     if (!id.valid()) return node.spec->name + " is not known";
     const NodeView view = occupancy.View(hardware, id);
     for (Kind kind = 0; kind < kMaxKinds; ++kind) {
-      if (kind == kGpu || kind == kGpuMemory || view.row.free[kind] == node.free[kind]) continue;
+      if (kind == kGpuMemory || view.row.free[kind] == FreeOn(node, kind)) continue;
       return node.spec->name + " kind " + std::to_string(kind) + ": " +
              std::to_string(view.row.free[kind]) + ", by the facts " +
-             std::to_string(node.free[kind]);
+             std::to_string(FreeOn(node, kind));
     }
     for (std::size_t d = 0; d < node.devices.size(); ++d) {
       const Device& device = node.devices[d];

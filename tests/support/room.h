@@ -36,8 +36,10 @@ std::int64_t PeakOf(const PodTemplate& pod, Kind kind);
 class Room {
  public:
   using Masks = std::map<std::string, std::set<std::string>>;  // excluded nodes by mask
-  // Without masks none counts; with them one that is not there excludes every node.
-  explicit Room(const std::map<std::string, NodeSpec>& nodes, const Masks* masks = nullptr);
+  // Without masks none counts; with them one that is not there excludes every node. `models`: those
+  // of which devices are counted by themselves.
+  explicit Room(const std::map<std::string, NodeSpec>& nodes, const Masks* masks = nullptr,
+                ModelKinds models = {});
 
   // Takes (+1) or gives back (-1) what the pod holds there. A node that is not there: nothing.
   void Take(const PodTemplate& pod, const std::string& node, const Slices& slices, int sign = +1);
@@ -51,12 +53,15 @@ class Room {
   std::string DevicesText(const std::string& node) const;
   // Empty if the occupancy has the same free, node by node and device by device.
   std::string Differs(const Hardware& hardware, const Occupancy& occupancy) const;
-  // Free on all nodes together, CPU, pods or GPU. An over-committed device has nothing, and takes
-  // nothing from the others.
+  // Free on all nodes together: CPU, pods, GPU or those of one model. An over-committed device has
+  // nothing, and takes nothing from the others.
   std::int64_t Free(Kind kind) const;
   // What the slices take of devices: compute in per mille, memory in MiB.
   static std::pair<std::int64_t, std::int64_t> DeviceAmounts(const PodTemplate& pod,
                                                              const Slices& slices);
+  // The same by kind, with what it takes of each model. `node`: null if it is not there.
+  static Resources DeviceAmounts(const PodTemplate& pod, const Slices& slices, const NodeSpec* node,
+                                 const ModelKinds& models);
 
  private:
   struct Device {
@@ -80,9 +85,11 @@ class Room {
   std::string HostRefuses(const PodTemplate& pod, const Node& node) const;
   std::vector<Devices> DeviceWays(const PodTemplate& pod, const Node& node) const;
   void TakeHost(const PodTemplate& pod, Node& node, int sign);
+  std::int64_t FreeOn(const Node& node, Kind kind) const;
 
   std::vector<Node> nodes_;  // by name
   const Masks* masks_;
+  ModelKinds models_;
   std::map<Domain, std::map<int, int>> held_;  // tasks by the bound that each brought
 };
 

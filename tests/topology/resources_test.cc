@@ -21,6 +21,19 @@ TEST_CASE("ResourceKinds: a name keeps its number, and the seventeenth is refuse
   CHECK(std::string(status.message()).find("one/more") != std::string::npos);
 }
 
+TEST_CASE("ResourceKinds: a GPU model's kind is known by its name, and needs a model") {
+  ResourceKinds kinds;
+  const Kind nic = *kinds.Intern("example.com/nic"), h100 = *kinds.Intern("gpu.H100");
+  CHECK(*kinds.Intern("gpu.H100") == h100);
+  CHECK(kinds.models() == ModelKinds{{"H100", h100}});
+  CHECK(kinds.model_kinds() == KindSet{1} << h100);
+  CHECK(kinds.CountsModel(h100));
+  CHECK_FALSE(kinds.CountsModel(nic));
+  CHECK_FALSE(kinds.CountsModel(kGpu));
+  CHECK_FALSE(kinds.CountsModel(kGpuMemory));
+  CHECK(kinds.Intern("gpu.").status().code() == absl::StatusCode::kInvalidArgument);
+}
+
 TEST_CASE("Resources: adding and taking away are exact opposites") {
   Resources a;
   for (int k = 0; k < kMaxKinds; ++k) a.amount[k] = static_cast<std::int64_t>(Mix(k) >> 4);
@@ -63,6 +76,7 @@ TEST_CASE("AmountText: amounts read as a person writes them") {
   CHECK(AmountText(kinds, kGpu, 8000) == "8 GPU");
   CHECK(AmountText(kinds, kGpuMemory, 81920) == "80 GiB GPU memory");
   CHECK(AmountText(kinds, nic, 2) == "2 example.com/nic");
+  CHECK(AmountText(kinds, *kinds.Intern("gpu.A100"), 1500) == "1.5 A100 GPU");
 }
 
 TEST_CASE("HashOf: the same text gives the same number on every machine") {

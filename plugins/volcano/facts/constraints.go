@@ -78,7 +78,8 @@ func (t *translator) deviceModels(pod *corev1.Pod) []string {
 	use, used := pod.Annotations[useModels]
 	avoid, avoided := pod.Annotations[avoidModels]
 	if !used && !avoided {
-		return nil
+		// All that its nodes have: this forbids nothing, and says of which model it asks for GPUs.
+		return sortedKeys(t.products[pod.Spec.NodeSelector[productLabel]])
 	}
 	contains := func(model, wishes string) bool {
 		return slices.ContainsFunc(strings.Split(wishes, ","), func(wish string) bool {

@@ -194,7 +194,7 @@ func (f *Feed) settleAll() {
 	if f.modelsChanged {
 		f.modelsChanged = false
 		for _, p := range f.pods {
-			if p.group != nil && (p.obj.Annotations[useModels] != "" || p.obj.Annotations[avoidModels] != "") {
+			if p.group != nil && namesModels(p.obj) {
 				f.reshape(p)
 			}
 		}

@@ -94,6 +94,7 @@ func (h *history) node(name string, _ *corev1.Node, _ bool) *corev1.Node {
 	return someNode(name, func(node *corev1.Node) {
 		node.Spec.Unschedulable = h.IntN(4) == 0
 		node.Labels["zone"] = h.name("zone", 2)
+		node.Labels[productLabel] = "product-of-" + node.Labels["zone"]
 		node.Status.Allocatable["example.com/fpga"] = list("n", "4")["n"]
 		node.Status.Allocatable["example.com/nic"] = list("n", "2")["n"]
 		node.Annotations = map[string]string{}
@@ -116,6 +117,9 @@ func (h *history) queue(name string, _ *schedulingv1beta1.Queue, _ bool) *schedu
 	queue.Spec.Capability = list("cpu", strconv.Itoa(h.IntN(100)), h.pick("memory", "example.com/nic", "nvidia.com/gpu"), "5")
 	queue.Spec.Guarantee.Resource = list("cpu", strconv.Itoa(h.IntN(3)), h.pick("memory", "example.com/ib"), "2")
 	queue.Spec.Deserved = list("nvidia.com/gpu", strconv.Itoa(h.IntN(3)))
+	if queue.Spec.Weight == 1 {
+		queue.Spec.Capability["nvidia.com/gpu.model1"] = list("n", "1")["n"]
+	}
 	queue.Status.State = schedulingv1beta1.QueueState(h.pick("Open", "Closed", ""))
 	return queue
 }
@@ -244,6 +248,9 @@ func (h *history) pod(name string, before *corev1.Pod, is bool) *corev1.Pod {
 		}
 		if h.IntN(4) == 0 {
 			pod.Annotations[useModels] = h.name("MODEL", 3)
+		}
+		if pod.Labels["app"] == "app1" {
+			pod.Spec.NodeSelector = map[string]string{productLabel: "product-of-zone1"}
 		}
 		if h.IntN(4) == 0 {
 			foreign(pod)

@@ -220,7 +220,8 @@ func (f *Feed) dropNode(obj *corev1.Node) {
 
 // devicesChanged: slices name devices, and wishes name models.
 func (f *Feed) devicesChanged(n *node, before *tephrav1.Node) {
-	if (before == nil) == (n.fact == nil) && slices.EqualFunc(before.GetDevices(), n.fact.GetDevices(), sameMessage[*tephrav1.Device]) {
+	if (before == nil) == (n.fact == nil) && productOf(before) == productOf(n.fact) &&
+		slices.EqualFunc(before.GetDevices(), n.fact.GetDevices(), sameMessage[*tephrav1.Device]) {
 		return
 	}
 	for p := range n.pods {

@@ -151,33 +151,66 @@ func taskPhase(pod *corev1.Pod) tephrav1.TaskPhase {
 type translator struct {
 	kinds  kinds
 	models map[string]int // GPU models by how many devices are of them
-	apart  apart
-	shapes map[string]*shape
-	masks  bool // some shape named a mask
+	// The same on the nodes of each value that the label of the product has.
+	products map[string]map[string]int
+	apart    apart
+	shapes   map[string]*shape
+	masks    bool // some shape named a mask
 }
 
 func newTranslator() translator {
 	return translator{
-		models: map[string]int{},
+		models:   map[string]int{},
+		products: map[string]map[string]int{},
 		apart: apart{terms: map[string]*livingTerm{}, kins: map[string]*kin{},
 			changes: map[*kin]bool{}},
 		shapes: map[string]*shape{},
 	}
 }
 
-// countModels adds the node's GPU models, or takes them away; true: the cluster has one more model
-// than before, or one less.
+// countModels adds the node's GPU models, or takes them away; true: the cluster, or what is of one
+// product in it, has one more model than before, or one less.
 func (t *translator) countModels(node *tephrav1.Node, by int) bool {
 	changed := false
-	for _, device := range node.GetDevices() {
-		before := t.models[device.Model]
-		t.models[device.Model] += by
-		if t.models[device.Model] == 0 {
-			delete(t.models, device.Model)
+	count := func(models map[string]int, model string) {
+		before := models[model]
+		models[model] += by
+		if models[model] == 0 {
+			delete(models, model)
 		}
-		changed = changed || before == 0 || t.models[device.Model] == 0
+		changed = changed || before == 0 || models[model] == 0
+	}
+	product := productOf(node)
+	for _, device := range node.GetDevices() {
+		count(t.models, device.Model)
+		if product == "" {
+			continue
+		}
+		if t.products[product] == nil {
+			t.products[product] = map[string]int{}
+		}
+		count(t.products[product], device.Model)
+		if len(t.products[product]) == 0 {
+			delete(t.products, product)
+		}
 	}
 	return changed
+}
+
+// productOf is what the node's label says of its GPUs; empty: nothing.
+func productOf(node *tephrav1.Node) string {
+	for _, label := range node.GetLabels() {
+		if label.Key == productLabel {
+			return label.Value
+		}
+	}
+	return ""
+}
+
+// namesModels: what the pod asks for depends on which GPU models there are.
+func namesModels(pod *corev1.Pod) bool {
+	return pod.Annotations[useModels] != "" || pod.Annotations[avoidModels] != "" ||
+		pod.Spec.NodeSelector[productLabel] != ""
 }
 
 // shape is everything that placement asks of a pod, one for all equal pods.

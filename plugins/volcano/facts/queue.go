@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -16,7 +18,8 @@ const rootQueue = "root"
 // volcano.sh/vgpu-cores N is N x 10 (they are hundredths), volcano.sh/vgpu-memory is GPU memory in
 // MiB. volcano.sh/vgpu-number counts shares of any size, for which the engine has no kind: it is
 // left out here. Where both nvidia.com/gpu and vgpu-cores are given, the smaller limit and the larger
-// promise count.
+// promise count. nvidia.com/gpu.MODEL N is N x 1000 of the GPUs of that model, which the engine has a
+// kind for as soon as a queue names it.
 func translateQueue(queue *schedulingv1beta1.Queue, k *kinds) (*tephrav1.Queue, *fault) {
 	out := &tephrav1.Queue{
 		Name:           queue.Name,
@@ -68,10 +71,10 @@ func queueAmounts(list corev1.ResourceList, k *kinds, both func(a, b int64) int6
 		if !known {
 			continue
 		}
-		switch name {
-		case wholeGPU:
+		switch {
+		case countsGPUs(name):
 			amount *= annotations.WholeGPU
-		case vgpuCores:
+		case name == vgpuCores:
 			amount *= 10
 		}
 		if before, given := out[kind]; given {
@@ -92,7 +95,7 @@ func sparse(amounts map[uint32]int64) (out []*tephrav1.Amount) {
 }
 
 func mostOf(name corev1.ResourceName) int64 {
-	if name == wholeGPU || name == vgpuCores {
+	if countsGPUs(name) || name == vgpuCores {
 		return maxSum / annotations.WholeGPU
 	}
 	return maxSum
@@ -108,5 +111,24 @@ func queueKind(name corev1.ResourceName, k *kinds) (uint32, bool) {
 	if isDeviceResource(name) {
 		return 0, false
 	}
+	if model := modelOf(name); model != "" {
+		return k.number(corev1.ResourceName(modelKind+model), true)
+	}
 	return k.number(name, true)
+}
+
+func countsGPUs(name corev1.ResourceName) bool { return name == wholeGPU || modelOf(name) != "" }
+
+// modelKind is what the engine's kinds of one GPU model begin with. No resource of Kubernetes does:
+// those that are not its own have a domain before their name.
+const modelKind = "gpu."
+
+// modelOf is the GPU model that a queue's resource counts: H100 of nvidia.com/gpu.H100; empty: none.
+// nvidia.com/gpu.shared is what NVIDIA's device plugin calls time slices, and pods ask for it.
+func modelOf(name corev1.ResourceName) string {
+	model, found := strings.CutPrefix(string(name), string(wholeGPU)+".")
+	if !found || model == "shared" {
+		return ""
+	}
+	return model
 }

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +34,36 @@ func TestAQueuesPromisesAreToldInTheEnginesUnits(t *testing.T) {
 		if _, wrong := translateQueue(&schedulingv1beta1.Queue{Spec: test.spec}, &kinds{}); wrong == nil || wrong.field != test.want {
 			t.Errorf("got %v, expected a fault of %s", wrong, test.want)
 		}
+	}
+}
+
+func TestAQueuesGPUsOfOneModelAreAKindOfTheirOwn(t *testing.T) {
+	known := &kinds{}
+	got, wrong := translateQueue(&schedulingv1beta1.Queue{
+		ObjectMeta: metav1.ObjectMeta{Name: "team"},
+		Spec: schedulingv1beta1.QueueSpec{
+			Capability: list("nvidia.com/gpu.A100", "16", "nvidia.com/gpu.shared", "3"),
+			Guarantee:  schedulingv1beta1.Guarantee{Resource: list("nvidia.com/gpu.A100", "8")},
+			Deserved:   list("nvidia.com/gpu.H100", "64", "nvidia.com/gpu.A100", "16", "nvidia.com/gpu", "90")},
+	}, known)
+	if wrong != nil {
+		t.Fatal(wrong)
+	}
+	expect(t, "the quotas", got, &tephrav1.Queue{}, `name: "team" parent: "root" weight: 1 state: QUEUE_STATE_OPEN
+		limit { kind: 5 amount: 16000 } limit { kind: 6 amount: 3 } limited_kinds: [5, 6]
+		guarantee { kind: 5 amount: 8000 }
+		deserved { kind: 3 amount: 90000 } deserved { kind: 5 amount: 16000 } deserved { kind: 7 amount: 64000 }`)
+	if want := []string{"gpu.A100", "nvidia.com/gpu.shared", "gpu.H100"}; !slices.Equal(known.names, want) {
+		t.Errorf("the kinds are %v, expected %v", known.names, want)
+	}
+	// What a pod asks for under such a name is an extended resource as any other, and no GPU of ours.
+	amounts, wrong := known.amounts(list("nvidia.com/gpu.H100", "2"), true)
+	if wrong != nil || len(amounts) != 1 || amounts[0].Kind != 8 || amounts[0].Amount != 2 {
+		t.Errorf("a pod that asks for nvidia.com/gpu.H100: got %v, %v", amounts, wrong)
+	}
+	_, wrong = translateQueue(&schedulingv1beta1.Queue{Spec: schedulingv1beta1.QueueSpec{Deserved: list("nvidia.com/gpu.H100", "-1")}}, known)
+	if wrong == nil || wrong.field != "spec.deserved.nvidia.com/gpu.H100" {
+		t.Errorf("a promise below zero: got %v", wrong)
 	}
 }
 

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -191,6 +192,42 @@ func TestPodsAreToldWithTheirDemands(t *testing.T) {
 		}
 		expect(t, test.name, shape.pod, &tephrav1.PodTemplate{}, test.want)
 	}
+}
+
+func TestANodeSelectorSaysOfWhichModelsTheGPUsAre(t *testing.T) {
+	feed := idleFeed(t, Options{})
+	models := func() []string {
+		pod := somePod("p", "g", func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{productLabel: "A100-SXM4"} })
+		shape, wrong := feed.translator.shapeOf(pod)
+		if wrong != nil {
+			t.Fatal(wrong)
+		}
+		return shape.pod.GetConstraints().GetDeviceModels()
+	}
+	node := func(name, product, inventory string) *corev1.Node {
+		return someNode(name, func(n *corev1.Node) {
+			n.Labels[productLabel] = product
+			if n.Status.Allocatable[wholeGPU] = list("n", "2")["n"]; inventory != "" {
+				n.Annotations = map[string]string{annotations.VGPURegisterKey: inventory}
+			}
+		})
+	}
+	check := func(when string, want ...string) {
+		t.Helper()
+		if got := models(); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, expected %q", when, got, want)
+		}
+	}
+	check("no such node is known")
+	feed.setNode(node("n1", "A100-SXM4", ""))
+	feed.setNode(node("n2", "H100-SXM5", ""))
+	check("the label is the model", "A100-SXM4")
+	feed.setNode(node("n3", "A100-SXM4", "a,1,5,NVIDIA-A100,true,x:"))
+	check("a node's inventory calls it otherwise", "A100-SXM4", "NVIDIA-A100")
+	feed.setNode(node("n1", "A100-PCIE", ""))
+	check("the label of a node changes", "NVIDIA-A100")
+	feed.dropNode(node("n3", "", ""))
+	check("the last such node goes")
 }
 
 func TestWhatOnlyVolcanoCanJudgeNamesAMask(t *testing.T) {

@@ -24,9 +24,8 @@ Policies PoliciesOf(const EngineConfig& config, const Snapshot& snapshot) {
 
 // Random nodes, some of them over-committed, and one far beyond any trace.
 void Fill(Frozen& cluster, Dice& dice) {
-  cluster.Tell(KindsDeclared{{"example.com/nic"}});
   for (const Event& event : RandomCase(dice, {.jobs = 12, .queue_limits = true})) {
-    if (!std::holds_alternative<KindsDeclared>(event)) cluster.Tell(event);
+    cluster.Tell(event);
   }
   cluster.Add(ANode("huge").Cores(4096).Memory(std::int64_t{1} << 50).Gpus(64, "A", 500000));
   cluster.Add(

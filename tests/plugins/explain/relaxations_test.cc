@@ -33,6 +33,32 @@ TEST_CASE("Relaxations: a limit in the way is raised by what is missing, and few
                                      "fits now with 4 of 6 members"});
 }
 
+TEST_CASE("Relaxations: who waits at the enqueue gate is told what else is in its way") {
+  EngineConfig config;
+  config.enqueue_gate = EnqueueGate::kVolcano;
+  config.overcommit_permille = 1000;
+  SmallCluster cluster(config);
+  cluster.Add(ANode("a").Gpus(8)).Add(AJob("large").Role("w", 6, APod().Gpus(2))).Tick();
+  CHECK(Texts(cluster, "large") ==
+        Lines{"fits if the enqueue gate let it in and it started with 4 of 6 members",
+              "fits if the enqueue gate let it in and tasks of role w asked for 1 GPU each",
+              "fits if the enqueue gate let it in and there was 1 more node like a"});
+}
+
+TEST_CASE("Relaxations: who has room, and waits at the enqueue gate alone, is told so") {
+  EngineConfig config;
+  config.enqueue_gate = EnqueueGate::kVolcano;
+  config.overcommit_permille = 1000;
+  SmallCluster cluster(config);
+  for (const char* node : {"a", "b"}) {
+    cluster.Add(ANode(node).Gpus(4));
+    cluster.Foreign(node, node, APod().Gpus(2), {WholeSlice(0), WholeSlice(1)});
+  }
+  cluster.Add(AJob("inside").Role("w", 1, APod().Gpus(4))).Tick();
+  cluster.Add(AJob("j").Role("w", 1, APod().Gpus(1))).Tick();
+  CHECK(Texts(cluster, "j") == Lines{"would start now if the enqueue gate let it in"});
+}
+
 TEST_CASE("Relaxations: limits of several levels and kinds are raised together") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(8)).Add(AQueue("top").Limit(kGpu, 3000));

@@ -46,6 +46,29 @@ TEST_CASE("FairShares: where GPUs are promised their memory is not shared as wel
   CHECK(ShareOf(cluster, "a")[kGpuMemory] == 8 * kDeviceMib);
 }
 
+TEST_CASE("FairShares: a GPU model is shared out while more of it is wanted than there is") {
+  SmallCluster cluster;
+  cluster.Tell(KindsDeclared{{"gpu.A100"}});
+  const Kind a100 = kFirstExtendedKind;
+  cluster.Add(ANode("a").Gpus(4, "A100")).Add(ANode("h").Gpus(8, "H100"));
+  cluster.Add(AQueue("owner").Deserved(a100, 3000)).Add(AQueue("guest"));
+  Submit(cluster, "guest", 6, APod().Gpus(1));
+  cluster.Tick();
+  cluster.Confirm();
+  REQUIRE(cluster.books().occupancy.queue_total(cluster.books().queues.Find("guest"))[a100] ==
+          4000);
+  // Nobody asks for any of it, and all that there is is held.
+  CHECK(ShareOf(cluster, "guest")[a100] == 4000);
+  Submit(cluster, "owner", 4, APod().Gpus(1).Models({"A100"}));
+  CHECK(ShareOf(cluster, "owner")[a100] == 3500);  // 3 deserved, and half of what is left
+  CHECK(ShareOf(cluster, "guest")[a100] == 500);
+  CHECK(ShareOf(cluster, "owner")[kGpu] == 4000);
+  CHECK(ShareOf(cluster, "guest")[kGpu] == 6000);
+  cluster.Add(ANode("b").Gpus(5, "A100"));
+  CHECK(ShareOf(cluster, "owner")[a100] == Share::kNotShared);
+  CHECK(ShareOf(cluster, "guest")[a100] == Share::kNotShared);
+}
+
 TEST_CASE("DominantPart: the largest part counts, and what one is not to have is endless") {
   Resources share, holds;
   share.amount.fill(Share::kNotShared);

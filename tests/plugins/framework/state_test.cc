@@ -365,6 +365,66 @@ TEST_CASE("State: kinds are numbered as declared, and never renumbered") {
   CHECK_FALSE(state.Apply(KindsDeclared{many}).ok());
 }
 
+// What is free and held of A100s, in GPUs: of one node, in all, by the queue, asked for.
+std::string OfA100(SmallCluster& cluster) {
+  const Books& books = cluster.books();
+  const Kind a100 = books.kinds.models().at("A100");
+  const auto words = [&](std::int64_t amount) { return AmountText(books.kinds, a100, amount); };
+  return words(Row(cluster, "n").free[a100]) + ", " + words(books.occupancy.free_total()[a100]) +
+         ", " + words(QueueHolds(cluster, "default", a100)) + ", " +
+         words(books.queue_pending[books.queues.Find("default").index()].amount[a100]);
+}
+
+TEST_CASE("State: a GPU model that a queue names late is counted as if it had been named first") {
+  const KindsDeclared models{{"gpu.A100"}};
+  const auto live = [&](bool early) {
+    SmallCluster cluster;
+    if (early) cluster.Tell(models);
+    cluster.Add(ANode("n").Gpus(2, "A100").Gpus(2, "H100")).Add(ANode("o").Gpus(4, "A100"));
+    cluster.Add(AJob("named").Role("w", 1, APod().Share(500, 0).Models({"A100"})));
+    cluster.Add(AJob("any").Role("w", 1, APod().Gpus(4)));
+    cluster.Tick();
+    cluster.Confirm();
+    cluster.Add(AJob("waits").Role("w", 3, APod().Gpus(1).Models({"A100"})));
+    if (!early) cluster.Tell(models);
+    CHECK(cluster.engine().state().CheckBooks() == "");
+    return OfA100(cluster);
+  };
+  const std::string early = live(true);
+  CHECK(early == live(false));
+  CHECK(early == "0 A100 GPU, 3.5 A100 GPU, 2.5 A100 GPU, 3 A100 GPU");
+}
+
+TEST_CASE("State: a model's GPUs follow the devices that come, go and fail") {
+  SmallCluster cluster;
+  cluster.Tell(KindsDeclared{{"gpu.A100"}}).Add(ANode("n").Gpus(2, "A100"));
+  cluster.Add(AJob("j").Role("w", 1, APod().Gpus(1).Models({"A100"})));
+  cluster.Tick();
+  cluster.Confirm();
+  CHECK(OfA100(cluster) == "1 A100 GPU, 1 A100 GPU, 1 A100 GPU, 0 A100 GPU");
+  cluster.Add(ANode("n").Gpus(4, "A100").Unhealthy(3));
+  CHECK(OfA100(cluster) == "2 A100 GPU, 2 A100 GPU, 1 A100 GPU, 0 A100 GPU");
+  cluster.Add(ANode("n").Gpus(2, "H100").Gpus(1, "A100"));
+  CHECK(OfA100(cluster) == "1 A100 GPU, 1 A100 GPU, 0 A100 GPU, 0 A100 GPU");
+  cluster.Tell(NodeRemoved{"n"});
+  CHECK(cluster.books().occupancy.free_total()[kFirstExtendedKind] == 0);
+  CHECK(cluster.engine().state().CheckBooks() == "");
+}
+
+TEST_CASE("State: nobody has or asks for a model's GPUs but by devices and their models") {
+  State state;
+  REQUIRE(state.Apply(KindsDeclared{{"gpu.A100"}}).ok());
+  const absl::Status node = state.Apply(NodeUpserted{ANode("n").Has(kFirstExtendedKind, 1), 1});
+  CHECK(node.message() ==
+        "node \"n\": resource kind gpu.A100: expected none, it is derived from devices and their "
+        "models");
+  const absl::Status job =
+      state.Apply(JobUpserted{AJob("j").Role("w", 1, APod().Needs(kFirstExtendedKind, 1)), 1});
+  CHECK(job.message().find("job \"j\": resource kind gpu.A100") == 0);
+  CHECK(state.Apply(KindsDeclared{{"gpu.A100", "gpu."}}).message().find("names no GPU model") !=
+        std::string::npos);
+}
+
 TEST_CASE("State: a running task whose slices nobody told gets the lowest free devices") {
   SmallCluster cluster;
   cluster.Add(ANode("n").Gpus(4));

@@ -70,6 +70,36 @@ TEST_CASE("Verifier: CPU over-committed") {
        "cpu 5000 of 3000");
 }
 
+TEST_CASE("Verifier: a queue over its limit of one GPU model, whatever the job names") {
+  Bench bench;
+  bench.Tell(KindsDeclared{{"gpu.A"}});
+  bench.Tell(QueueUpserted{AQueue("l").Limit(kFirstExtendedKind, 1500), 1});
+  bench.Tell(NodeUpserted{ANode("h").Cores(8).Gpus(4, "H", 16000), 1});
+  bench.Add(AJob("any").In("l").Role("w", 2, APod().Gpus(1)));
+  const auto on = [&](const char* first, const char* second) {
+    return bench.CheckOne(
+        bench.Start("any", {bench.On(first, bench.task("any", 0), {WholeSlice(0, 16000)}),
+                            bench.On(second, bench.task("any", 1), {WholeSlice(1, 16000)})}));
+  };
+  Says(on("n", "n"), "queue l would hold gpu.A 2000 of 1500");
+  CHECK(on("n", "h") == "");
+}
+
+TEST_CASE("Verifier: what is kept of one GPU model is not for others") {
+  Bench bench;
+  bench.Tell(KindsDeclared{{"gpu.A"}});
+  bench.Tell(QueueUpserted{AQueue("k").Guarantee(kFirstExtendedKind, 7000), 1});
+  bench.Tell(NodeUpserted{ANode("h").Cores(8).Gpus(4, "H", 16000), 1});
+  bench.Add(AJob("j").In("q").Role("w", 2, APod().Gpus(1)));
+  const auto on = [&](const char* node) {
+    return bench.CheckOne(
+        bench.Start("j", {bench.On(node, bench.task("j", 0), {WholeSlice(0, 16000)}),
+                          bench.On(node, bench.task("j", 1), {WholeSlice(1, 16000)})}));
+  };
+  Says(on("n"), "would keep for others gpu.A 7000 of 6000 free");
+  CHECK(on("h") == "");
+}
+
 TEST_CASE("Verifier: a device over-committed, in compute and in memory") {
   Bench bench;
   bench.Add(AJob("j").Role("w", 2, APod().Share(600, 1000)));
