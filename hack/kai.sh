@@ -25,7 +25,7 @@ have become of each task. It is put to the engine in its own words:
 
 | with KAI | with us |
 |---|---|
-| queue, department | a queue of the tree: deserved, limit, weight of GPUs, priority. No bound on what is deserved, beside queues that have one: all there is. The queues of a department deserve no more than it does, cut in proportion. Weight 0: next to nothing |
+| queue, department | a queue of the tree: deserved, limit, weight of GPUs, priority. No bound on what is deserved: all there is. The queues of a department deserve no more than it does, cut in proportion. Weight 0: next to nothing |
 | job, pod set | a gang, a role with a minimum; tasks beyond the minimum are elastic |
 | part of a GPU, GPU memory | a part of its compute and of its memory, in the same proportion |
 | pipelined | room is held until those in it have gone (\`start-after-eviction\`) |

@@ -19,12 +19,8 @@ QueueBook::QueueBook(const Workbench& later)
 }
 
 std::int64_t QueueBook::OwnOf(Ground ground, QueueId queue, Kind kind) const {
-  const std::int64_t own = shares_.own[queue.index()][kind];
-  if (ground == Ground::kShare) return own;
-  if (!queues().present(queue)) return 0;
-  const Resources& deserved = queues().spec(queue).deserved;
-  if (deserved.NonZero() == 0) return 0;
-  return deserved[kind] == 0 ? own : deserved[kind];
+  if (ground == Ground::kShare) return shares_.own[queue.index()][kind];
+  return queues().present(queue) ? queues().spec(queue).deserved[kind] : 0;
 }
 
 bool QueueBook::Under(QueueId queue, QueueId top) const {

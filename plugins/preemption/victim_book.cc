@@ -144,7 +144,12 @@ Rights VictimBook::RightsOf(const GangAsk& ask, Ground ground) {
   if (of_models == asked[kGpu]) rights.models = models;
   const QueueTree& tree = snapshot().queues();
   if (!snapshot().config().enables("reclaim") || !tree.present(ask.queue)) return rights;
+  // What it was promised is judged by that; of what it was not, it may have its share.
   if (ground == Ground::kPromise) rights.kinds &= tree.spec(ask.queue).deserved.NonZero();
+  const auto own_of = [&](QueueId queue, Kind kind) {
+    const bool judged = (rights.kinds >> kind & 1) != 0;
+    return queues().OwnOf(judged ? ground : Ground::kShare, queue, kind);
+  };
   if (rights.kinds == 0) return rights;
   for (QueueId up = ask.queue; up.valid() && up.index() < queues().shares().share.size();
        up = tree.parent(up)) {
@@ -152,7 +157,7 @@ Rights VictimBook::RightsOf(const GangAsk& ask, Ground ground) {
     Resources owed;
     for (KindSet kinds = asked.NonZero(); kinds != 0; kinds &= kinds - 1) {
       const Kind k = static_cast<Kind>(std::countr_zero(kinds));
-      const std::int64_t own = queues().OwnOf(ground, up, k);
+      const std::int64_t own = own_of(up, k);
       if (own != Share::kNotShared) owed[k] = std::max<std::int64_t>(holds[k] + asked[k] - own, 0);
     }
     // It may go beyond its own for as much as it gives up itself.
@@ -170,7 +175,7 @@ Rights VictimBook::RightsOf(const GangAsk& ask, Ground ground) {
       if (within[k] >= owed[k]) continue;
       rights.over = up;
       rights.over_kind = k;
-      rights.over_share = queues().OwnOf(ground, up, k);
+      rights.over_share = own_of(up, k);
       rights.over_holds = holds[k];
       rights.over_asked = asked[k];
       return rights;

@@ -81,12 +81,9 @@ class Setup {
 
   void Tell(Event event) { out_.events.push_back(std::move(event)); }
 
-  // What the queue deserves beside those with the same parent; below zero: not said.
+  // What the queue deserves beside those with the same parent.
   double DeservedOf(const KaiQueue& queue, const std::vector<KaiQueue>& all, Member of, double unit,
                     Kind kind) const {
-    const bool bounds = std::any_of(
-        all.begin(), all.end(), [&](const KaiQueue& other) { return (other.*of).deserved >= 0; });
-    if (!bounds) return -1;
     const auto said = [&](const KaiQueue& one) {
       const double deserved = (one.*of).deserved;
       return deserved < 0 ? static_cast<double>(total_[kind]) : deserved * unit;
@@ -122,8 +119,7 @@ class Setup {
         {kCpu, &KaiQueue::cpu_milli, 1},
         {kMemory, &KaiQueue::memory_mb, kMegabyte}};
     for (const auto& [kind, of, unit] : kinds) {
-      const double deserved = DeservedOf(queue, all, of, unit, kind);
-      if (deserved >= 0) spec.deserved[kind] = AmountOf(deserved);
+      spec.deserved[kind] = AmountOf(DeservedOf(queue, all, of, unit, kind));
       const double limit = (queue.*of).limit;
       if (limit < 0) continue;
       spec.limit[kind] = AmountOf(limit * unit);

@@ -115,16 +115,14 @@ Resources EvictionOracle::Held(const std::string& queue) const {
   return sum;
 }
 
-std::int64_t EvictionOracle::ShareOf(const std::string& queue, Kind kind) const {
+std::int64_t EvictionOracle::ShareOf(const std::string& queue, Kind kind, bool promise) const {
   const QueueSpec& spec = mirror_->queues().at(queue);
   std::int64_t share = shares_.share[queues_.Find(queue).index()][kind];
   if (share != Share::kNotShared) {
     const std::int64_t promised = std::max(spec.guarantee[kind], spec.deserved[kind]);
     share = std::max(share, std::min(promised, shares_.demand[queues_.Find(queue).index()][kind]));
   }
-  if (!promise_) return share;
-  if (spec.deserved.NonZero() == 0) return 0;
-  return spec.deserved[kind] == 0 ? share : spec.deserved[kind];
+  return promise ? spec.deserved[kind] : share;
 }
 
 bool EvictionOracle::Counts(const std::string& mine, Kind kind) const {
@@ -207,7 +205,7 @@ bool EvictionOracle::MayTake(const MirrorJob& job, const MirrorJob& other,
 
 bool EvictionOracle::Over(const std::vector<std::string>& side, Kind kind) const {
   return std::all_of(side.begin(), side.end(), [&](const std::string& queue) {
-    const std::int64_t own = ShareOf(queue, kind);
+    const std::int64_t own = ShareOf(queue, kind, promise_);
     return own != Share::kNotShared && Held(queue)[kind] > own;
   });
 }
@@ -297,7 +295,7 @@ bool EvictionOracle::Allowed(const MirrorJob& job, const Option& option) const {
     const Resources held = Held(queue);
     for (const Kind k : loss.judged) {
       if (loss.part.holds[k] == 0) continue;
-      const std::int64_t own = ShareOf(queue, k);
+      const std::int64_t own = ShareOf(queue, k, promise_);
       if (own == Share::kNotShared) return false;
       if (held[k] - loss.part.holds[k] + loss.part.largest[k] <= own) return false;
     }
@@ -321,7 +319,8 @@ bool EvictionOracle::Allowed(const MirrorJob& job, const Option& option) const {
       }
     }
     for (Kind k = 0; k < kMaxKinds; ++k) {
-      const std::int64_t share = ShareOf(queue, k);
+      // Of what it was not promised it may have its share.
+      const std::int64_t share = ShareOf(queue, k, promise_ && Counts(job.spec.queue, k));
       if (asked_[k] == 0 || share == Share::kNotShared) continue;
       if (held[k] + asked_[k] > share) return false;
     }

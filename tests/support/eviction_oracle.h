@@ -50,8 +50,8 @@ class EvictionOracle {
   // What jobs of the queue and under it hold, but for what is on its way out.
   Resources Held(const std::string& queue) const;
 
-  // How much is the queue's own.
-  std::int64_t ShareOf(const std::string& queue, Kind kind) const;
+  // How much is the queue's own: of what was promised that, or else its share.
+  std::int64_t ShareOf(const std::string& queue, Kind kind, bool promise) const;
 
   // Where what is promised counts, only what was promised to its own queue.
   bool Counts(const std::string& mine, Kind kind) const;

@@ -44,17 +44,18 @@ type Options struct {
 
 // Action implements framework.Action. One session runs at a time.
 type Action struct {
-	options  Options
-	feed     *facts.Feed
-	link     *link.Link
-	outcomes *outcomes
-	flight   *inFlight
-	holds    *holds
-	lagging  lagging
-	syncs    int64 // of the engine that is told the facts now
-	notices  *notices
-	engine   *engineWatch
-	ahead    chan struct{} // closed once Prepare is through; nil: not called
+	options    Options
+	feed       *facts.Feed
+	link       *link.Link
+	outcomes   *outcomes
+	flight     *inFlight
+	holds      *holds
+	lagging    lagging
+	admissions admissions
+	syncs      int64 // of the engine that is told the facts now
+	notices    *notices
+	engine     *engineWatch
+	ahead      chan struct{} // closed once Prepare is through; nil: not called
 }
 
 // New makes the action of one scheduler. The feed must have synced before the first session.
@@ -62,7 +63,7 @@ func New(feed *facts.Feed, options Options) (*Action, error) {
 	if options.Memory == nil {
 		options.Memory = &memory.Store{}
 	}
-	a := &Action{options: options, feed: feed, flight: newInFlight(), holds: newHolds(), lagging: lagging{}, notices: newNotices(options.Recorder),
+	a := &Action{options: options, feed: feed, flight: newInFlight(), holds: newHolds(), lagging: lagging{}, admissions: admissions{}, notices: newNotices(options.Recorder),
 		engine: &engineWatch{recorder: options.Recorder, self: options.Self, meantime: "nothing is scheduled"}}
 	if len(options.Fallback) > 0 {
 		a.engine.meantime = "Volcano's stock actions schedule"
@@ -88,7 +89,7 @@ func (a *Action) EngineReachable() bool { return a.engine.reachable() }
 // Unsettled says whether the next cycle has to tell what became of this one's plan, or may learn
 // what became of its binds, even if nothing else changes.
 func (a *Action) Unsettled() bool {
-	return a.outcomes.waiting() || len(a.flight.binds) > 0 || len(a.lagging) > 0
+	return a.outcomes.waiting() || len(a.flight.binds) > 0 || len(a.lagging) > 0 || len(a.admissions) > 0
 }
 
 // Close ends the link to the engine, which another scheduler may then have.
@@ -141,6 +142,7 @@ func (a *Action) Execute(ssn *framework.Session) {
 	a.engine.found()
 	if syncs := a.link.Syncs(); syncs != a.syncs {
 		a.syncs = syncs
+		clear(a.admissions)
 		clear(a.lagging) // an engine that begins anew decides anew
 	}
 	engineSeconds.Observe(time.Since(started).Seconds())
@@ -158,6 +160,7 @@ func (a *Action) carryOut(ssn *framework.Session, reply *pb.CycleReply) {
 	ctx, cancel := context.WithTimeout(context.Background(), holdsTimeout)
 	defer cancel()
 	decided := reply.GetPlan().GetDecisions()
+	a.admissions.again(a, ssn, decided)
 	for _, decision := range slices.Concat(a.lagging.again(decided), decided) {
 		a.holds.follow(a.feed, decision)
 		var outcome outcome

@@ -42,6 +42,7 @@ func (a *Action) place(ssn *framework.Session, decision *pb.Decision) (outcome, 
 	}
 	if !job.HasPods {
 		admit(gang)
+		a.admissions[decision.GetJob()] = true
 		return admitted, ""
 	}
 	steps, missing := a.find(ssn, gang, decision)
@@ -79,7 +80,7 @@ func (a *Action) place(ssn *framework.Session, decision *pb.Decision) (outcome, 
 
 // admit lets the group's controller create its pods.
 func admit(gang *api.JobInfo) {
-	if gang.PodGroup.Status.Phase == scheduling.PodGroupPending || gang.PodGroup.Status.Phase == "" {
+	if stillOut(gang.PodGroup.Status.Phase) {
 		gang.PodGroup.Status.Phase = scheduling.PodGroupInqueue
 	}
 }

@@ -75,7 +75,7 @@ func newStage(t *testing.T, ownersQueue string, change ...func(owner *v1beta1.Po
 	ok(t, cluster.Add(objects...))
 	ok(t, cluster.Start())
 	s.action = &Action{options: Options{Recorder: s.events}, feed: cluster.Feed, outcomes: &outcomes{feed: cluster.Feed},
-		flight: newInFlight(), holds: newHolds(), lagging: lagging{}, notices: newNotices(s.events)}
+		flight: newInFlight(), holds: newHolds(), lagging: lagging{}, admissions: admissions{}, notices: newNotices(s.events)}
 	cluster.Feed.Sync()
 	return s
 }

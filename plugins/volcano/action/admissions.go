@@ -1,0 +1,35 @@
+package action
+
+import (
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	pb "tephra.sh/volcano/tephrav1"
+)
+
+// admissions are the groups that a plan let in and that are not seen to be in yet, by job uid. What a
+// session writes of a group may be refused, as out of date above all, and Volcano leaves it at that;
+// but the engine takes the group for let in, and waits for its pods.
+type admissions map[string]bool
+
+// again lets in once more who is still outside, unless the engine has thought better of it.
+func (l admissions) again(a *Action, ssn *framework.Session, decided []*pb.Decision) {
+	for _, decision := range decided {
+		if decision.GetPart() == pb.Part_PART_MINIMUM {
+			delete(l, decision.GetJob())
+		}
+	}
+	for job := range l {
+		_, gang, missing := a.gangOf(ssn, job)
+		if missing != "" || !stillOut(gang.PodGroup.Status.Phase) {
+			delete(l, job)
+			continue
+		}
+		admit(gang)
+	}
+}
+
+// stillOut says whether a group of that phase is still to be let in.
+func stillOut(phase scheduling.PodGroupPhase) bool {
+	return phase == scheduling.PodGroupPending || phase == ""
+}

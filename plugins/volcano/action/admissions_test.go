@@ -1,0 +1,48 @@
+package action
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	pb "tephra.sh/volcano/tephrav1"
+)
+
+func TestAGroupWhoseAdmissionWasNotWrittenIsLetInAgain(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		decided []*pb.Decision
+		phase   v1beta1.PodGroupPhase
+	}{
+		{"nothing new is decided", nil, v1beta1.PodGroupInqueue},
+		{"the engine has thought better of it", []*pb.Decision{decision(wait, nil)}, v1beta1.PodGroupPending},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStage(t, "owners", func(owner *v1beta1.PodGroup) {
+				owner.Status.Phase = v1beta1.PodGroupPending
+				owner.Spec.MinResources = &corev1.ResourceList{} // one without is always let in
+			})
+			refused := 0
+			s.groups().PrependReactor("update", "podgroups", func(clienttesting.Action) (bool, runtime.Object, error) {
+				refused++
+				return refused == 1, nil, fmt.Errorf("out of date")
+			})
+			s.play(decision(start, onN1))
+			if got := s.group("owner").Status.Phase; got != v1beta1.PodGroupPending || !s.action.Unsettled() {
+				t.Fatalf("phase %q, unsettled %v", got, s.action.Unsettled())
+			}
+			s.cycle(c.decided...)
+			if got := s.group("owner").Status.Phase; got != c.phase {
+				t.Errorf("phase %q, expected %q", got, c.phase)
+			}
+			s.cycle()
+			if len(s.action.admissions) > 0 {
+				t.Errorf("still let in again: %v", s.action.admissions)
+			}
+		})
+	}
+}
