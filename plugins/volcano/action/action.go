@@ -151,6 +151,7 @@ func (a *Action) Execute(ssn *framework.Session) {
 	}
 	a.carryOut(ssn, reply)
 	a.notices.take(a.feed, reply)
+	a.letIn(ssn)
 	a.tellProblems()
 	a.notices.write(ssn, a.feed)
 }
@@ -174,7 +175,6 @@ func (a *Action) carryOut(ssn *framework.Session, reply *pb.CycleReply) {
 			a.unwind(ssn, decision)
 			continue
 		default:
-			a.letIn(ssn, decision.GetJob())
 			continue
 		}
 		placedGangs.WithLabelValues(string(outcome)).Inc()

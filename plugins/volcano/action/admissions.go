@@ -33,3 +33,16 @@ func (l admissions) again(a *Action, ssn *framework.Session, decided []*pb.Decis
 func stillOut(phase scheduling.PodGroupPhase) bool {
 	return phase == scheduling.PodGroupPending || phase == ""
 }
+
+// letIn admits the groups that wait and that nothing is held back of: those that ask for no resources in advance,
+// and those of which pods exist, for it is too late then. Volcano takes one that lost pods for outside again,
+// and its controller makes no pods for it: without the rest of them it could never start. Volcano's action
+// enqueue lets in who asks for nothing too, and who adds nodes on demand looks at pods of such groups only.
+func (a *Action) letIn(ssn *framework.Session) {
+	for uid := range a.notices.byJob {
+		job, gang, missing := a.gangOf(ssn, uid)
+		if missing == "" && (job.HasPods || gang.PodGroup.Spec.MinResources == nil) {
+			admit(gang)
+		}
+	}
+}

@@ -46,3 +46,16 @@ func TestAGroupWhoseAdmissionWasNotWrittenIsLetInAgain(t *testing.T) {
 		})
 	}
 }
+
+func TestAGroupThatLostPodsIsLetInAgain(t *testing.T) {
+	s := newStage(t, "owners", func(owner *v1beta1.PodGroup) { owner.Spec.MinResources = &corev1.ResourceList{} })
+	for _, decided := range [][]*pb.Decision{{decision(wait, nil)}, nil} {
+		lost := s.group("owner")
+		lost.Status.Phase = v1beta1.PodGroupPending
+		ok(t, s.Add(lost))
+		s.cycle(decided...)
+		if got := s.group("owner").Status.Phase; got != v1beta1.PodGroupInqueue {
+			t.Errorf("phase %q, expected %q", got, v1beta1.PodGroupInqueue)
+		}
+	}
+}

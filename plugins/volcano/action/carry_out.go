@@ -85,15 +85,6 @@ func admit(gang *api.JobInfo) {
 	}
 }
 
-// letIn admits a group that waits but asks for no resources in advance: there is nothing to hold back, as its
-// pods come without its controller asking. Volcano's action enqueue does the same, and who adds nodes on demand
-// looks at pods of admitted groups only.
-func (a *Action) letIn(ssn *framework.Session, job string) {
-	if _, gang, missing := a.gangOf(ssn, job); missing == "" && gang.PodGroup.Spec.MinResources == nil {
-		admit(gang)
-	}
-}
-
 func (a *Action) stale(decision *pb.Decision, why string) (outcome, string) {
 	a.outcomes.add(&pb.Event{Fact: &pb.Event_PlanStale{PlanStale: &pb.PlanStale{Job: decision.GetJob(), Why: why,
 		Elastic: decision.GetPart() == pb.Part_PART_ELASTIC}}})

@@ -125,6 +125,7 @@ func (s *stage) play(decisions ...*pb.Decision) {
 		s.action.settle(ssn)
 		s.action.carryOut(ssn, reply)
 		s.action.notices.take(s.Feed, reply)
+		s.action.letIn(ssn)
 		s.action.notices.write(ssn, s.Feed)
 	}))
 }
