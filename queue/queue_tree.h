@@ -21,7 +21,7 @@ struct QueueSpec {
   std::string name;
   std::string parent;  // empty: directly under the root
   std::int32_t weight = 1;
-  std::int32_t priority = 0;  // queues of higher priority are served first
+  std::int32_t priority = 0;  // among queues within their shares the higher is served first
   // Kinds outside limited_kinds are unlimited. kGpu is the sum over models, per mille; a kind of
   // one model counts that alone.
   Resources limit;

@@ -85,15 +85,15 @@ struct Reason {
   std::array<std::int32_t, kMisfits> nodes{};  // nodes by what they lack, for one task
 
   // kQueue*: the queue, and for its limit the numbers of the kind that binds.
+  // kGate: `limit` is what the queue may have at most, and `used` what those who were let in have a
+  // claim to there; where `queue` is empty, that of the cluster with overcommitment, what is used
+  // of it and, as `kept`, what those who were let in still lack.
   std::string queue;
   std::int64_t limit = 0, used = 0, asked = 0;
   // kQueueGuarantee: `limit` is that of the queue, or what is free where `queue` is empty: the
   // cluster. Of it `kept` is for the queues under it, the most for `kept_for`.
   std::int64_t kept = 0;
   std::string kept_for;
-  // kGate: `limit` is what the queue may have at most, and `used` what those who were let in have a
-  // claim to there; where `queue` is empty, that of the cluster with overcommitment, what is used
-  // of it and, as `kept`, what those who were let in still lack.
   std::string ahead;  // kBehind: the job that it waits behind
   // kReleasing: tasks evicted for it, of which gangs whole, and whether fewer are proven not to do.
   std::int64_t evicted = 0, gangs_broken = 0;

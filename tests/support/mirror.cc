@@ -1,7 +1,6 @@
 #include "tests/support/mirror.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace tephra {
 namespace {
@@ -288,16 +287,6 @@ bool Mirror::Missing(const MirrorJob& job, GangWish& wish) const {
   return pending >= wish.least;
 }
 
-bool Mirror::Open(const std::string& queue) const {
-  const auto known = queues_.find(queue);
-  return known != queues_.end() && known->second.state == QueueState::kOpen && !HasHeirs(queue);
-}
-
-bool Mirror::HasHeirs(const std::string& queue) const {
-  return std::any_of(queues_.begin(), queues_.end(),
-                     [&](const auto& one) { return one.second.parent == queue; });
-}
-
 std::string Mirror::CheckNo(const NamedDecision& decision, const MirrorJob& job,
                             const GangWish& wish, const Room& room) const {
   switch (decision.reason.obstacle) {
@@ -450,116 +439,6 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
   if (fault.empty()) fault = CheckKept(decision.job, taken);
   ahead_ = false;
   return fault;
-}
-
-bool Mirror::BehindAnother(const NamedDecision& decision, const MirrorJob& job) const {
-  const auto queue = queues_.find(job.spec.queue);
-  if (queue == queues_.end() || queue->second.dequeue != Dequeue::kFifo) return false;
-  return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
-    const JobSpec& other = entry.second.spec;
-    return other.name == decision.reason.ahead && other.queue == job.spec.queue &&
-           !Satisfied(entry.second) &&
-           std::make_tuple(-other.priority, other.created, other.uid) <
-               std::make_tuple(-job.spec.priority, job.spec.created, job.spec.uid);
-  });
-}
-
-// What the queue and those under it hold, or are guaranteed where that is more; level by level.
-Resources Mirror::Claim(const std::string& queue) const {
-  Resources claim;
-  for (const auto& [uid, job] : jobs_) {
-    if (job.spec.queue == queue) claim.Add(Holds(job));
-  }
-  for (const auto& [name, spec] : queues_) {
-    if (spec.parent == queue) claim.Add(Claim(name));
-  }
-  return Resources::Max(claim, queues_.at(queue).guarantee);
-}
-
-Resources Mirror::Holds(const MirrorJob& job) const {
-  Resources held;
-  for (const auto& [name, role] : job.roles) {
-    for (const MirrorTask& task : role.tasks) {
-      if (Counts(task.phase) && nodes_.contains(task.node)) held.Add(Amounts(task));
-    }
-  }
-  return held;
-}
-
-// What the decision took was not kept for another queue. Judged only where it took the queue above
-// its own guarantee at each level, for what is within it was kept for nobody else.
-std::string Mirror::CheckKept(const std::string& job, const Resources& taken) const {
-  std::vector<Kind> kinds = {kCpu, kPods, kGpu};
-  for (const auto& [model, kind] : models_) kinds.push_back(kind);
-  for (Kind k : kinds) {
-    if (taken[k] == 0) continue;
-    bool beyond = true;
-    std::string queue = jobs_.at(job).spec.queue;
-    for (int depth = 0; queues_.contains(queue) && depth < 100; ++depth) {
-      const QueueSpec& spec = queues_.at(queue);
-      const std::int64_t claim = Claim(queue)[k];
-      beyond = beyond && claim > spec.guarantee[k];
-      if (!beyond) break;
-      if ((spec.limited_kinds >> k & 1u) != 0 && claim > spec.limit[k]) {
-        return "takes what queue " + queue + " keeps of kind " + std::to_string(k) +
-               ": claims of " + std::to_string(claim) + " where " + std::to_string(spec.limit[k]) +
-               " may be held";
-      }
-      queue = spec.parent;
-    }
-    if (!beyond) continue;
-    std::int64_t kept = 0;
-    for (const auto& [name, spec] : queues_) {
-      if (queues_.contains(spec.parent)) continue;
-      kept += Claim(name)[k];
-    }
-    for (const auto& [uid, other] : jobs_) {
-      if (queues_.contains(other.spec.queue)) kept -= Holds(other)[k];
-    }
-    const std::int64_t free = Now().Free(k);
-    if (kept > std::max<std::int64_t>(free, 0)) {
-      return "takes what is kept of kind " + std::to_string(k) + ": " + std::to_string(kept) +
-             " kept, " + std::to_string(free) + " free";
-    }
-  }
-  return "";
-}
-
-// No queue above the job holds more than its limit.
-std::string Mirror::CheckQueues(const std::string& job, const Resources& taken) const {
-  std::string queue = jobs_.at(job).spec.queue;
-  for (int depth = 0; !queue.empty() && depth < 100; ++depth) {
-    const auto known = queues_.find(queue);
-    if (known == queues_.end()) return "";
-    std::set<std::string> under = {queue};
-    for (bool grown = true; grown;) {
-      grown = false;
-      for (const auto& [name, spec] : queues_) {
-        if (under.contains(spec.parent) && under.insert(name).second) grown = true;
-      }
-    }
-    Resources held;
-    for (const auto& [uid, other] : jobs_) {
-      if (!under.contains(other.spec.queue)) continue;
-      for (const auto& [name, role] : other.roles) {
-        for (const MirrorTask& task : role.tasks) {
-          if (!Counts(task.phase) || !nodes_.contains(task.node)) continue;
-          held.Add(Amounts(task));
-        }
-      }
-    }
-    std::vector<Kind> kinds = {kCpu, kMemory, kPods, kGpu, kGpuMemory};
-    for (const auto& [model, kind] : models_) kinds.push_back(kind);
-    for (Kind k : kinds) {
-      const bool limited = (known->second.limited_kinds >> k & 1u) != 0;
-      if (limited && held[k] > known->second.limit[k] && taken[k] > 0) {
-        return "takes queue " + queue + " over its limit of kind " + std::to_string(k) + ": " +
-               std::to_string(held[k]) + " of " + std::to_string(known->second.limit[k]);
-      }
-    }
-    queue = known->second.parent;
-  }
-  return "";
 }
 
 // A gang that still waits after a cycle has no placement beside what was decided.
