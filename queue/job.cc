@@ -99,6 +99,9 @@ absl::Status ValidateJob(const JobSpec& job) {
                                     "roles directly");
   }
   if (job.min_run_ms < 0) return Invalid(where, "min_run_ms", job.min_run_ms, "at least 0");
+  if (job.locality.highest_tier < 0) {
+    return Invalid(where, "locality.highest_tier", job.locality.highest_tier, "at least 0");
+  }
   if (job.evictions < 0) return Invalid(where, "evictions", job.evictions, "at least 0");
   std::int64_t replicas = 0;
   std::array<__int128, kMaxKinds> asked{};

@@ -95,6 +95,21 @@ struct HeldRoom {
   bool operator==(const HeldRoom&) const = default;
 };
 
+// How near to each other all tasks of a job are to be.
+struct Locality {
+  enum class Mode : std::uint8_t {
+    kUnsaid,     // as the configuration has it for those that say nothing
+    kPreferred,  // as near as there is room
+    kRequired,   // in one domain of at most the tier, and as near as there is room
+  };
+  Mode mode = Mode::kUnsaid;
+  // kRequired: the highest tier, or where it has a name: the one that domains give that name.
+  std::int32_t highest_tier = 0;
+  std::string highest_tier_name;
+
+  bool operator==(const Locality&) const = default;
+};
+
 struct JobSpec {
   std::string uid;
   std::string name;
@@ -112,6 +127,7 @@ struct JobSpec {
   std::int32_t evictions = 0;  // how often it was evicted, as far as somebody wrote it down
   std::vector<HeldRoom> held;  // taken over when the job is first seen
   std::string user;  // whose it is, for shares among the users of a queue; empty: nobody's
+  Locality locality;
 
   bool operator==(const JobSpec&) const = default;
 };
@@ -119,10 +135,10 @@ struct JobSpec {
 // Tasks of a job, over all its roles.
 constexpr std::int32_t kMaxTasks = 1'000'000;
 
-// INVALID_ARGUMENT with the field and the numbers: an amount below zero or too large to sum, a
-// minimum above what the roles have, a fraction above a whole, a limit given twice, more tasks or
-// containers than there is room for. ALREADY_EXISTS for two roles of one name, UNIMPLEMENTED for
-// sub-groups.
+// INVALID_ARGUMENT with the field and the numbers: an amount or a tier below zero or too large to
+// sum, a minimum above what the roles have, a fraction above a whole, a limit given twice, more
+// tasks or containers than there is room for. ALREADY_EXISTS for two roles of one name,
+// UNIMPLEMENTED for sub-groups.
 absl::Status ValidateJob(const JobSpec& job);
 absl::Status ValidatePod(const std::string& where, const PodTemplate& pod);
 

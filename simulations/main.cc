@@ -7,6 +7,7 @@
 #include "simulations/explain.h"
 #include "simulations/replay_command.h"
 #include "simulations/simulate_command.h"
+#include "simulations/topology_command.h"
 
 namespace {
 
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
   tephra::AddOpenbCommand(app, code);
   tephra::AddExplainCommand(app, tephra::ExplainInSimulation, code);
   tephra::AddTopCommand(app, code);
+  tephra::AddTopologyCommand(app, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -125,6 +125,10 @@ void World::Begin(Batch& batch) {
   if (!simulation_.past.queues.empty()) batch.events.emplace_back(MemoryTold{simulation_.past});
   simulation_.queues.clear();
   simulation_.nodes.clear();
+  for (DomainSpec& domain : simulation_.domains) {
+    batch.events.emplace_back(DomainUpserted{std::move(domain), Version()});
+  }
+  simulation_.domains.clear();
 }
 
 void World::Arrive(Batch& batch) {

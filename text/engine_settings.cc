@@ -62,6 +62,9 @@ void ReadCommonSettings(Fields& fields, EngineConfig& config) {
     if (permille > kMostUsageWeight) usage_weight.Wrong("a number from 0 to 1000");
     config.usage_weight_permille = static_cast<std::int32_t>(std::min(permille, kMostUsageWeight));
   }
+  int locality = static_cast<int>(config.gang_locality);
+  fields.OneOf("gang_locality", {"near", "none"}, locality);
+  config.gang_locality = static_cast<GangLocality>(locality);
   int gate = static_cast<int>(config.enqueue_gate);
   fields.OneOf("enqueue_gate", {"none", "volcano"}, gate);
   config.enqueue_gate = static_cast<EnqueueGate>(gate);

@@ -133,15 +133,29 @@ void Hardware::Settle() {
   if (settled_) return;
   settled_ = true;
   ++order_version_;
+  std::vector<const std::string*> names;
+  for (const Node& node : nodes_) {
+    if (node.present) names.push_back(&node.spec.name);
+  }
+  fabric_ = Fabric(domain_specs_, names);
   ranked_.clear();
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].present) ranked_.push_back(NodeId(i));
+  for (const std::string* name : names) {
+    const NodeId id = by_name_.at(*name);
+    nodes_[id.index()].rank = static_cast<std::uint32_t>(ranked_.size());
+    ranked_.push_back(id);
   }
-  std::sort(ranked_.begin(), ranked_.end(),
-            [&](NodeId a, NodeId b) { return spec(a).name < spec(b).name; });
-  for (std::size_t r = 0; r < ranked_.size(); ++r) {
-    nodes_[ranked_[r].index()].rank = static_cast<std::uint32_t>(r);
-  }
+}
+
+void Hardware::UpsertDomain(const DomainSpec& spec) {
+  domain_specs_[spec.name] = spec;
+  settled_ = false;
+  ++version_;
+}
+
+void Hardware::RemoveDomain(const std::string& name) {
+  if (domain_specs_.erase(name) == 0) return;
+  settled_ = false;
+  ++version_;
 }
 
 void Hardware::FollowKey(const std::string& key) {

@@ -1,17 +1,19 @@
 // Hardware: the half of the cluster that seldom changes: every node's description, its devices,
-// and its place in the order of names.
+// and its place among the others.
 //
 // NodeIds are stable slots; a name gets its old slot back when the node returns. Ranks follow the
-// byte order of names and settle every tie, so that decisions do not depend on the order in which
-// nodes became known. One owner thread.
+// fabric, and in it the byte order of names, and settle every tie, so that decisions do not depend
+// on the order in which nodes became known. One owner thread.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "topology/base/ids.h"
+#include "topology/fabric.h"
 #include "topology/node.h"
 
 namespace tephra {
@@ -48,13 +50,21 @@ class Hardware {
   // Another number each time the node's description changes; never 0 for a node present.
   std::uint32_t spec_version(NodeId id) const { return nodes_[id.index()].spec_version; }
 
-  // Nodes present, in the order of their names. Settle() after changes, before any rank is read.
+  // REQUIRES: ValidateDomain is OK.
+  void UpsertDomain(const DomainSpec& spec);
+  void RemoveDomain(const std::string& name);
+  const std::map<std::string, DomainSpec>& domain_specs() const { return domain_specs_; }
+  // As of the last Settle().
+  const Fabric& fabric() const { return fabric_; }
+
+  // Nodes present, in the order of the fabric: those near each other side by side, and by name
+  // where it tells none apart. Settle() after changes, before any rank is read.
   void Settle();
   std::uint32_t rank(NodeId id) const { return nodes_[id.index()].rank; }
   const std::vector<NodeId>& ranked() const { return ranked_; }
 
-  // Grows with every change; order_version only when a node came or went, for then ranks shift, or
-  // when likenesses were numbered anew.
+  // Grows with every change; order_version only when a node came or went or a domain changed, for
+  // then ranks shift, or when likenesses were numbered anew.
   std::uint64_t version() const { return version_; }
   std::uint64_t order_version() const { return order_version_; }
 
@@ -92,6 +102,8 @@ class Hardware {
   std::vector<Node> nodes_;
   std::unordered_map<std::string, NodeId> by_name_;
   std::unordered_map<std::string, std::uint32_t> likeness_;  // by what the rules look at
+  std::map<std::string, DomainSpec> domain_specs_;           // by name
+  Fabric fabric_;
   std::vector<NodeId> ranked_;
   std::unordered_map<std::string, Key> keys_;
   Resources total_;

@@ -28,7 +28,7 @@ func TestBadInputIsToldWhereItsOwnerLooksWhileOthersAreServed(t *testing.T) {
 		check func(*testing.T, *e2e.Cluster, string)
 	}{
 		{"a pod group of a queue that does not exist", aQueueThatDoesNotExist},
-		{"a hard network topology", aHardTopology},
+		{"a tier that no HyperNode has", aTierThatNoHyperNodeHas},
 		{"sub-groups", subGroups},
 		{"more memory than any number of ours holds", hugeRequest},
 		{"a gang of 70,000", hugeGang},
@@ -86,11 +86,10 @@ func waitsBecause(t *testing.T, c *e2e.Cluster, job *e2e.JobSpec, because string
 	}
 }
 
-func aHardTopology(t *testing.T, c *e2e.Cluster, ns string) {
-	tier := 1
-	unsupportedBecause(t, c, e2e.Job(ns, "hard").Task("worker", 2, e2e.GPUs(1)).With(func(job *batch.Job) {
-		job.Spec.NetworkTopology = &batch.NetworkTopologySpec{Mode: batch.HardNetworkTopologyMode, HighestTierAllowed: &tier}
-	}), `spec.networkTopology.mode: "hard"`)
+func aTierThatNoHyperNodeHas(t *testing.T, c *e2e.Cluster, ns string) {
+	waitsBecause(t, c, e2e.Job(ns, "hard").Task("worker", 2, e2e.GPUs(1)).With(func(job *batch.Job) {
+		job.Spec.NetworkTopology = &batch.NetworkTopologySpec{Mode: batch.HardNetworkTopologyMode, HighestTierName: "no-such-tier"}
+	}), "one domain of tier no-such-tier")
 }
 
 func subGroups(t *testing.T, c *e2e.Cluster, ns string) {

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"maps"
+	"strings"
 	"testing"
 
 	core "k8s.io/api/core/v1"
@@ -139,4 +140,31 @@ func TestAGangGoesWhereItsVolumeIs(t *testing.T) {
 	if bound.Spec.VolumeName != ns {
 		t.Errorf("claim of volume %q, expected %q", bound.Spec.VolumeName, ns)
 	}
+}
+
+func TestAHardNetworkTopologyIsKeptAndTheGroupSaysWhatIsMissing(t *testing.T) {
+	c, ns := on(t)
+	within := func(topology batch.NetworkTopologySpec) func(*batch.Job) {
+		return func(job *batch.Job) { job.Spec.NetworkTopology = &topology }
+	}
+	for _, node := range []string{"node-0", "node-2"} {
+		name := "on-" + node
+		ok(t, c.Submit(t.Context(), e2e.Job(ns, name).Task("server", 1, e2e.GPUs(4), onNodes(node)).Object()))
+		ok(t, c.JobReaches(t.Context(), ns, name, batch.Running))
+	}
+	rack := 1
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "rack").Task("worker", 2, e2e.GPUs(8)).With(
+		within(batch.NetworkTopologySpec{Mode: batch.HardNetworkTopologyMode, HighestTierAllowed: &rack})).Object()))
+	said, err := c.Condition(t.Context(), ns, "rack", waits)
+	ok(t, err)
+	if !strings.Contains(said.Message, "has to be in one domain of tier 1, and of 2 none has room for all of it") {
+		t.Errorf("condition %s: %q, expected what no rack has", said.Reason, said.Message)
+	}
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "row").Task("worker", 2, e2e.GPUs(8)).With(
+		within(batch.NetworkTopologySpec{Mode: batch.HardNetworkTopologyMode, HighestTierName: "row"})).Object()))
+	ok(t, c.JobReaches(t.Context(), ns, "row", batch.Running))
+	expectOn(t, c, ns, "row", map[string]int{"node-1": 1, "node-3": 1})
+	given[string](t)(c.Kubectl(t.Context(), "", "delete", "vcjob", "row", "on-node-2", "-n", ns))
+	ok(t, c.JobReaches(t.Context(), ns, "rack", batch.Running))
+	expectOn(t, c, ns, "rack", map[string]int{"node-2": 1, "node-3": 1})
 }

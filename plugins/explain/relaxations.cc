@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -21,7 +22,7 @@ bool IsQuota(const Reason& reason) {
 }
 bool IsRoom(const Reason& reason) {
   return reason.obstacle == Obstacle::kRoom || reason.obstacle == Obstacle::kTogether ||
-         reason.obstacle == Obstacle::kSearch;
+         reason.obstacle == Obstacle::kSearch || reason.obstacle == Obstacle::kLocality;
 }
 
 class Search {
@@ -95,11 +96,13 @@ class Search {
     if (quota_does) return;
     if (IsRoom(left.reason)) {
       SmallerAsk(left);
+      HigherTier(left);
       for (const Misfit why : {Misfit::kUnschedulable, Misfit::kRefused, Misfit::kExcluded}) {
         NodesBack(left, why);
       }
     }
-    MoreNodes(left);
+    // A new node would be in no domain.
+    if (job_.locality.mode != Locality::Mode::kRequired) MoreNodes(left);
   }
 
   void Offer(Relaxation relaxation) { found_.nearest.push_back(std::move(relaxation)); }
@@ -266,6 +269,30 @@ class Search {
     }
     const std::int64_t unit = asked.whole() ? kWholeGpu : std::int64_t{asked.count};
     Most(change, unit, unit, !said.unknown);
+  }
+
+  // The next tier at which one domain has room for it, or none has to.
+  void HigherTier(const Scratch::Said& said) {
+    const Fabric& fabric = scratch_.books().hardware.fabric();
+    const Locality& locality = job_.locality;
+    if (locality.mode != Locality::Mode::kRequired) return;
+    Change change;
+    change.easing = Easing::kTier;
+    change.now = locality.highest_tier_name.empty() ? locality.highest_tier
+                                                    : fabric.TierNamed(locality.highest_tier_name);
+    std::set<std::int64_t> tiers;
+    for (const Fabric::Domain& domain : fabric.domains()) {
+      if (domain.tier > change.now) tiers.insert(domain.tier);
+    }
+    bool proven = !said.unknown;
+    const auto does = [&](std::int64_t tier) {
+      change.amount = tier;
+      const Scratch::Said tried = scratch_.Try(With(change));
+      if (tried.starts) Offer({With(change), proven});
+      proven = proven && !tried.unknown;
+      return tried.starts;
+    };
+    if (std::none_of(tiers.begin(), tiers.end(), does)) does(-1);
   }
 
   // The largest amount of the change below what is now, and not below `least`, with which it

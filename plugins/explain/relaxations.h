@@ -27,8 +27,9 @@ enum class Easing : std::uint8_t {
   kReturn,   // nodes that are there, and that it may not use, are open to it
   kNodes,    // there are more nodes
   kLetIn,    // the enqueue gate lets it in
+  kTier,     // its tasks may be farther from each other
 };
-constexpr int kEasings = 8;
+constexpr int kEasings = 9;
 
 struct Change {
   Easing easing = Easing::kAhead;
@@ -37,9 +38,11 @@ struct Change {
   std::string role;   // kAsk; kMembers where it is the minimum of one of several roles
   Kind kind = kGpu;   // kLimit, kLend, kAsk
   // kLimit: what the limit is more; kLend: what is kept less; kMembers: the minimum that is met;
-  // kAsk: what each task asks for; kReturn, kNodes: how many.
+  // kAsk: what each task asks for; kReturn, kNodes: how many; kTier: the highest tier, below 0 for
+  // none.
   std::int64_t amount = 0;
-  // What it is now: the limit, the guarantee, the minimum, what each task asks for; kReturn: all
+  // What it is now: the limit, the guarantee, the minimum, what each task asks for, the highest
+  // tier; kReturn: all
   // nodes that are shut for the same reason.
   std::int64_t now = 0;
   // kAsk: what is free, where that would be enough but for the pieces it lies in; else 0.

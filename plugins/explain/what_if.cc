@@ -24,6 +24,7 @@ JobSpec SpecOf(const Books& books, JobId id) {
   job.preemptible = row.preemptible;
   job.min_run_ms = row.min_run_ms;
   job.user = row.user;
+  job.locality = row.locality;
   job.evicts = row.evicts;
   job.evictions = row.evictions;
   job.gang.min_member = row.min_member;
@@ -164,6 +165,14 @@ void Tell(const Books& books, const Change& change, JobId id, Told& told) {
       return;
     case Easing::kLetIn:
       told.gate_opens = true;
+      return;
+    case Easing::kTier:
+      told.job.locality = {Locality::Mode::kPreferred, 0, ""};
+      if (change.amount >= 0) {
+        told.job.locality = {Locality::Mode::kRequired, static_cast<std::int32_t>(change.amount),
+                             ""};
+      }
+      told.job_changes = true;
       return;
   }
 }

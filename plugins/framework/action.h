@@ -19,7 +19,8 @@ namespace tephra {
 // changes no decision.
 class Proofs {
  public:
-  // Roles as (class, least, tasks), then the gang's own minimum, and the models it is kept off.
+  // Roles as (class, least, tasks), then the gang's own minimum, the models it is kept off, and
+  // where it has to be.
   using Shape = std::vector<std::uint32_t>;
   static Shape ShapeOf(const GangAsk& ask);
 

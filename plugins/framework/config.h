@@ -41,6 +41,12 @@ enum class EnqueueGate : std::uint8_t {
   kVolcano,  // whoever Volcano's action enqueue would let in
 };
 
+// What becomes of gangs that do not say how near to each other their tasks are to be.
+enum class GangLocality : std::uint8_t {
+  kNear,  // as near as there is room, where domains are known
+  kNone,  // nodes by score alone
+};
+
 struct EngineConfig {
   std::vector<WeightedName> node_scores = {{"binpack", 1}};
   std::vector<WeightedName> device_scores = {{"binpack", 1}};
@@ -62,6 +68,7 @@ struct EngineConfig {
   DurationMs usage_half_life_ms = 0;
   // How much it counts beside the weights of the queues; 0: only among the users of a queue.
   std::int32_t usage_weight_permille = 1000;
+  GangLocality gang_locality = GangLocality::kNear;
   EnqueueGate enqueue_gate = EnqueueGate::kNone;
   // kVolcano: how much of the cluster may be used or waited for by those let in.
   std::int32_t overcommit_permille = 1200;

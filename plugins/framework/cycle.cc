@@ -46,6 +46,11 @@ Proofs::Shape Proofs::ShapeOf(const GangAsk& ask) {
   }
   shape.push_back(static_cast<std::uint32_t>(ask.least));
   if (ask.without != 0) shape.push_back(ask.without);
+  if (ask.tied()) {
+    shape.push_back(static_cast<std::uint32_t>(ask.highest_tier));
+    shape.push_back(ask.around.first);
+    shape.push_back(ask.around.last);
+  }
   return shape;
 }
 

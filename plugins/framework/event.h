@@ -139,7 +139,7 @@ struct MaskRemoved {
   std::string name;
 };
 
-// Which nodes are near each other. No policy asks yet.
+// Which nodes are near each other.
 struct DomainUpserted {
   DomainSpec domain;
   std::uint64_t version = 0;

@@ -1,5 +1,7 @@
-// What a gang asks for, in sum.
+// What a gang asks for: in sum, where, and in which order it is placed.
 #pragma once
+
+#include <vector>
 
 #include "plugins/framework/policy.h"
 
@@ -11,5 +13,17 @@ Resources LeastDemand(const Snapshot& snapshot, const GangAsk& ask);
 
 // The same for what a job lacks to run, from its rows alone.
 Resources LeastMissing(const Snapshot& snapshot, const JobRow& job);
+
+// Says in the ask how near to each other, and to those of the job that run or are among `placed`,
+// its tasks are to be.
+void Locate(const Snapshot& snapshot, const std::vector<Placement>& placed, GangAsk& ask);
+
+// Indexes into ask.roles, hardest first: whole devices, then GPU, GPU memory, CPU and memory asked
+// for; then as the job lists them.
+std::vector<std::size_t> HardestFirst(const Snapshot& snapshot, const GangAsk& ask);
+
+// The random number of the nth task that is placed of a role.
+std::uint64_t DrawOf(const Snapshot& snapshot, const GangAsk& ask, const RoleAsk& role,
+                     std::int32_t nth);
 
 }  // namespace tephra

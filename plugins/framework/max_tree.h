@@ -2,9 +2,11 @@
 // less where the change is soon outshone.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace tephra {
@@ -40,6 +42,27 @@ class MaxTree {
     std::size_t i = 1;
     while (i < width_) i = values_[2 * i] == values_[i] ? 2 * i : 2 * i + 1;
     return i - width_;
+  }
+  // The largest from leaf `first` on and before `last`, and the lowest leaf there that holds it.
+  // REQUIRES: first < last, and no leaf is out of range.
+  std::pair<Value, std::size_t> BestIn(std::size_t first, std::size_t last) const {
+    // Of the nodes that cover the range the leftmost with the largest value.
+    std::size_t best = first + width_;
+    std::size_t from = first + width_, to = last + width_,
+                right = 0;  // the leftmost best among those met from the right
+    for (; from < to; from /= 2, to /= 2) {
+      if (from % 2 == 1) {
+        if (values_[from] > values_[best]) best = from;
+        ++from;
+      }
+      if (to % 2 == 1) {
+        --to;
+        if (right == 0 || values_[to] >= values_[right]) right = to;
+      }
+    }
+    if (right != 0 && values_[right] > values_[best]) best = right;
+    while (best < width_) best = values_[2 * best] == values_[best] ? 2 * best : 2 * best + 1;
+    return {values_[best], best - width_};
   }
   std::size_t bytes() const { return values_.capacity() * sizeof(Value); }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -124,12 +125,23 @@ struct RoleAsk {
   std::vector<TaskId> tasks;  // pending, by index; at least `least`
 };
 
+constexpr std::int32_t kAnyTier = std::numeric_limits<std::int32_t>::max();
+
 struct GangAsk {
   JobId job;
   QueueId queue;
   std::vector<RoleAsk> roles;
   std::int32_t least = 0;  // of all roles together; at least the sum of theirs
   KindSet without = 0;     // kinds of GPU models that roles with a choice of models are kept off
+  // As near to each other as there is room, and to the job's other tasks. `around` are the nodes
+  // that those are on; empty: there are none.
+  bool near = false;
+  RankSpan around{0, 0};
+  // All of the job has to be in one domain of at most this tier. Below 0: there is none.
+  std::int32_t highest_tier = kAnyTier;
+  RankSpan within;  // nodes that it may use
+
+  bool tied() const { return highest_tier != kAnyTier; }
 };
 
 // Where do the gang's tasks go, all of them at once?
@@ -145,6 +157,7 @@ class Placer {
     std::int32_t role_short = 0;  // index into ask.roles of the role that binds
     std::int32_t steps = 0;       // of the exact search, against the budget
     bool together = false;        // each role alone has room
+    bool apart = false;           // there may be room, but not within one domain that would do
   };
   virtual ~Placer() = default;
   // Leaves the ledger as it was unless the outcome is kPlaced. Places least tasks, no more.

@@ -39,21 +39,44 @@ bool OnlyHostLimits(const ClassTable& classes, const TaskClass& cls) {
 
 }  // namespace
 
-NodeId Ranking::Best(const Snapshot& snapshot, std::uint64_t draw) const {
-  if (tree_.best() < 0) return NodeId();
+std::pair<MaxTree::Value, std::size_t> Ranking::BestIn(RankSpan within) const {
+  if (within.everywhere()) return {tree_.best(), misfit_.empty() ? 0 : tree_.first_best()};
+  if (within.empty()) return {MaxTree::kLowest, 0};
+  return tree_.BestIn(within.first, within.last);
+}
+
+NodeId Ranking::Best(const Snapshot& snapshot, std::uint64_t draw, RankSpan within) const {
+  const auto [best, first] = BestIn(within);
+  if (best < 0) return NodeId();
   const auto& ranked = snapshot.hardware().ranked();
-  if (snapshot.config().ties == Ties::kFirstName) return ranked[tree_.first_best()];
+  if (snapshot.config().ties == Ties::kFirstName) return ranked[first];
+  const std::size_t last = std::min<std::size_t>(within.last, ranked.size());
   std::size_t ties = 0;
-  for (std::size_t r = 0; r < ranked.size(); ++r) ties += tree_.at(r) == tree_.best();
+  for (std::size_t r = first; r < last; ++r) ties += tree_.at(r) == best;
   std::size_t skip = draw % ties;
-  std::size_t r = 0;
-  while (tree_.at(r) != tree_.best() || skip-- > 0) ++r;
+  std::size_t r = first;
+  while (tree_.at(r) != best || skip-- > 0) ++r;
   return ranked[r];
 }
 
-NodeId Ranking::Nearest(const Snapshot& snapshot) const {
-  if (tree_.best() == MaxTree::kLowest) return NodeId();
-  return snapshot.hardware().ranked()[tree_.first_best()];
+NodeId Ranking::Nearest(const Snapshot& snapshot, RankSpan within) const {
+  const auto [best, first] = BestIn(within);
+  if (best == MaxTree::kLowest) return NodeId();
+  return snapshot.hardware().ranked()[first];
+}
+
+std::array<std::int32_t, kMisfits> Ranking::NodesByMisfit(RankSpan within) const {
+  if (within.everywhere()) return by_misfit_;
+  std::array<std::int32_t, kMisfits> nodes{};
+  for (std::uint32_t r = within.first; r < within.last; ++r) ++nodes[static_cast<int>(misfit_[r])];
+  return nodes;
+}
+
+std::int64_t Ranking::room(RankSpan within) const {
+  if (within.everywhere()) return room_;
+  if (within.empty()) return 0;
+  if (capped_by_ != nullptr) return CappedRoom(*capped_by_, *capped_cls_, within);
+  return copies_in_.SumBefore(within.last) - copies_in_.SumBefore(within.first);
 }
 
 // Nodes alike are asked about once.
@@ -187,14 +210,15 @@ void Ranking::FollowRoom(const Ledger& ledger, const TaskClass& cls, const Polic
       (mask_ != nullptr && !mask_->log().Covers(room_mask_seen_)) ||
       log.end() - room_rows_seen_ > ranked.size()) {
     copies_.resize(ranked.size());
-    copies_sum_ = 0;
-    for (std::size_t r = 0; r < ranked.size(); ++r) copies_sum_ += copies_[r] = copies(ranked[r]);
+    for (std::size_t r = 0; r < ranked.size(); ++r) copies_[r] = copies(ranked[r]);
+    copies_in_.Assign(copies_);
   } else {
     const auto count = [&](NodeId node) {
       if (!snapshot.hardware().present(node)) return;
-      std::int32_t& kept = copies_[snapshot.hardware().rank(node)];
-      copies_sum_ -= kept;
-      copies_sum_ += kept = copies(node);
+      const std::uint32_t rank = snapshot.hardware().rank(node);
+      const std::int32_t now = copies(node);
+      copies_in_.Add(rank, now - copies_[rank]);
+      copies_[rank] = now;
     };
     for (std::uint64_t i = room_rows_seen_; i < log.end(); ++i) count(log.at(i));
     if (mask_ != nullptr) {
@@ -206,20 +230,25 @@ void Ranking::FollowRoom(const Ledger& ledger, const TaskClass& cls, const Polic
   room_rows_seen_ = log.end();
   room_mask_serial_ = mask_serial_;
   room_mask_seen_ = mask_seen_;
-  room_ = OnlyHostLimits(snapshot.classes(), cls) ? copies_sum_ : CappedRoom(ledger, cls);
+  const bool capped = !OnlyHostLimits(snapshot.classes(), cls);
+  capped_by_ = capped ? &ledger : nullptr;
+  capped_cls_ = capped ? &cls : nullptr;
+  room_ = capped ? CappedRoom(ledger, cls, {}) : copies_in_.all();
 }
 
 // Copies summed by domain, each domain capped by what its limit leaves; the least over the keys.
-std::int64_t Ranking::CappedRoom(const Ledger& ledger, const TaskClass& cls) const {
+std::int64_t Ranking::CappedRoom(const Ledger& ledger, const TaskClass& cls,
+                                 RankSpan within) const {
   const Snapshot& snapshot = ledger.snapshot();
   const auto& ranked = snapshot.hardware().ranked();
-  std::int64_t least = copies_sum_;
+  const std::size_t last = std::min<std::size_t>(within.last, ranked.size());
+  std::int64_t least = copies_in_.SumBefore(last) - copies_in_.SumBefore(within.first);
   for (std::size_t i = 0; i < cls.limits.size(); ++i) {
     const std::string& key = snapshot.classes().topology_key(cls.limits[i]);
     if (key == kHostnameKey) continue;
     std::unordered_map<std::uint32_t, std::int64_t> by_domain;
     std::int64_t sum = 0;
-    for (std::size_t r = 0; r < ranked.size(); ++r) {
+    for (std::size_t r = within.first; r < last; ++r) {
       if (copies_[r] == 0) continue;
       const std::uint32_t domain = snapshot.hardware().domain(key, ranked[r]);
       if (domain == Hardware::kNoDomain) {

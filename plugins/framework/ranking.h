@@ -14,22 +14,27 @@
 
 #include "plugins/framework/max_tree.h"
 #include "plugins/framework/policy.h"
+#include "plugins/framework/sum_tree.h"
 
 namespace tephra {
 
 class Ranking {
  public:
-  // Nodes (of all present) by what keeps a task of the class off them.
-  const std::array<std::int32_t, kMisfits>& nodes_by_misfit() const { return by_misfit_; }
+  // Nodes (of those within) by what keeps a task of the class off them.
+  std::array<std::int32_t, kMisfits> NodesByMisfit(RankSpan within = {}) const;
   // The best node that fits; invalid if none does. Ties as configured.
-  NodeId Best(const Snapshot& snapshot, std::uint64_t draw) const;
+  NodeId Best(const Snapshot& snapshot, std::uint64_t draw, RankSpan within = {}) const;
   // The node that comes nearest, whether it fits or not; invalid if none is even eligible.
-  NodeId Nearest(const Snapshot& snapshot) const;
+  NodeId Nearest(const Snapshot& snapshot, RankSpan within = {}) const;
   bool Fits(std::uint32_t rank) const { return tree_.at(rank) >= 0; }
   // What keeps a task of the class off the node of that rank.
   Misfit misfit(std::uint32_t rank) const { return misfit_[rank]; }
-  // Upper bound on how many tasks of the class fit on all nodes together.
-  std::int64_t room() const { return room_; }
+  // How good the node of that rank is; below zero: the class does not fit there.
+  MaxTree::Value rating(std::uint32_t rank) const { return tree_.at(rank); }
+  // Upper bound on how many tasks of the class fit on the nodes within together, and on one.
+  // REQUIRES: Rankings::WithRoom gave it.
+  std::int64_t room(RankSpan within = {}) const;
+  std::int32_t copies(std::uint32_t rank) const { return copies_[rank]; }
 
  private:
   friend class Rankings;
@@ -41,7 +46,8 @@ class Ranking {
   Misfit Eligibility(const Ledger& ledger, const TaskClass& cls, ClassId id, NodeId node);
   Misfit ByLikeness(const Snapshot& snapshot, const TaskClass& cls, NodeId node);
   bool LimitsMoved(const Ledger& ledger, const TaskClass& cls, std::uint64_t& read) const;
-  std::int64_t CappedRoom(const Ledger& ledger, const TaskClass& cls) const;
+  std::pair<MaxTree::Value, std::size_t> BestIn(RankSpan within) const;
+  std::int64_t CappedRoom(const Ledger& ledger, const TaskClass& cls, RankSpan within) const;
 
   MaxTree tree_;                          // by rank; below zero: does not fit
   std::vector<Misfit> misfit_;            // by rank
@@ -50,9 +56,12 @@ class Ranking {
   std::vector<Misfit> by_likeness_;       // eligibility by Hardware::likeness; kAbsent: not asked
   bool names_hosts_ = false;
   std::vector<std::int32_t> copies_;  // by rank
+  SumTree copies_in_;                 // the same, for sums
   std::array<std::int32_t, kMisfits> by_misfit_{};
   std::int64_t room_ = 0;  // sum of copies_, capped by wider domains' limits
-  std::int64_t copies_sum_ = 0;
+  // Where there are such limits, for spans: what is asked.
+  const Ledger* capped_by_ = nullptr;
+  const TaskClass* capped_cls_ = nullptr;
 
   const Mask* mask_ = nullptr;  // while following; null: none, or not known
   bool masked_ = false;         // the class names one

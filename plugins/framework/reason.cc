@@ -36,6 +36,16 @@ std::string RoomText(const ResourceKinds& kinds, const Reason& reason) {
   return text + Nodes(reason);
 }
 
+std::string LocalityText(const ResourceKinds& kinds, const Reason& reason) {
+  const std::string tier =
+      reason.tier_name.empty() ? "tier " + std::to_string(reason.tier) : "tier " + reason.tier_name;
+  if (reason.domains == 0) return "has to be in one domain of " + tier + ", and there is none";
+  std::string text = "has to be in one domain of " + tier + ", and of " +
+                     std::to_string(reason.domains) + " none has room for all of it";
+  if (reason.domain.empty()) return text;
+  return text + "; best is " + reason.domain + ": " + RoomText(kinds, reason);
+}
+
 std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
   const auto words = [&](std::int64_t amount) {
     return AmountText(kinds, reason.over_kind, amount);
@@ -168,6 +178,8 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
       return "queue " + reason.queue + " has others under it, and jobs start in those only";
     case Obstacle::kGate:
       return GateText(kinds, reason);
+    case Obstacle::kLocality:
+      return LocalityText(kinds, reason);
     case Obstacle::kQuarantine:
       return "its last placement failed verification; it waits until its facts change";
   }

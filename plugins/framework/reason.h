@@ -49,12 +49,14 @@ enum class Obstacle : std::uint8_t {
   kReleasing,       // room is set aside for it, and others have yet to leave it
   kQueueParent,     // its queue has others under it
   kGate,            // the enqueue gate does not let it in
+  kLocality,        // enough room in all, but not within one domain of the tier that it may span
 };
 // Whether whoever waits for that has passed the enqueue gate.
 constexpr bool BehindGate(Obstacle obstacle) {
   return obstacle == Obstacle::kQueueLimit || obstacle == Obstacle::kQueueGuarantee ||
          obstacle == Obstacle::kMembers || obstacle == Obstacle::kRoom ||
-         obstacle == Obstacle::kTogether || obstacle == Obstacle::kSearch;
+         obstacle == Obstacle::kTogether || obstacle == Obstacle::kSearch ||
+         obstacle == Obstacle::kLocality;
 }
 
 // What became of the question whether others may be evicted for a gang.
@@ -69,7 +71,7 @@ enum class Remedy : std::uint8_t {
 struct Reason {
   Obstacle obstacle = Obstacle::kNone;
 
-  // kMembers, kRoom, kTogether, kSearch: the role that binds.
+  // kMembers, kRoom, kTogether, kSearch, kLocality: the role that binds.
   std::string role;
   std::int64_t tasks_needed = 0;  // of that role, more than already run
   std::int64_t tasks_fit = 0;     // how many of those there is room for
@@ -83,6 +85,14 @@ struct Reason {
   std::string best_node;       // where the least is missing; empty if no node is eligible
   std::int64_t best_free = 0;  // of `binding` there
   std::array<std::int32_t, kMisfits> nodes{};  // nodes by what they lack, for one task
+
+  // kLocality: the domain with the most room for that role, how many tasks it has room for, and
+  // how many domains there are of at most that tier (by its name, where the job gives one) that
+  // are part of no other such. The numbers above are of that domain.
+  std::string domain;
+  std::int64_t domains = 0;
+  std::int32_t tier = 0;
+  std::string tier_name;
 
   // kQueue*: the queue, and for its limit the numbers of the kind that binds.
   // kGate: `limit` is what the queue may have at most, and `used` what those who were let in have a

@@ -81,6 +81,7 @@ struct JobRow {
   bool preemptible = true;
   DurationMs min_run_ms = 0;
   bool evicts = true;             // others may be evicted for it
+  Locality locality;
   std::int32_t evictions = 0;     // how often plans evicted tasks of it
   std::vector<HeldRoom> to_hold;  // told with the job; each until its task asks to run
   std::uint64_t relieved_at = 0;  // Books::news when a plan last evicted others for it; 0: never
@@ -152,7 +153,6 @@ struct Books {
   Usage usage;      // what queues and users held before; empty while it does not count
   Inqueue inqueue;  // empty while there is no enqueue gate
   Masks masks;
-  std::map<std::string, DomainSpec> domains;               // by name
   std::map<std::string, std::int32_t> disruption_budgets;  // how many evictions each allows
   EngineConfig config;
   std::uint64_t config_version = 0;

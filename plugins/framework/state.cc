@@ -189,14 +189,18 @@ absl::Status State::On(const MaskRemoved& fact) {
 absl::Status State::On(const DomainUpserted& fact) {
   TEPHRA_RETURN_IF_ERROR(ValidateDomain(fact.domain));
   if (Newer(domain_versions_, fact.domain.name, fact.version)) {
-    books_.domains[fact.domain.name] = fact.domain;
+    books_.hardware.UpsertDomain(fact.domain);
+    ++books_.growth;
+    ++books_.news;
   }
   return absl::OkStatus();
 }
 
 absl::Status State::On(const DomainRemoved& fact) {
   domain_versions_.erase(fact.name);
-  books_.domains.erase(fact.name);
+  books_.hardware.RemoveDomain(fact.name);
+  ++books_.growth;
+  ++books_.news;
   return absl::OkStatus();
 }
 

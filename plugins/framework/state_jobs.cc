@@ -39,7 +39,7 @@ absl::Status State::On(const JobUpserted& fact) {
     std::vector<std::pair<ClassId, std::size_t>> roles;
     for (const RoleRow& role : job.roles) roles.emplace_back(role.cls, role.tasks.size());
     return std::make_tuple(job.queue, job.priority, job.min_member, job.preemptible, job.min_run_ms,
-                           job.evicts, std::move(roles));
+                           job.evicts, job.locality, std::move(roles));
   };
   const auto asked = asks();
   const bool broken = job.broken;  // half reshaped it may seem whole
@@ -91,6 +91,7 @@ absl::Status State::On(const JobUpserted& fact) {
   job.preemptible = spec.preemptible;
   job.min_run_ms = spec.min_run_ms;
   job.evicts = spec.evicts;
+  job.locality = spec.locality;
   job.evictions = std::max(job.evictions, spec.evictions);
   if (fresh) job.to_hold = spec.held;
   job.quarantined = false;

@@ -107,6 +107,7 @@ std::string Verifier::CheckStart(const Decision& decision) {
     ++taken;
   }
   if (fault.empty()) fault = CheckMinimum(decision);
+  if (fault.empty()) fault = CheckLocality(decision);
   if (fault.empty()) fault = CheckQueue(side, before, decision);
   if (fault.empty() && snapshot_->queues().guarantees()) fault = CheckKept(side, before, decision);
   if (fault.empty()) return "";
@@ -226,6 +227,38 @@ std::string Verifier::CheckPlacement(Side& side, const Decision& decision,
     }
   }
   return "";
+}
+
+// Whoever has to be in one domain is, unless it was not before.
+std::string Verifier::CheckLocality(const Decision& decision) {
+  const JobRow& job = snapshot_->job(decision.job);
+  if (job.locality.mode != Locality::Mode::kRequired) return "";
+  const Hardware& hardware = snapshot_->hardware();
+  const Fabric& fabric = hardware.fabric();
+  const std::int32_t highest = job.locality.highest_tier_name.empty()
+                                   ? job.locality.highest_tier
+                                   : fabric.TierNamed(job.locality.highest_tier_name);
+  const auto together = [&](const RankSpan& span) {
+    const std::vector<std::uint32_t> around = fabric.Around(span);
+    return !around.empty() && fabric.domains()[around.front()].tier <= highest;
+  };
+  const auto at = [&](NodeId node) {
+    return RankSpan{hardware.rank(node), hardware.rank(node) + 1};
+  };
+  RankSpan span{0, 0};
+  for (const RoleRow& role : job.roles) {
+    for (const TaskId id : role.tasks) {
+      const TaskRow& task = snapshot_->task(id);
+      const bool stays = task.phase == TaskPhase::kRunning || task.phase == TaskPhase::kAssumed;
+      if (stays && hardware.present(task.node)) span = RankSpan::Around(span, at(task.node));
+    }
+  }
+  if (!span.empty() && !together(span)) return "";
+  for (const Placement& placement : decision.placements) {
+    span = RankSpan::Around(span, at(placement.node));
+  }
+  if (span.empty() || together(span)) return "";
+  return "job " + job.name + " would not be in one domain of tier " + std::to_string(highest);
 }
 
 // The slices are what the containers ask for, on different devices each, and the devices have them.

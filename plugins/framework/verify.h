@@ -62,6 +62,7 @@ class Verifier {
   std::string CheckPlacement(Side& side, const Decision& decision, const Placement& placement);
   std::string CheckSlices(const TaskClass& cls, const Placement& placement, Row& row);
   std::string CheckMinimum(const Decision& decision);
+  std::string CheckLocality(const Decision& decision);
   std::string CheckUnwinding(const Decision& decision);
   std::string CheckVictims(const Decision& decision);
   std::string CheckQueue(Side& side, const Before& before, const Decision& decision);

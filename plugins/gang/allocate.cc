@@ -20,7 +20,9 @@ bool Asks(TaskPhase phase) { return phase == TaskPhase::kPending || phase == Tas
 // restarts is completed.
 GangAsk MissingMinimum(const Snapshot& snapshot, JobId id) {
   const JobRow& job = snapshot.job(id);
-  GangAsk ask{id, job.queue, {}, 0};
+  GangAsk ask;
+  ask.job = id;
+  ask.queue = job.queue;
   std::int32_t role_least = 0, counted = 0;
   for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
     const RoleRow& role = job.roles[r];
@@ -36,6 +38,7 @@ GangAsk MissingMinimum(const Snapshot& snapshot, JobId id) {
     }
   }
   ask.least = std::max(role_least, job.min_member - counted);
+  Locate(snapshot, {}, ask);
   return ask;
 }
 
@@ -175,6 +178,7 @@ class Pass {
       case Obstacle::kRoom:
       case Obstacle::kTogether:
       case Obstacle::kSearch:
+      case Obstacle::kLocality:
         return no.verdict == Verdict::kWait;
       default:
         return false;
@@ -392,17 +396,19 @@ class Pass {
 
   // Never, if not even the empty cluster would do; else not now.
   No Short(const GangAsk& ask, const Placer::Answer& now) {
-    const auto known = cycle_.proofs.empty.find(Proofs::ShapeOf(ask));
+    GangAsk anew = ask;
+    anew.around = {0, 0};  // wherever others of the job are now
+    const auto known = cycle_.proofs.empty.find(Proofs::ShapeOf(anew));
     Placer::Answer ever;
     if (known != cycle_.proofs.empty.end()) {
       ever = known->second;
     } else {
       Attempt attempt(cycle_.empty.ledger());
-      ever = cycle_.policies.placer->Place(cycle_.empty, ask);
-      cycle_.proofs.empty.emplace(Proofs::ShapeOf(ask), ever);
+      ever = cycle_.policies.placer->Place(cycle_.empty, anew);
+      cycle_.proofs.empty.emplace(Proofs::ShapeOf(anew), ever);
     }
     if (ever.outcome == Placer::Outcome::kImpossible) {
-      return {Verdict::kInfeasible, ShortageReason(cycle_.empty, ask, ever)};
+      return {Verdict::kInfeasible, ShortageReason(cycle_.empty, anew, ever)};
     }
     return {Verdict::kWait, ShortageReason(cycle_.now, ask, now)};
   }
@@ -417,12 +423,20 @@ class Pass {
       }
     }
     std::sort(taken.begin(), taken.end());
+    GangAsk any;
+    any.job = id;
+    any.queue = job.queue;
+    any.least = 1;
+    Locate(cycle_.snapshot,
+           started == kNoDecision ? std::vector<Placement>()
+                                  : cycle_.plan.decisions[started].placements,
+           any);
     std::vector<GangAsk> asks;
     for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
       for (TaskId task : job.roles[r].tasks) {
         if (!Asks(cycle_.snapshot.task(task).phase)) continue;
         if (std::binary_search(taken.begin(), taken.end(), task)) continue;
-        asks.push_back({id, job.queue, {{r, job.roles[r].cls, 1, {task}}}, 1});
+        asks.emplace_back(any).roles.push_back({r, job.roles[r].cls, 1, {task}});
       }
     }
     return asks;

@@ -1,12 +1,10 @@
 #include "plugins/gang/gang_placer.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
-#include <tuple>
 
+#include "plugins/framework/gang_ask.h"
 #include "plugins/gang/gang_search.h"
-#include "topology/base/hash.h"
 
 namespace tephra {
 namespace {
@@ -14,37 +12,18 @@ namespace {
 // The recursion of the exact search is as deep as the gang has tasks.
 constexpr std::int32_t kMostSearchedTasks = 512;
 
-// Hardest first: whole devices, then GPU, CPU and memory asked for; then as the job lists them.
-std::vector<std::size_t> HardestFirst(const Snapshot& snapshot, const GangAsk& ask) {
-  std::vector<std::size_t> order(ask.roles.size());
-  std::iota(order.begin(), order.end(), 0);
-  if (order.size() == 1) return order;
-  const auto hardness = [&](std::size_t r) {
-    const TaskClass& cls = snapshot.cls(ask.roles[r].cls);
-    return std::make_tuple(cls.whole_gpus, cls.demand[kGpu], cls.demand[kGpuMemory],
-                           cls.demand[kCpu], cls.demand[kMemory]);
-  };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return hardness(a) > hardness(b); });
-  return order;
-}
-
 class Greedy {
  public:
   Greedy(Workbench& bench, const GangAsk& ask)
-      : bench_(bench),
-        ask_(ask),
-        placed_(ask.roles.size()),
-        seed_(Mix(bench.ledger().snapshot().config().seed,
-                  HashOf(bench.ledger().snapshot().job(ask.job).uid))) {}
+      : bench_(bench), ask_(ask), placed_(ask.roles.size()) {}
 
   // One more task of the role, on its best node.
   bool PlaceOne(std::size_t r) {
     const RoleAsk& role = ask_.roles[r];
     Ledger& ledger = bench_.ledger();
-    const std::uint64_t draw =
-        Mix(seed_, std::uint64_t{role.role} << 32 | static_cast<std::uint32_t>(placed_[r]));
-    const NodeId node = bench_.rankings().For(role.cls, ask_.without).Best(ledger.snapshot(), draw);
+    const std::uint64_t draw = DrawOf(ledger.snapshot(), ask_, role, placed_[r]);
+    const NodeId node =
+        bench_.rankings().For(role.cls, ask_.without).Best(ledger.snapshot(), draw, ask_.within);
     if (!node.valid()) return false;
     Slices slices = bench_.policies().fit->Choose(
         ledger.View(node), bench_.rankings().ClassOf(role.cls, ask_.without), draw);
@@ -65,7 +44,6 @@ class Greedy {
   const GangAsk& ask_;
   std::vector<std::int32_t> placed_;
   std::int32_t total_ = 0;
-  std::uint64_t seed_;
 };
 
 }  // namespace
@@ -77,7 +55,7 @@ Placer::Answer GangPlacer::Place(Workbench& bench, const GangAsk& ask) const {
   for (std::size_t r : order) {
     const RoleAsk& role = ask.roles[r];
     if (role.least < 2) continue;
-    if (bench.rankings().WithRoom(role.cls, ask.without).room() < role.least) {
+    if (bench.rankings().WithRoom(role.cls, ask.without).room(ask.within) < role.least) {
       answer.role_short = static_cast<std::int32_t>(r);
       return answer;
     }
@@ -107,7 +85,8 @@ Placer::Answer GangPlacer::Place(Workbench& bench, const GangAsk& ask) const {
   std::int64_t could = 0;
   std::optional<std::size_t> short_of;  // the hardest role with less room than tasks
   for (std::size_t r : order) {
-    const std::int64_t room = bench.rankings().WithRoom(ask.roles[r].cls, ask.without).room();
+    const std::int64_t room =
+        bench.rankings().WithRoom(ask.roles[r].cls, ask.without).room(ask.within);
     if (room < ask.roles[r].least) {
       answer.role_short = static_cast<std::int32_t>(r);
       return answer;

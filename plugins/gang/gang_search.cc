@@ -19,7 +19,7 @@ Placer::Outcome GangSearch::Run() {
 
 bool GangSearch::Role(std::size_t position, std::int32_t total) {
   if (position == order_.size()) return total == ask_.least;
-  return Task(position, 0, total, 0);
+  return Task(position, 0, total, ask_.within.first);
 }
 
 // Too few tasks are left to reach the gang's minimum, or some role has not the room for its own.
@@ -28,7 +28,7 @@ bool GangSearch::Hopeless(std::size_t position, std::int32_t placed, std::int32_
   for (std::size_t p = position; p < order_.size(); ++p) {
     const RoleAsk& role = ask_.roles[order_[p]];
     const std::int32_t already = p == position ? placed : 0;
-    const std::int64_t room = bench_.rankings().WithRoom(role.cls, ask_.without).room();
+    const std::int64_t room = bench_.rankings().WithRoom(role.cls, ask_.without).room(ask_.within);
     if (role.least - already > room) return true;
     could += std::min<std::int64_t>(static_cast<std::int64_t>(role.tasks.size()) - already, room);
   }
@@ -79,8 +79,9 @@ bool GangSearch::Task(std::size_t position, std::int32_t placed, std::int32_t to
 
   Ledger& ledger = bench_.ledger();
   const auto& ranked = ledger.snapshot().hardware().ranked();
+  const std::size_t last = std::min<std::size_t>(ask_.within.last, ranked.size());
   std::vector<NodeId> tried;
-  for (std::size_t rank = from_rank; rank < ranked.size(); ++rank) {
+  for (std::size_t rank = from_rank; rank < last; ++rank) {
     if (++steps_ > budget_) return false;
     const NodeId node = ranked[rank];
     const auto at = static_cast<std::uint32_t>(rank);

@@ -24,8 +24,9 @@ Kind BindingKind(const TaskClass& cls, const Resources& free) {
 // Free and capacity of the kind over the nodes that the class may use. All of them as a rule, so
 // that the totals kept anyway serve; they count an over-committed node below zero. What people are
 // told never is.
-void AddTotals(const Ledger& ledger, const Ranking& ranking, Reason& reason) {
+void AddTotals(const Ledger& ledger, const Ranking& ranking, RankSpan within, Reason& reason) {
   const Hardware& hardware = ledger.snapshot().hardware();
+  const auto last = std::min(within.last, static_cast<std::uint32_t>(hardware.ranked().size()));
   std::int32_t usable = 0;
   for (int m = 0; m < kMisfits; ++m) {
     if (MayUse(static_cast<Misfit>(m))) usable += reason.nodes[static_cast<std::size_t>(m)];
@@ -35,7 +36,7 @@ void AddTotals(const Ledger& ledger, const Ranking& ranking, Reason& reason) {
     reason.capacity_total = hardware.total()[reason.binding];
     return;
   }
-  for (std::uint32_t rank = 0; rank < hardware.ranked().size(); ++rank) {
+  for (std::uint32_t rank = within.first; rank < last; ++rank) {
     if (!MayUse(ranking.misfit(rank))) continue;
     const NodeId node = hardware.ranked()[rank];
     reason.free_total +=
@@ -46,14 +47,33 @@ void AddTotals(const Ledger& ledger, const Ranking& ranking, Reason& reason) {
 
 // Tasks that only this role can give: its own minimum, or what the gang's takes beyond the room of
 // the others.
-std::int64_t LeastOf(Workbench& bench, const GangAsk& ask, const RoleAsk& role) {
+std::int64_t LeastOf(Workbench& bench, const GangAsk& ask, const RoleAsk& role, RankSpan within) {
   std::int64_t left = ask.least;
   for (const RoleAsk& other : ask.roles) {
     if (&other == &role) continue;
-    left -= std::min(bench.rankings().WithRoom(other.cls).room(),
+    left -= std::min(bench.rankings().WithRoom(other.cls).room(within),
                      static_cast<std::int64_t>(other.tasks.size()));
   }
   return std::max<std::int64_t>({role.least, left, 1});
+}
+
+// The domain that comes nearest to being enough for a gang that has to be in one, and its span.
+RankSpan BestDomain(Workbench& bench, const GangAsk& ask, const RoleAsk& role, Reason& reason) {
+  const Snapshot& snapshot = bench.ledger().snapshot();
+  const Fabric& fabric = snapshot.hardware().fabric();
+  const Ranking& ranking = bench.rankings().WithRoom(role.cls);
+  reason.tier = snapshot.job(ask.job).locality.highest_tier;
+  reason.tier_name = snapshot.job(ask.job).locality.highest_tier_name;
+  RankSpan best{0, 0};
+  std::int64_t most = -1;
+  for (const std::uint32_t d : fabric.Widest(ask.highest_tier)) {
+    const Fabric::Domain& domain = fabric.domains()[d];
+    if (!ask.around.empty() && !domain.span.contains(ask.around)) continue;
+    ++reason.domains;
+    const std::int64_t room = ranking.room(domain.span);
+    if (room > most) most = room, best = domain.span, reason.domain = domain.name;
+  }
+  return best;
 }
 
 }  // namespace
@@ -68,17 +88,22 @@ Reason ShortageReason(Workbench& bench, const GangAsk& ask, const Placer::Answer
   if (answer.together) reason.obstacle = Obstacle::kTogether;
   if (answer.outcome == Placer::Outcome::kUnknown) reason.obstacle = Obstacle::kSearch;
   reason.role = ledger.snapshot().job(ask.job).roles[role.role].name;
-  reason.tasks_needed = LeastOf(bench, ask, role);
-  reason.tasks_fit = ranking.room();
-  reason.nodes = ranking.nodes_by_misfit();
-  const NodeId nearest = ranking.Nearest(ledger.snapshot());
+  RankSpan within;
+  if (answer.apart) {
+    if (answer.outcome != Placer::Outcome::kUnknown) reason.obstacle = Obstacle::kLocality;
+    within = BestDomain(bench, ask, role, reason);
+  }
+  reason.tasks_needed = LeastOf(bench, ask, role, within);
+  reason.tasks_fit = ranking.room(within);
+  reason.nodes = ranking.NodesByMisfit(within);
+  const NodeId nearest = ranking.Nearest(ledger.snapshot(), within);
   if (!nearest.valid()) return reason;
   reason.binding = BindingKind(cls, ledger.occupancy().node(nearest).free);
   reason.per_task = cls.demand[reason.binding];
   reason.best_node = ledger.snapshot().hardware().spec(nearest).name;
   reason.best_free =
       std::max<std::int64_t>(ledger.occupancy().node(nearest).free[reason.binding], 0);
-  AddTotals(ledger, ranking, reason);
+  AddTotals(ledger, ranking, within, reason);
   return reason;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -55,11 +57,12 @@ class SearchRelief final : public Relief {
     answer.share = by_share.over_share;
     answer.holds = by_share.over_holds;
     answer.asked = by_share.over_asked;
-    VictimSearch::Answer found = Search(ask, by_share, answer);
+    GangAsk where = ask;
+    VictimSearch::Answer found = SearchDomains(by_share, where, answer);
     bool exact = found.exact;
     if (!found.found) {
       const Rights by_promise = book_.RightsOf(ask, Ground::kPromise);
-      if (by_promise.levels > 0) found = Search(ask, by_promise, answer);
+      if (by_promise.levels > 0) found = SearchDomains(by_promise, where, answer);
       exact = exact && found.exact;
     }
     if (!found.found) {
@@ -70,7 +73,7 @@ class SearchRelief final : public Relief {
       return answer;
     }
     answer.fewest = exact;
-    Evict(ask, found.victims, answer);
+    Evict(where, found.victims, answer);
     return answer;
   }
 
@@ -93,6 +96,63 @@ class SearchRelief final : public Relief {
     return VictimSearch::Fits::kYes;
   }
 
+  // The same for a gang that has to be in one domain: the best of all domains, each by itself,
+  // those first where it may cost least. `ask` is told in which.
+  VictimSearch::Answer SearchDomains(Rights rights, GangAsk& ask, Answer& answer) {
+    if (!ask.tied()) return Search(ask, rights, answer);
+    const Fabric& fabric = book_.snapshot().hardware().fabric();
+    VictimSearch::Answer best;
+    if (!book_.AnyFor(rights)) return best;
+    Reach& reach = ReachOf(rights);
+    if (reach.takeable.empty()) return best;
+    answer.anybody = true;
+    book_.Weigh(rights, reach.takeable);
+    std::vector<std::pair<Toll, std::uint32_t>> options;
+    GangAsk inside = ask;
+    for (const std::uint32_t d : fabric.Widest(ask.highest_tier)) {
+      inside.within = fabric.domains()[d].span;
+      if (!ask.around.empty() && !inside.within.contains(ask.around)) continue;
+      if (const auto bound = LeastToll(inside, reach)) options.emplace_back(*bound, d);
+    }
+    std::sort(options.begin(), options.end());
+    for (const auto& [bound, d] : options) {
+      if (best.found && bound >= best.toll) break;
+      if (answer.steps > budget_) {
+        best.exact = false;
+        break;
+      }
+      inside.within = fabric.domains()[d].span;
+      VictimSearch::Answer found = Search(inside, rights, answer);
+      const bool exact = best.exact && found.exact;
+      if (found.found && (!best.found || found.toll < best.toll)) {
+        best = std::move(found);
+        ask.within = inside.within;
+      }
+      best.exact = exact;
+    }
+    return best;
+  }
+
+  // What evictions for the gang cost at the least; none: they do not help.
+  std::optional<Toll> LeastToll(const GangAsk& ask, Reach& reach) {
+    Toll least;
+    for (const RoleAsk& role : ask.roles) {
+      const std::int32_t need = ask.roles.size() == 1 ? ask.least : role.least;
+      const std::int64_t room = later_.rankings().WithRoom(role.cls).room(ask.within);
+      if (room >= need) continue;
+      const NodeTable::Answer some =
+          TableOf(reach, role.cls)
+              .Cheapest(later_, book_, need - static_cast<std::int32_t>(room), ask.within);
+      if (!some.possible) return std::nullopt;
+      least = std::max(least, some.toll);
+    }
+    return least;
+  }
+
+  NodeTable& TableOf(Reach& reach, ClassId cls) {
+    return reach.tables.try_emplace(cls, cls, reach.by_node, book_.snapshot()).first->second;
+  }
+
   // The best victims that these rights allow; `answer` hears of the search.
   VictimSearch::Answer Search(const GangAsk& ask, Rights rights, Answer& answer) {
     VictimSearch::Answer found;
@@ -104,16 +164,33 @@ class SearchRelief final : public Relief {
     found = Relax(ask, rights, reach);
     if (!found.exact && Hopeless(ask, rights, reach)) found.exact = true;
     if (!found.exact) {
-      std::vector<VictimRef> left;
-      std::copy_if(reach.takeable.begin(), reach.takeable.end(), std::back_inserter(left),
-                   [&](VictimRef ref) { return !book_.at(ref).gone; });
       VictimSearch search(
-          later_.ledger(), book_, rights, std::move(left), [&] { return Place(ask, false); },
+          later_.ledger(), book_, rights, Helpful(ask, reach), [&] { return Place(ask, false); },
           std::max(ask.least, 1), budget_);
       found = search.Run(std::move(found));
       answer.steps += found.steps;
     }
     return found;
+  }
+
+  // Those whose leaving may make room: of a gang's own domain, unless its queue is what binds it.
+  std::vector<VictimRef> Helpful(const GangAsk& ask, const Reach& reach) const {
+    std::vector<VictimRef> helpful;
+    std::set<std::uint32_t> inside;  // candidates
+    const bool anywhere =
+        ask.within.everywhere() ||
+        later_.policies().entitlement->Deny(later_.ledger(), ask.job,
+                                            LeastDemand(book_.snapshot(), ask), Resources{});
+    const Hardware& hardware = book_.snapshot().hardware();
+    for (const auto& [node, refs] : reach.by_node) {
+      if (anywhere || !ask.within.contains(hardware.rank(node))) continue;
+      for (const VictimRef ref : refs) inside.insert(ref.candidate);
+    }
+    std::copy_if(reach.takeable.begin(), reach.takeable.end(), std::back_inserter(helpful),
+                 [&](VictimRef ref) {
+                   return !book_.at(ref).gone && (anywhere || inside.contains(ref.candidate));
+                 });
+    return helpful;
   }
 
   Reach& ReachOf(const Rights& rights) {
@@ -152,13 +229,11 @@ class SearchRelief final : public Relief {
             std::min(open, static_cast<std::int32_t>(role.tasks.size()) - role.least);
         open -= rest;
         const std::int32_t need = role.least + rest;
-        const std::int64_t room = later_.rankings().WithRoom(role.cls).room();
+        const std::int64_t room = later_.rankings().WithRoom(role.cls).room(ask.within);
         if (room < need) {
-          NodeTable& table =
-              reach.tables.try_emplace(role.cls, role.cls, reach.by_node, book_.snapshot())
-                  .first->second;
           const NodeTable::Answer some =
-              table.Cheapest(later_, book_, need - static_cast<std::int32_t>(room));
+              TableOf(reach, role.cls)
+                  .Cheapest(later_, book_, need - static_cast<std::int32_t>(room), ask.within);
           exact = exact && some.exact;
           if (!some.possible) {
             answer.exact = ask.roles.size() == 1;
@@ -172,7 +247,9 @@ class SearchRelief final : public Relief {
         }
         if (ask.roles.size() == 1) break;
         // What the next role finds is what this one leaves.
-        GangAsk one{ask.job, ask.queue, {role}, need};
+        GangAsk one = ask;
+        one.roles = {role};
+        one.least = need;
         one.roles[0].least = need;
         if (later_.policies().placer->Place(later_, one).outcome != Placer::Outcome::kPlaced) {
           return answer;

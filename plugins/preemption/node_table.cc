@@ -149,20 +149,27 @@ void NodeTable::Take(const Node& node, const NodeChoice& choice, Answer& answer)
   }
 }
 
-NodeTable::Answer NodeTable::Cheapest(Workbench& later, const VictimBook& book, std::int32_t more) {
+NodeTable::Answer NodeTable::Cheapest(Workbench& later, const VictimBook& book, std::int32_t more,
+                                      RankSpan within) {
   Follow(later.ledger());
-  for (Node& node : nodes_) {
+  const Hardware& hardware = later.ledger().snapshot().hardware();
+  const auto at = [&](std::uint32_t rank) {
+    return std::partition_point(nodes_.begin(), nodes_.end(),
+                                [&](const Node& node) { return hardware.rank(node.id) < rank; });
+  };
+  const std::span<Node> nodes(at(within.first), at(within.last));
+  for (Node& node : nodes) {
     if (node.outdated) Refresh(later, book, node);
   }
-  Answer answer = more == 1 ? OneMore(later) : Many(later, more);
+  Answer answer = more == 1 ? OneMore(later, nodes) : Many(later, nodes, more);
   std::sort(answer.victims.begin(), answer.victims.end());
   return answer;
 }
 
-NodeTable::Answer NodeTable::OneMore(Workbench& later) {
+NodeTable::Answer NodeTable::OneMore(Workbench& later, std::span<Node> nodes) {
   Answer answer;
   Node* best = nullptr;
-  for (Node& node : nodes_) {
+  for (Node& node : nodes) {
     if (node.most < 1) continue;
     const NodeChoice& choice = Choice(later, node, 1);
     answer.exact = answer.exact && choice.exact;
@@ -174,17 +181,17 @@ NodeTable::Answer NodeTable::OneMore(Workbench& later) {
 }
 
 // Node by node, the cheapest way to reach each number up to `more`.
-NodeTable::Answer NodeTable::Many(Workbench& later, std::int32_t more) {
+NodeTable::Answer NodeTable::Many(Workbench& later, std::span<Node> nodes, std::int32_t more) {
   Answer answer;
   const auto width = static_cast<std::size_t>(more) + 1;
   std::int64_t most = 0;
-  for (const Node& node : nodes_) most += std::max(node.most, 0);
+  for (const Node& node : nodes) most += std::max(node.most, 0);
   if (most < more) return answer;
   std::vector<Toll> reached(width, Toll::Most());
   reached[0] = {};
-  std::vector<std::vector<std::uint16_t>> taken(nodes_.size());
-  for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    Node& node = nodes_[n];
+  std::vector<std::vector<std::uint16_t>> taken(nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    Node& node = nodes[n];
     const std::int32_t here = std::min(node.most, more);
     if (here < 1) continue;
     taken[n].resize(width);
@@ -208,10 +215,10 @@ NodeTable::Answer NodeTable::Many(Workbench& later, std::int32_t more) {
   if (!answer.possible) return answer;
   answer.toll = reached.back();
   std::size_t j = width - 1;
-  for (std::size_t n = nodes_.size(); n-- > 0 && j > 0;) {
+  for (std::size_t n = nodes.size(); n-- > 0 && j > 0;) {
     if (taken[n].empty() || taken[n][j] == 0) continue;
     const std::int32_t m = taken[n][j];
-    Take(nodes_[n], nodes_[n].choices[static_cast<std::size_t>(m) - 1], answer);
+    Take(nodes[n], nodes[n].choices[static_cast<std::size_t>(m) - 1], answer);
     j -= static_cast<std::size_t>(m);
   }
   return answer;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "plugins/framework/workbench.h"
@@ -28,8 +29,9 @@ class NodeTable {
     Toll toll;
     std::vector<VictimRef> victims;  // sorted
   };
-  // `more`: above 0, than fit now.
-  Answer Cheapest(Workbench& later, const VictimBook& book, std::int32_t more);
+  // `more`: above 0, than fit now on the nodes within.
+  Answer Cheapest(Workbench& later, const VictimBook& book, std::int32_t more,
+                  RankSpan within = {});
   // Victims there may go at another price than before.
   void Outdate(NodeId node);
 
@@ -47,8 +49,8 @@ class NodeTable {
   void Refresh(Workbench& later, const VictimBook& book, Node& node);
   const NodeChoice& Choice(Workbench& later, Node& node, std::int32_t more);
   std::int32_t FitNow(const Ledger& ledger, const Node& node, const Fit& fit) const;
-  Answer OneMore(Workbench& later);
-  Answer Many(Workbench& later, std::int32_t more);
+  Answer OneMore(Workbench& later, std::span<Node> nodes);
+  Answer Many(Workbench& later, std::span<Node> nodes, std::int32_t more);
   static void Take(const Node& node, const NodeChoice& choice, Answer& answer);
 
   ClassId cls_;

@@ -11,6 +11,7 @@ namespace {
 
 static_assert(v1::TASK_PHASE_HELD == ToWire<v1::TaskPhase>(TaskPhase::kHeld));
 static_assert(v1::TIES_RANDOM == ToWire<v1::Ties>(Ties::kRandom));
+static_assert(v1::GANG_LOCALITY_NONE == ToWire<v1::GangLocality>(GangLocality::kNone));
 static_assert(v1::ENQUEUE_GATE_VOLCANO == ToWire<v1::EnqueueGate>(EnqueueGate::kVolcano));
 
 // --- parts ---------------------------------------------------------------------------------
@@ -89,6 +90,9 @@ void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
   if (in.overcommit_permille != EngineConfig{}.overcommit_permille) {
     out->set_overcommit_permille(in.overcommit_permille);
   }
+  if (in.gang_locality != GangLocality::kNear) {
+    out->set_gang_locality(ToWire<v1::GangLocality>(in.gang_locality));
+  }
   out->set_full_verify_every(in.full_verify_every);
   text.CopyAll(in.disabled_actions, out->mutable_disabled_actions());
 }
@@ -117,6 +121,10 @@ absl::Status Decode(const v1::Config& in, const FieldPath& at, EngineConfig& out
                                     out.enqueue_gate));
   }
   if (in.has_overcommit_permille()) out.overcommit_permille = in.overcommit_permille();
+  if (in.gang_locality() != v1::GANG_LOCALITY_UNSPECIFIED) {
+    TEPHRA_RETURN_IF_ERROR(FromWire(in.gang_locality(), GangLocality::kNone, at.At("gang_locality"),
+                                    out.gang_locality));
+  }
   if (in.has_full_verify_every()) out.full_verify_every = in.full_verify_every();
   out.disabled_actions.assign(in.disabled_actions().begin(), in.disabled_actions().end());
   return absl::OkStatus();

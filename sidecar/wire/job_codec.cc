@@ -4,6 +4,7 @@ namespace tephra {
 namespace {
 
 static_assert(v1::CONTAINER_KIND_SIDECAR == ToWire<v1::ContainerKind>(ContainerKind::kSidecar));
+static_assert(v1::LOCALITY_MODE_REQUIRED == ToWire<v1::LocalityMode>(Locality::Mode::kRequired));
 static_assert(v1::QUEUE_STATE_CLOSED == ToWire<v1::QueueState>(QueueState::kClosed));
 
 void Encode(const ContainerSpec& in, TextCopier& text, v1::Container* out) {
@@ -116,6 +117,11 @@ absl::Status Encode(const JobSpec& in, const FieldPath& at, TextCopier& text, v1
   out->set_evictions(in.evictions);
   out->set_evicts_nobody(!in.evicts);
   text.Copy(in.user, out->mutable_user());
+  if (in.locality != Locality{}) {
+    out->mutable_locality()->set_mode(ToWire<v1::LocalityMode>(in.locality.mode));
+    out->mutable_locality()->set_highest_tier(in.locality.highest_tier);
+    text.Copy(in.locality.highest_tier_name, out->mutable_locality()->mutable_highest_tier_name());
+  }
   for (const HeldRoom& held : in.held) {
     v1::HeldRoom* wire = out->add_held();
     text.Copy(held.role, wire->mutable_role());
@@ -138,6 +144,12 @@ absl::Status Decode(const v1::Job& in, const FieldPath& at, JobSpec& out) {
   out.evictions = in.evictions();
   out.evicts = !in.evicts_nobody();
   out.user = in.user();
+  if (in.has_locality()) {
+    TEPHRA_RETURN_IF_ERROR(FromWire(in.locality().mode(), Locality::Mode::kRequired,
+                                    at.At("locality").At("mode"), out.locality.mode));
+    out.locality.highest_tier = in.locality().highest_tier();
+    out.locality.highest_tier_name = in.locality().highest_tier_name();
+  }
   for (int i = 0; i < in.held_size(); ++i) {
     const v1::HeldRoom& wire = in.held(i);
     HeldRoom& held = out.held.emplace_back();

@@ -9,7 +9,7 @@ namespace {
 
 static_assert(v1::VERDICT_INFEASIBLE == ToWire<v1::Verdict>(Verdict::kInfeasible));
 static_assert(v1::PART_ELASTIC == ToWire<v1::Part>(Part::kElastic));
-static_assert(v1::OBSTACLE_GATE == ToWire<v1::Obstacle>(Obstacle::kGate));
+static_assert(v1::OBSTACLE_LOCALITY == ToWire<v1::Obstacle>(Obstacle::kLocality));
 static_assert(v1::REMEDY_ONCE == ToWire<v1::Remedy>(Remedy::kOnce));
 static_assert(v1::MISFIT_EXCLUDED == ToWire<v1::Misfit>(Misfit::kExcluded));
 static_assert(v1::MISFIT_EXCLUDED == kMisfits);
@@ -43,6 +43,10 @@ void Encode(const Reason& in, v1::Reason* out) {
   out->set_evicted(in.evicted);
   out->set_gangs_broken(in.gangs_broken);
   out->set_fewest_not_proven(!in.fewest);
+  out->set_domain(in.domain);
+  out->set_domains(in.domains);
+  out->set_tier(in.tier);
+  out->set_tier_name(in.tier_name);
   if (in.remedy == Remedy::kNotAsked) return;
   out->set_remedy(ToWire<v1::Remedy>(in.remedy));
   out->set_over_queue(in.over_queue);

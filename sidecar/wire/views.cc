@@ -29,7 +29,8 @@ std::string BindingName(const ResourceKinds& kinds, Kind kind) {
 bool NamesKind(Obstacle obstacle) {
   return obstacle == Obstacle::kQueueLimit || obstacle == Obstacle::kQueueGuarantee ||
          obstacle == Obstacle::kRoom || obstacle == Obstacle::kTogether ||
-         obstacle == Obstacle::kSearch || obstacle == Obstacle::kGate;
+         obstacle == Obstacle::kSearch || obstacle == Obstacle::kGate ||
+         obstacle == Obstacle::kLocality;
 }
 
 template <class Reply>
@@ -303,6 +304,8 @@ const char* ObstacleWord(Obstacle obstacle) {
       return "QueueParent";
     case Obstacle::kGate:
       return "Gate";
+    case Obstacle::kLocality:
+      return "Locality";
     case Obstacle::kQuarantine:
       return "Quarantine";
   }
@@ -380,7 +383,9 @@ void FillState(const Books& books, bool everything, v1::GetStateReply* out) {
     FillQueue(books, counts, tree, id, out->add_queues());
   }
   TextCopier text;  // what it finds not to be UTF-8 was refused when it came in
-  for (const auto& [name, domain] : books.domains) Encode(domain, text, out->add_domains());
+  for (const auto& [name, domain] : books.hardware.domain_specs()) {
+    Encode(domain, text, out->add_domains());
+  }
   for (const auto& [name, allowed] : books.disruption_budgets) {
     v1::DisruptionBudgetView* view = out->add_disruption_budgets();
     view->set_name(name);

@@ -6,6 +6,7 @@
 
 #include "simulations/report/curve.h"
 #include "simulations/report/summary.h"
+#include "topology/hardware.h"
 
 namespace tephra {
 
@@ -18,5 +19,11 @@ std::string JsonText(const Summary& summary, const Curve& curve);
 // arrived_percent,points,allocated_percent,fragment_percent,fragment_of_idle_percent; one row for
 // each whole percent from 0 to 130, empty where no point fell.
 std::string CurveCsv(const Curve& curve);
+
+// The forest of domains, a line each with its nodes and GPUs, and with `nodes` those too.
+// REQUIRES: the hardware is settled.
+void PrintFabric(const Hardware& hardware, bool nodes, std::ostream& out);
+// The same in the language of Graphviz.
+void PrintFabricDot(const Hardware& hardware, bool nodes, std::ostream& out);
 
 }  // namespace tephra

@@ -1,4 +1,4 @@
-// The section `cluster`: a number of equal nodes, or a list of nodes.
+// The section `cluster`: a number of equal nodes, a list of hosts, or a list of nodes.
 #include <algorithm>
 
 #include "simulations/workload/sections.h"
@@ -131,28 +131,37 @@ void ReadNodes(Sections& sections, const Item& item, bool known_may_come_again,
   }
 }
 
-void ReadCluster(Sections& sections, Fields& fields, std::vector<NodeSpec>& nodes) {
+void ReadCluster(Sections& sections, Fields& fields, std::vector<NodeSpec>& nodes,
+                 std::vector<DomainSpec>& domains) {
   const Item list = fields.Need("nodes");
   if (list.node == nullptr) return;
-  if (list.node->kind != Yaml::Kind::kText) {
+  if (list.node->kind == Yaml::Kind::kList) {
     ReadList(list, [&](const Item& one) { ReadNodes(sections, one, false, nodes); });
     return;
   }
-  std::int64_t count = 0, per_node = 0;
+  std::int64_t per_node = 0;
   DeviceHardware device;
   device.memory_mib = kUsualDeviceMiB;
   NodeSpec node;
   node.allocatable = UsualAmounts();
-  ReadWhole(list, count, 0, Sections::kMostNodes);
+  std::vector<std::string> names;
+  if (list.node->kind == Yaml::Kind::kMap) {
+    names = ReadHostList(sections, list, domains);
+  } else {
+    std::int64_t count = 0;
+    ReadWhole(list, count, 0, Sections::kMostNodes);
+    for (std::int64_t i = 0; i < count; ++i) names.push_back("n-" + std::to_string(i));
+  }
   fields.Whole("gpus_per_node", per_node, 0, kMostGpus);
   fields.Text("gpu_model", device.model);
   ReadDeviceMemory(fields, "gpu_memory", device.memory_mib);
   sections.ReadAmounts(fields, node.allocatable);
   fields.Whole("pods", node.allocatable[kPods], 0);
   node.devices.assign(static_cast<std::size_t>(per_node), device);
-  for (std::int64_t i = 0; i < count && list.wrong->ok(); ++i) {
+  for (const std::string& name : names) {
+    if (!list.wrong->ok()) break;
     NodeSpec one = node;
-    one.name.append("n-").append(std::to_string(i));
+    one.name = name;
     sections.nodes.insert(one.name);
     AddNode(sections, list, std::move(one), nodes);
   }

@@ -71,6 +71,22 @@ GangSpec ReadGang(Sections& sections, Fields& fields) {
   return gang;
 }
 
+// In Volcano's words: spec.networkTopology of a pod group.
+Locality ReadLocality(const Item& item) {
+  Locality locality;
+  if (item.node == nullptr) return locality;
+  Fields fields(item);
+  int mode = 0;
+  fields.OneOf("mode", {"hard", "soft"}, mode);
+  locality.mode = mode == 0 ? Locality::Mode::kRequired : Locality::Mode::kPreferred;
+  const bool tier = fields.Whole("highest_tier_allowed", locality.highest_tier, 0);
+  const bool name = fields.Text("highest_tier_name", locality.highest_tier_name);
+  fields.Done();
+  if (tier && name) item.Wrong("either highest_tier_allowed or highest_tier_name, not both");
+  if (mode == 0 && !tier && !name) item.Wrong("highest_tier_allowed or highest_tier_name");
+  return locality;
+}
+
 JobSpec ReadJob(Sections& sections, Fields& fields) {
   JobSpec job;
   job.queue = "default";
@@ -82,6 +98,7 @@ JobSpec ReadJob(Sections& sections, Fields& fields) {
   fields.Switch("preemptible", job.preemptible);
   fields.Switch("evicts", job.evicts);
   fields.Duration("min_run", job.min_run_ms);
+  job.locality = ReadLocality(fields.At("network_topology"));
   job.gang = ReadGang(sections, fields);
   job.uid = job.name;
   CheckSums(fields.item(), job);

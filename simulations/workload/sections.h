@@ -13,6 +13,7 @@
 namespace tephra {
 
 struct Sections {
+  std::string file;  // in whose folder relative paths start
   ResourceKinds kinds;
   std::set<std::string> models;               // of all devices of the cluster, later nodes included
   std::set<std::string> nodes, queues, jobs;  // names so far
@@ -39,8 +40,16 @@ struct Sections {
   void ReadAmounts(Fields& fields, Resources& out);
 };
 
-// Everything but a trace's node list.
-void ReadCluster(Sections& sections, Fields& fields, std::vector<NodeSpec>& nodes);
+// Everything but a trace's node list. `domains`: those that a list of hosts tells.
+void ReadCluster(Sections& sections, Fields& fields, std::vector<NodeSpec>& nodes,
+                 std::vector<DomainSpec>& domains);
+// The path as the simulation file means it.
+std::string Resolved(const std::string& file, const std::string& path);
+// cluster.domains: each with its nodes and the domains that are part of it.
+void ReadDomains(Sections& sections, Fields& fields, std::vector<DomainSpec>& domains);
+// cluster.nodes as a list of hosts in a file: their names and, into `domains`, where they are.
+std::vector<std::string> ReadHostList(Sections& sections, const Item& item,
+                                      std::vector<DomainSpec>& domains);
 // One entry of cluster.nodes: one node or `count` of them.
 void ReadNodes(Sections& sections, const Item& item, bool known_may_come_again,
                std::vector<NodeSpec>& nodes);

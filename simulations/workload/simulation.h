@@ -96,6 +96,7 @@ struct Simulation {
   std::string name;                         // a title; may be empty
   std::vector<std::string> extended_kinds;  // names from kFirstExtendedKind on
   std::vector<NodeSpec> nodes;
+  std::vector<DomainSpec> domains;
   std::vector<QueueSpec> queues;       // "default" among them
   Memory past;                         // what queues and users have used before; may be empty
   std::vector<Arrival> jobs;           // by time, then as in the file

@@ -11,10 +11,6 @@
 namespace tephra {
 namespace {
 
-std::string Resolved(const std::string& file, const std::string& path) {
-  return (std::filesystem::path(file).parent_path() / path).lexically_normal().string();
-}
-
 // Jobs or events with the places where they stand, by time and then as in the file.
 template <class Dated>
 void SortByTime(std::vector<Dated>& things, std::vector<Item>* items) {
@@ -49,10 +45,18 @@ void AddGpuMemory(const std::vector<NodeSpec>& nodes, Memory& past) {
   }
 }
 
+}  // namespace
+
+std::string Resolved(const std::string& file, const std::string& path) {
+  return (std::filesystem::path(file).parent_path() / path).lexically_normal().string();
+}
+
+namespace {
+
 class Loader {
  public:
   Loader(const std::string& path, Yaml::Ptr root) : wrong_(path) {
-    simulation_.file = path;
+    simulation_.file = sections_.file = path;
     simulation_.document = std::move(root);
   }
 
@@ -119,8 +123,9 @@ class Loader {
       if (fields.Has("nodes")) openb.Wrong("either nodes or openb, not both");
       ReadOpenbCluster(openb);
     } else {
-      ReadCluster(sections_, fields, simulation_.nodes);
+      ReadCluster(sections_, fields, simulation_.nodes, simulation_.domains);
     }
+    ReadDomains(sections_, fields, simulation_.domains);
     fields.Done();
   }
 

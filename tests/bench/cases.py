@@ -34,6 +34,12 @@ CASES = {
     "ImpossibleGangFirm/200": ("nobody evicted for a gang of 10 x 8 GPUs for which nine of 200 "
                                "nodes could be freed", 10, ""),
     "ImpossibleGangFirm/1000": ("the same of 1,000 nodes", 50, "KAI \"not practical\""),
+    "HyperNodesTied": ("a gang of 48 x 8 GPUs in one of 100 domains; 6,000 nodes, 9,600 domains in "
+                       "four tiers", 10, "Volcano minutes, with a patch seconds"),
+    "HyperNodesFree": ("one of 1,024 x 8 GPUs there on the fewest domains", 10, ""),
+    "HyperNodesNever": ("one of 61 nodes there that no domain can take, told so", 10, ""),
+    "GangsInRacks": ("32 gangs of 16 x 8 GPUs, each in one rack of 512 nodes", 5,
+                     "Fluxion 120 ms"),
 }
 
 ONE_EVENT = "OneEventOneTick/nodes:{}/full_verify_every:1000"

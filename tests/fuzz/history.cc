@@ -275,6 +275,8 @@ JobSpec History::MakeJob(std::string uid) {
   job.gang.min_member = bytes_.Below(2) == 0 ? replicas : bytes_.Below(8);
   job.pods_exist = bytes_.Once(4);
   if (bytes_.Once(3)) job.user = bytes_.Below(2) == 0 ? "ann" : "bob";
+  if (job.created % 16 == 5) job.locality = {Locality::Mode::kRequired, 1, ""};
+  if (job.created % 64 == 6) job.locality = {Locality::Mode::kRequired, -1, "t"};
   return job;
 }
 

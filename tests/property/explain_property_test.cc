@@ -77,6 +77,7 @@ std::vector<std::vector<Change>> OneLess(const std::vector<Change>& changes, std
     switch (change.easing) {
       case Easing::kAhead:
       case Easing::kLetIn:
+      case Easing::kTier:
         break;
       case Easing::kLimit:
       case Easing::kLend:

@@ -202,6 +202,7 @@ EngineConfig Config(Dice& dice) {
   config.priority_boost_ms = Number<std::int64_t>(dice);
   config.usage_half_life_ms = Number<std::int64_t>(dice);
   config.usage_weight_permille = Number<std::int32_t>(dice);
+  config.gang_locality = OneOf(dice, GangLocality::kNone);
   config.enqueue_gate = OneOf(dice, EnqueueGate::kVolcano);
   config.overcommit_permille = Number<std::int32_t>(dice);
   config.full_verify_every = Number<std::int32_t>(dice);
@@ -336,7 +337,8 @@ Event AnyEvent(Dice& dice, int variant) {
                   dice.Percent(50),
                   Number<std::int32_t>(dice),
                   {},
-                  Word(dice)};
+                  Word(dice),
+                  {OneOf(dice, Locality::Mode::kRequired), Number<std::int32_t>(dice), Word(dice)}};
       if (dice.Percent(30)) {
         job.held.push_back({Word(dice), Number<std::int32_t>(dice), Word(dice), Task(dice).slices});
       }

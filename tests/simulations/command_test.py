@@ -71,6 +71,25 @@ class Command(unittest.TestCase):
             done = run("replay", "--strict", journal)
             self.assertEqual((done.returncode, done.stderr), (0, b""), example)
 
+    def test_topology_draws_domains_and_nodes(self):
+        example = ROOT / "simulations/examples/near.yaml"
+        done = run("topology", example)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(
+            done.stdout.decode().splitlines(),
+            [
+                "north (row, tier 2): 4 nodes, 32 GPU",
+                "  north/r1 (rack, tier 1): 2 nodes, 16 GPU",
+                "  north/r2 (rack, tier 1): 2 nodes, 16 GPU",
+                "south (row, tier 2): 2 nodes, 16 GPU",
+                "  south/r1 (rack, tier 1): 2 nodes, 16 GPU",
+            ],
+        )
+        self.assertIn(b"    b1: 8 GPU\n", run("topology", "--nodes", example).stdout)
+        dot = run("topology", "--output", "dot", "--nodes", example).stdout.decode()
+        self.assertEqual((dot.count("shape=box"), dot.count("--")), (11, 9))
+        self.assertEqual(run("topology", self.folder / "none.yaml").returncode, 2)
+
     def test_bad_input_is_exit_code_2_with_file_and_line_and_leaves_nothing(self):
         cluster = "cluster: { nodes: 1, gpus_per_node: 1 }\n"
         bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(

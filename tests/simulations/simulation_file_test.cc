@@ -39,6 +39,36 @@ jobs:
   CHECK(read->jobs[1].job.created == 60'000);
 }
 
+TEST_CASE("simulation: domains that are no forest, or name what is not there, are a fault") {
+  const std::string two = "cluster: { nodes: 2, domains: [";
+  CHECK(ErrorOf(two + "{ name: a, nodes: [n-0] }] }\n") == "");
+  CHECK(ErrorOf(two + "{ name: a, nodes: [n-7] }] }\n") ==
+        "f:1: cluster.domains[0].nodes: \"n-7\", expected a node of this file");
+  CHECK(ErrorOf(two + "{ name: a, nodes: [n-0] }, { name: b, nodes: [n-0] }] }\n")
+            .find("node \"n-0\" is in domains \"a\" and \"b\"") != std::string::npos);
+  CHECK(ErrorOf(two + "{ name: a, domains: [b] }, { name: b, domains: [a] }] }\n")
+            .find("expected a part of a lower tier") != std::string::npos);
+  CHECK(ErrorOf(two + "{ name: a, domains: [c] }] }\n").find("not c") != std::string::npos);
+  CHECK(ErrorOf(two + "{ name: a }, { name: a }] }\n").find("cluster.domains[1].name") !=
+        std::string::npos);
+}
+
+TEST_CASE("simulation: how near a job's tasks are to be is said in Volcano's words") {
+  const auto job = [](const std::string& topology) {
+    return kCluster + "jobs: [{ name: j, gpus: 1, network_topology: {" + topology + "} }]\n";
+  };
+  const auto read = ParseSimulation("f", job("mode: hard, highest_tier_allowed: 2"));
+  REQUIRE(read.ok());
+  CHECK(read->jobs[0].job.locality == Locality{Locality::Mode::kRequired, 2, ""});
+  CHECK(ErrorOf(job("mode: soft")) == "");
+  CHECK(ErrorOf(job("mode: near")).find("\"near\", expected hard or soft") != std::string::npos);
+  CHECK(ErrorOf(job("mode: hard")).find("highest_tier_allowed or highest_tier_name") !=
+        std::string::npos);
+  CHECK(ErrorOf(job("highest_tier_allowed: 1, highest_tier_name: rack")).find("not both") !=
+        std::string::npos);
+  CHECK(ErrorOf(job("highest_tier_allowed: -1")).find("highest_tier_allowed") != std::string::npos);
+}
+
 TEST_CASE("simulation: the long form gives every field of nodes and pods") {
   const auto read = ParseSimulation("f", R"(
 cluster:

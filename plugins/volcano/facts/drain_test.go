@@ -207,7 +207,7 @@ func (h *history) group(name string, before *schedulingv1beta1.PodGroup, is bool
 			ownedBy(job)(group)
 		}
 		if h.IntN(10) == 0 {
-			group.Spec.NetworkTopology = &schedulingv1beta1.NetworkTopologySpec{}
+			group.Spec.NetworkTopology = &schedulingv1beta1.NetworkTopologySpec{Mode: schedulingv1beta1.NetworkTopologyMode(h.pick("hard", "soft", "near"))}
 		}
 	})
 }

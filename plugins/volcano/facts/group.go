@@ -229,6 +229,7 @@ func (f *Feed) settle(g *group) {
 		PodsExist: g.complete,
 		User:      g.user,
 	}
+	g.fact.Locality, _ = localityOf(g.obj) // what is wrong with it the roles have said
 	f.tellEvictability(g, g.fact)
 }
 
@@ -297,11 +298,8 @@ func unsupported(obj *schedulingv1beta1.PodGroup) *fault {
 	if len(obj.Spec.SubGroupPolicy) > 0 {
 		return &fault{"spec.subGroupPolicy", "sub-groups", "none: they are not supported yet"}
 	}
-	if topology := obj.Spec.NetworkTopology; topology != nil &&
-		topology.Mode != schedulingv1beta1.SoftNetworkTopologyMode {
-		return &fault{"spec.networkTopology.mode", `"hard"`, `"soft" or none: hard ones are not supported yet`}
-	}
-	return nil
+	_, wrong := localityOf(obj)
+	return wrong
 }
 
 // minTask are the minima of the roles. As in Volcano they do not count where the group as a whole

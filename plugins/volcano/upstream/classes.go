@@ -32,7 +32,7 @@ const (
 var exclusions = []exclusion{
 	{anyones, "the test opens a session and runs no action: it looks at functions of a Volcano plugin",
 		func(c *testCase) bool { return len(c.Actions) == 0 }},
-	{ourOwn, "network topology is not in the engine yet", usesTopology},
+	{ourOwn, "sub-groups are not in the engine yet", hasSubGroups},
 	{ourOwn, "node shards, by which several schedulers share a cluster, are not known to the engine",
 		func(c *testCase) bool { return c.Cluster.ShardingMode != "" }},
 	{ourOwn, "limits of a queue on the device classes of resource claims are not in the engine", limitsDeviceClasses},
@@ -70,14 +70,8 @@ func weighsHierarchy(c *testCase) bool {
 	})
 }
 
-func usesTopology(c *testCase) bool {
-	if len(c.Cluster.HyperNodes) > 0 {
-		return true
-	}
-	for _, group := range c.Cluster.PodGroups {
-		if group.Spec.NetworkTopology != nil || len(group.Spec.SubGroupPolicy) > 0 {
-			return true
-		}
-	}
-	return false
+func hasSubGroups(c *testCase) bool {
+	return slices.ContainsFunc(c.Cluster.PodGroups, func(group *schedulingv1beta1.PodGroup) bool {
+		return len(group.Spec.SubGroupPolicy) > 0
+	})
 }

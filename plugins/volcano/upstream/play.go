@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/record"
+	topologyv1alpha1 "volcano.sh/apis/pkg/apis/topology/v1alpha1"
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -207,6 +208,7 @@ func (c *cluster) objects() []runtime.Object {
 		queue.UID = cmp.Or(queue.UID, types.UID("queue-"+queue.Name))
 		out = append(out, queue)
 	}
+	out = appendAll(out, c.hyperNodes())
 	out = appendAll(out, c.PriorityClasses)
 	out = appendAll(out, c.ResourceQuotas)
 	out = appendAll(out, c.Volumes)
@@ -246,6 +248,45 @@ func limitDevices(resources *corev1.ResourceRequirements) {
 
 func appendAll[T runtime.Object](out []runtime.Object, objects []T) []runtime.Object {
 	for _, object := range objects {
+		out = append(out, object)
+	}
+	return out
+}
+
+// hyperNodes are the case's tree as objects: those that it has, and else such with the nodes that it says
+// are in them, as parts of each other where one has all nodes of another of a lower tier.
+func (c *cluster) hyperNodes() []*topologyv1alpha1.HyperNode {
+	tiers, nodes := map[string]int{}, map[string]sets.Set[string]{}
+	for tier, names := range c.HyperNodesByTier {
+		for _, name := range names {
+			tiers[name] = tier
+		}
+	}
+	for _, hyper := range c.HyperNodes {
+		nodes[hyper.Name] = sets.New(hyper.RealNodes...)
+	}
+	var out []*topologyv1alpha1.HyperNode
+	for _, hyper := range c.HyperNodes {
+		object := &topologyv1alpha1.HyperNode{Spec: topologyv1alpha1.HyperNodeSpec{Tier: tiers[hyper.Name]}}
+		if hyper.HyperNode != nil {
+			object.Spec = *hyper.HyperNode.Spec.DeepCopy()
+		}
+		object.Name = hyper.Name
+		object.UID = types.UID("hypernode-" + hyper.Name)
+		has := func(kind topologyv1alpha1.MemberType, name string) {
+			object.Spec.Members = append(object.Spec.Members, topologyv1alpha1.MemberSpec{Type: kind,
+				Selector: topologyv1alpha1.MemberSelector{ExactMatch: &topologyv1alpha1.ExactMatch{Name: name}}})
+		}
+		if len(object.Spec.Members) == 0 {
+			for _, node := range hyper.RealNodes {
+				has(topologyv1alpha1.MemberTypeNode, node)
+			}
+			for _, other := range c.HyperNodes {
+				if tiers[other.Name] < tiers[hyper.Name] && nodes[hyper.Name].IsSuperset(nodes[other.Name]) {
+					has(topologyv1alpha1.MemberTypeHyperNode, other.Name)
+				}
+			}
+		}
 		out = append(out, object)
 	}
 	return out

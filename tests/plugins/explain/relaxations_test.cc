@@ -59,6 +59,26 @@ TEST_CASE("Relaxations: who has room, and waits at the enqueue gate alone, is to
   CHECK(Texts(cluster, "j") == Lines{"would start now if the enqueue gate let it in"});
 }
 
+TEST_CASE("Relaxations: who has to be in one rack is told that a row would do, or anywhere") {
+  SmallCluster cluster;
+  for (const char* node : {"a", "b", "c"}) cluster.Add(ANode(node).Gpus(8));
+  cluster.Tell(DomainUpserted{{"rack-0", 1, "rack", {"a"}, {}}, 1});
+  cluster.Tell(DomainUpserted{{"rack-1", 1, "rack", {"b"}, {}}, 1});
+  cluster.Tell(DomainUpserted{{"row", 3, "row", {}, {"rack-0", "rack-1"}}, 1});
+  JobSpec two = AJob("two").Role("w", 2, APod().Gpus(8)),
+          three = AJob("three").Role("w", 3, APod().Gpus(8));
+  two.locality = {Locality::Mode::kRequired, 1, ""};
+  three.locality = {Locality::Mode::kRequired, 0, "rack"};
+  cluster.Add(two).Tick();
+  CHECK(Texts(cluster, "two") ==
+        Lines{"fits now with 1 of 2 members", "fits if tasks of role w asked for 4 GPU each",
+              "fits if it might be in one domain of tier 3, instead of 1"});
+  cluster.Add(three).Tick();
+  CHECK(Texts(cluster, "three") == Lines{"fits now with 1 of 3 members",
+                                         "fits if tasks of role w asked for 2 GPU each",
+                                         "fits if it did not have to be in one domain"});
+}
+
 TEST_CASE("Relaxations: limits of several levels and kinds are raised together") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(8)).Add(AQueue("top").Limit(kGpu, 3000));

@@ -243,9 +243,9 @@ TEST_CASE("State: domains and disruption budgets are kept as last told, tasks na
   const DomainSpec rack{"rack", 1, "rack", {"n"}, {}}, row{"rack", 2, "row", {}, {"other"}};
   apply(DomainUpserted{rack, 5});
   apply(DomainUpserted{row, 4});
-  CHECK(books.domains.at("rack") == rack);
+  CHECK(books.hardware.domain_specs().at("rack") == rack);
   apply(DomainUpserted{row, 6});
-  CHECK(books.domains.at("rack") == row);
+  CHECK(books.hardware.domain_specs().at("rack") == row);
   apply(DisruptionBudgetUpserted{"team/b", 2, 5});
   apply(DisruptionBudgetUpserted{"team/b", 1, 5});
   CHECK(books.disruption_budgets.at("team/b") == 2);
@@ -259,7 +259,7 @@ TEST_CASE("State: domains and disruption budgets are kept as last told, tasks na
   CHECK(books.tasks[0].disruption_budgets.empty());
   apply(DomainRemoved{"rack"});
   apply(DisruptionBudgetRemoved{"team/b"});
-  CHECK(books.domains.empty());
+  CHECK(books.hardware.domain_specs().empty());
   CHECK(books.disruption_budgets.empty());
 }
 

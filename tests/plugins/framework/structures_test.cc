@@ -1,10 +1,11 @@
-// The small structures under the rankings: MaxTree, ChangeLog, Occupancy, Ledger.
+// The small structures under the rankings: MaxTree, SumTree, ChangeLog, Occupancy, Ledger.
 #include <catch2/catch.hpp>
 
 #include "plugins/framework/change_log.h"
 #include "plugins/framework/ledger.h"
 #include "plugins/framework/max_tree.h"
 #include "plugins/framework/state.h"
+#include "plugins/framework/sum_tree.h"
 #include "tests/support/build.h"
 #include "tests/support/dice.h"
 
@@ -28,6 +29,13 @@ TEST_CASE("MaxTree: best and its first leaf are those of a plain search, whateve
       leaves[leaf] = dice.Percent(10) ? MaxTree::kLowest : dice.From(-5, 5);
       tree.Set(leaf, leaves[leaf]);
       REQUIRE(tree.at(leaf) == leaves[leaf]);
+      const int first = dice.Below(static_cast<int>(leaves.size()));
+      const int last = dice.From(first + 1, static_cast<int>(leaves.size()));
+      const auto best_in = std::max_element(leaves.begin() + first, leaves.begin() + last);
+      const auto [value, at] =
+          tree.BestIn(static_cast<std::size_t>(first), static_cast<std::size_t>(last));
+      REQUIRE(value == *best_in);
+      REQUIRE(at == static_cast<std::size_t>(best_in - leaves.begin()));
     }
   }
 }
@@ -39,6 +47,30 @@ TEST_CASE("MaxTree: without leaves the best is the lowest there is") {
   CHECK(tree.best() == MaxTree::kLowest);
   tree.Assign({MaxTree::kLowest, MaxTree::kLowest});
   CHECK(tree.best() == MaxTree::kLowest);
+}
+
+TEST_CASE("SumTree: the sum of every beginning is that of a plain loop, whatever is added") {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Dice dice(seed);
+    std::vector<std::int32_t> numbers(static_cast<std::size_t>(dice.Below(40)));
+    for (auto& number : numbers) number = dice.From(-5, 5);
+    SumTree tree;
+    tree.Assign(numbers);
+    for (int i = 0; i < 30; ++i) {
+      std::int64_t sum = 0;
+      INFO("seed " << seed);
+      for (std::size_t n = 0; n <= numbers.size(); ++n) {
+        REQUIRE(tree.SumBefore(n) == sum);
+        if (n < numbers.size()) sum += numbers[n];
+      }
+      REQUIRE(tree.all() == sum);
+      if (numbers.empty()) break;
+      const auto at = static_cast<std::size_t>(dice.Below(static_cast<int>(numbers.size())));
+      const std::int32_t more = dice.From(-5, 5);
+      numbers[at] += more;
+      tree.Add(at, more);
+    }
+  }
 }
 
 TEST_CASE("ChangeLog: a reader gets what came since, in order, or is told to start over") {

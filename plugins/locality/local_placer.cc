@@ -1,0 +1,186 @@
+#include "plugins/locality/local_placer.h"
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "plugins/framework/gang_ask.h"
+#include "plugins/locality/packing_plan.h"
+
+namespace tephra {
+namespace {
+
+// Domains tried for a gang that may go farther: each has room for every role by itself, so that the
+// first one does as a rule.
+constexpr std::size_t kMostTries = 8;
+
+const Fabric& FabricOf(const Workbench& bench) {
+  return bench.ledger().snapshot().hardware().fabric();
+}
+
+struct Candidate {
+  std::uint32_t domain = Fabric::kNone;
+  std::int64_t room = 0;  // for the hardest role
+};
+
+// Whether each role by itself has room there, and all together have enough.
+class Rooms {
+ public:
+  Rooms(Workbench& bench, const GangAsk& ask) : ask_(ask) {
+    for (const std::size_t r : HardestFirst(bench.ledger().snapshot(), ask)) {
+      roles_.push_back({&ask.roles[r], &bench.rankings().WithRoom(ask.roles[r].cls, ask.without)});
+    }
+  }
+  bool Enough(RankSpan span) const {
+    std::int64_t could = 0;
+    for (const auto& [role, ranking] : roles_) {
+      const std::int64_t room = ranking->room(span);
+      if (room < role->least) return false;
+      could += std::min(room, static_cast<std::int64_t>(role->tasks.size()));
+    }
+    return could >= ask_.least;
+  }
+  std::int64_t Hardest(RankSpan span) const { return roles_[0].second->room(span); }
+
+ private:
+  const GangAsk& ask_;
+  std::vector<std::pair<const RoleAsk*, const Ranking*>> roles_;
+};
+
+// Domains with room, the nearest first, and of one tier those that leave the smallest hole.
+std::vector<Candidate> CandidatesOf(Workbench& bench, const GangAsk& ask) {
+  const Fabric& fabric = FabricOf(bench);
+  const Rooms rooms(bench, ask);
+  std::vector<Candidate> candidates;
+  const auto consider = [&](std::uint32_t d) {
+    const Fabric::Domain& domain = fabric.domains()[d];
+    if (domain.tier > ask.highest_tier || domain.span.empty()) return;
+    if (!ask.within.contains(domain.span) || !rooms.Enough(domain.span)) return;
+    candidates.push_back({d, rooms.Hardest(domain.span)});
+  };
+  if (ask.around.empty()) {
+    for (std::uint32_t d = 0; d < fabric.domains().size(); ++d) consider(d);
+  } else {
+    for (const std::uint32_t d : fabric.Around(ask.around)) consider(d);
+  }
+  std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
+    const auto key = [&](const Candidate& one) {
+      const Fabric::Domain& domain = fabric.domains()[one.domain];
+      return std::tuple(domain.tier, one.room, domain.span.first, one.domain);
+    };
+    return key(a) < key(b);
+  });
+  return candidates;
+}
+
+// The gang on the fewest parts of the domain, tasks in the order of their indexes along the row of
+// nodes, so that neighbours in a ring are neighbours in the fabric. Role by role, hardest first.
+bool Pack(Workbench& bench, const GangAsk& ask, std::uint32_t domain) {
+  Ledger& ledger = bench.ledger();
+  const Snapshot& snapshot = ledger.snapshot();
+  Attempt attempt(ledger);
+  std::int32_t open = ask.least;
+  for (const RoleAsk& role : ask.roles) open -= role.least;
+  for (const std::size_t r : HardestFirst(snapshot, ask)) {
+    const RoleAsk& role = ask.roles[r];
+    const std::int32_t more =
+        std::min(open, static_cast<std::int32_t>(role.tasks.size()) - role.least);
+    open -= more;
+    const std::int32_t tasks = role.least + more;
+    if (tasks == 0) continue;
+    const std::vector<NodeShare> plan = PackingPlan(
+        snapshot.hardware(), bench.rankings().WithRoom(role.cls, ask.without), domain, tasks);
+    std::int32_t placed = 0;
+    for (const NodeShare& share : plan) {
+      const NodeId node = snapshot.hardware().ranked()[share.rank];
+      for (std::int32_t i = 0; i < share.tasks; ++i, ++placed) {
+        if (!bench.rankings().For(role.cls, ask.without).Fits(share.rank)) return false;
+        Slices slices = bench.policies().fit->Choose(
+            ledger.View(node), bench.rankings().ClassOf(role.cls, ask.without),
+            DrawOf(snapshot, ask, role, placed));
+        ledger.Charge(role.cls, ask.queue,
+                      {role.tasks[static_cast<std::size_t>(placed)], node, std::move(slices)});
+      }
+    }
+    if (placed < tasks) return false;
+  }
+  if (open > 0) return false;
+  attempt.Keep();
+  return true;
+}
+
+// Why a tied gang has no place, once it is known that it has none: no room at all, or not together.
+Placer::Answer Apart(Workbench& bench, const GangAsk& ask, Placer::Answer answer) {
+  const std::vector<std::size_t> order = HardestFirst(bench.ledger().snapshot(), ask);
+  answer.apart = true;
+  answer.role_short = static_cast<std::int32_t>(order[0]);
+  for (const std::size_t r : order) {
+    const Ranking& ranking = bench.rankings().WithRoom(ask.roles[r].cls, ask.without);
+    std::int64_t most = 0;
+    for (const std::uint32_t d : FabricOf(bench).Widest(ask.highest_tier)) {
+      most = std::max(most, ranking.room(FabricOf(bench).domains()[d].span));
+    }
+    if (most >= std::max(ask.roles[r].least, 1)) continue;
+    answer.role_short = static_cast<std::int32_t>(r);
+    if (ranking.room() < std::max(ask.roles[r].least, 1)) answer.apart = false;
+    break;
+  }
+  return answer;
+}
+
+}  // namespace
+
+// None of the domains took it as it comes. What fits into a part fits into the whole.
+Placer::Answer LocalPlacer::SearchDomains(Workbench& bench, const GangAsk& ask,
+                                          const std::vector<std::uint32_t>& widest,
+                                          Answer answer) const {
+  bool unknown = false;
+  for (const std::uint32_t domain : widest) {
+    if (answer.steps > budget_) unknown = true;
+    if (unknown) break;
+    GangAsk inside = ask;
+    inside.within = FabricOf(bench).domains()[domain].span;
+    const Answer found = anywhere_->Place(bench, inside);
+    answer.steps += found.steps;
+    if (found.outcome == Outcome::kPlaced) return found;
+    unknown = found.outcome == Outcome::kUnknown;
+  }
+  answer.outcome = unknown ? Outcome::kUnknown : Outcome::kImpossible;
+  return Apart(bench, ask, answer);
+}
+
+Placer::Answer LocalPlacer::Place(Workbench& bench, const GangAsk& ask) const {
+  const bool alone = ask.least <= 1 && ask.around.empty();
+  if (!ask.tied() && (!ask.near || alone || FabricOf(bench).empty())) {
+    return anywhere_->Place(bench, ask);
+  }
+  Answer answer;
+  const std::vector<Candidate> candidates = CandidatesOf(bench, ask);
+  std::size_t tries = 0;
+  for (const Candidate& candidate : candidates) {
+    if (++tries > kMostTries && (!ask.tied() || answer.steps > budget_)) break;
+    answer.steps += ask.least;
+    if (Pack(bench, ask, candidate.domain)) {
+      answer.outcome = Outcome::kPlaced;
+      return answer;
+    }
+  }
+  if (ask.tied()) {
+    std::vector<std::uint32_t> widest;
+    for (const Candidate& candidate : candidates) {
+      const std::uint32_t up = FabricOf(bench).domains()[candidate.domain].parent;
+      const bool farther = up != Fabric::kNone &&
+                           FabricOf(bench).domains()[up].tier <= ask.highest_tier &&
+                           ask.within.contains(FabricOf(bench).domains()[up].span);
+      if (!farther) widest.push_back(candidate.domain);
+    }
+    return SearchDomains(bench, ask, widest, answer);
+  }
+  if (ask.around.empty() && ask.within.everywhere() && Pack(bench, ask, Fabric::kNone)) {
+    answer.outcome = Outcome::kPlaced;
+    return answer;
+  }
+  return anywhere_->Place(bench, ask);
+}
+
+}  // namespace tephra

@@ -1,0 +1,39 @@
+package facts
+
+import (
+	"math"
+	"strconv"
+
+	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"tephra.sh/volcano/tephrav1"
+)
+
+// localityOf is how near to each other the group's tasks are to be; nil: it says nothing of that. As in
+// Volcano a hard topology without a tier binds nothing.
+func localityOf(obj *schedulingv1beta1.PodGroup) (*tephrav1.Locality, *fault) {
+	asked := obj.Spec.NetworkTopology
+	if asked == nil {
+		return nil, nil
+	}
+	switch asked.Mode {
+	case schedulingv1beta1.SoftNetworkTopologyMode:
+		return &tephrav1.Locality{Mode: tephrav1.LocalityMode_LOCALITY_MODE_PREFERRED}, nil
+	case schedulingv1beta1.HardNetworkTopologyMode, "":
+	default:
+		return nil, &fault{"spec.networkTopology.mode", string(asked.Mode), `"hard" or "soft"`}
+	}
+	required := &tephrav1.Locality{Mode: tephrav1.LocalityMode_LOCALITY_MODE_REQUIRED, HighestTierName: asked.HighestTierName}
+	switch tier := asked.HighestTierAllowed; {
+	case tier == nil && asked.HighestTierName == "":
+		return nil, nil
+	case tier == nil:
+	case asked.HighestTierName != "":
+		return nil, &fault{"spec.networkTopology.highestTierAllowed", strconv.Itoa(*tier), "none beside highestTierName"}
+	case *tier < 0 || *tier > math.MaxInt32:
+		return nil, &fault{"spec.networkTopology.highestTierAllowed", strconv.Itoa(*tier), "0 to 2147483647"}
+	default:
+		required.HighestTier = int32(*tier)
+	}
+	return required, nil
+}

@@ -1,0 +1,44 @@
+#include "simulations/topology_command.h"
+
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "simulations/report/print.h"
+#include "simulations/workload/simulation_file.h"
+#include "topology/hardware.h"
+
+namespace tephra {
+
+void AddTopologyCommand(CLI::App& app, int& code) {
+  struct Arguments {
+    std::string path, output = "text";
+    bool nodes = false;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      app.add_subcommand("topology", "Draw which nodes of a simulation file are near each other.");
+  command->add_option("FILE", arguments->path, "the simulation, see docs/simulate.md")->required();
+  command->add_option("--output", arguments->output, "text, or dot for Graphviz")
+      ->check(CLI::IsMember({"text", "dot"}))
+      ->capture_default_str();
+  command->add_flag("--nodes", arguments->nodes, "each node, too");
+  command->callback([arguments, &code] {
+    const absl::StatusOr<Simulation> simulation = LoadSimulation(arguments->path);
+    if (!simulation.ok()) {
+      std::cerr << "tephra topology: " << simulation.status().message() << "\n";
+      code = 2;
+      return;
+    }
+    Hardware hardware;
+    for (const NodeSpec& node : simulation->nodes) hardware.Upsert(node);
+    for (const DomainSpec& domain : simulation->domains) hardware.UpsertDomain(domain);
+    hardware.Settle();
+    const auto print = arguments->output == "dot" ? PrintFabricDot : PrintFabric;
+    print(hardware, arguments->nodes, std::cout);
+  });
+}
+
+}  // namespace tephra
