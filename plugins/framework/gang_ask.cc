@@ -67,7 +67,7 @@ void Locate(const Snapshot& snapshot, const std::vector<Placement>& placed, Gang
                              : hardware.fabric().TierNamed(job.locality.highest_tier_name);
       break;
   }
-  if (!ask.near || hardware.fabric().empty()) return;
+  if (!ask.near || (!ask.tied() && hardware.fabric().empty())) return;
   const auto add = [&](NodeId node) {
     if (!node.valid() || !hardware.present(node)) return;
     const std::uint32_t rank = hardware.rank(node);
@@ -81,6 +81,11 @@ void Locate(const Snapshot& snapshot, const std::vector<Placement>& placed, Gang
       if (task.phase == TaskPhase::kAssumed || task.phase == TaskPhase::kRunning) add(task.node);
     }
   }
+  // Those that run are in no such domain any more: the rest would never be either.
+  const std::vector<std::uint32_t> held_in = hardware.fabric().Around(ask.around);
+  const bool apart =
+      held_in.empty() || hardware.fabric().domains()[held_in.front()].tier > ask.highest_tier;
+  if (!ask.around.empty() && apart) ask.highest_tier = kAnyTier;
 }
 
 std::vector<std::size_t> HardestFirst(const Snapshot& snapshot, const GangAsk& ask) {

@@ -21,7 +21,7 @@ func localityOf(obj *schedulingv1beta1.PodGroup) (*tephrav1.Locality, *fault) {
 		return &tephrav1.Locality{Mode: tephrav1.LocalityMode_LOCALITY_MODE_PREFERRED}, nil
 	case schedulingv1beta1.HardNetworkTopologyMode, "":
 	default:
-		return nil, &fault{"spec.networkTopology.mode", string(asked.Mode), `"hard" or "soft"`}
+		return nil, &fault{"spec.networkTopology.mode", strconv.Quote(string(asked.Mode)), `"hard" or "soft"`}
 	}
 	required := &tephrav1.Locality{Mode: tephrav1.LocalityMode_LOCALITY_MODE_REQUIRED, HighestTierName: asked.HighestTierName}
 	switch tier := asked.HighestTierAllowed; {

@@ -27,7 +27,7 @@ func TestHowNearAGroupsTasksAreToBeIsTold(t *testing.T) {
 		{&schedulingv1beta1.NetworkTopologySpec{Mode: "hard", HighestTierName: "rack"}, required, 0, "rack", ""},
 		{&schedulingv1beta1.NetworkTopologySpec{Mode: "hard"}, none, 0, "", ""},
 		{&schedulingv1beta1.NetworkTopologySpec{Mode: "near"}, none, 0, "", `spec.networkTopology.mode: "near", expected "hard" or "soft"`},
-		{&schedulingv1beta1.NetworkTopologySpec{HighestTierAllowed: &below}, none, 0, "", `spec.networkTopology.highestTierAllowed: "-1"`},
+		{&schedulingv1beta1.NetworkTopologySpec{HighestTierAllowed: &below}, none, 0, "", `spec.networkTopology.highestTierAllowed: -1`},
 		{&schedulingv1beta1.NetworkTopologySpec{HighestTierAllowed: &two, HighestTierName: "rack"}, none, 0, "", "none beside highestTierName"},
 	} {
 		feed := idleFeed(t, Options{Admit: true})
