@@ -196,7 +196,10 @@ void PrintTop(const v1::GetStateReply& state, const std::string& what, bool wide
   const int most = what.empty() ? kMostLines : std::numeric_limits<int>::max();
   if (what.empty() || what == "queues") PrintQueues(state, wide, out);
   if (what.empty()) out << "\n";
-  if (what.empty() || what == "nodes") PrintNodes(state, wide, most, out);
+  if (what.empty() || what == "nodes") {
+    PrintNodes(state, wide, most, out);
+    for (const std::string& problem : state.domain_problems()) out << problem << "\n";
+  }
   if (what.empty()) out << "\n";
   if (what.empty() || what == "jobs") PrintJobs(state, wide, most, now_ms, out);
 }
@@ -228,6 +231,7 @@ void AddTopCommand(CLI::App& app, int& code) {
       if (!what.empty() && what != "jobs") state.clear_jobs();
       if (!what.empty()) {
         state.clear_domains();
+        state.clear_domain_problems();
         state.clear_disruption_budgets();
       }
       PrintMessage(state, arguments->output, std::cout);

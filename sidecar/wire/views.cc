@@ -386,6 +386,9 @@ void FillState(const Books& books, bool everything, v1::GetStateReply* out) {
   for (const auto& [name, domain] : books.hardware.domain_specs()) {
     Encode(domain, text, out->add_domains());
   }
+  for (const std::string& problem : books.hardware.fabric().problems()) {
+    out->add_domain_problems(problem);
+  }
   for (const auto& [name, allowed] : books.disruption_budgets) {
     v1::DisruptionBudgetView* view = out->add_disruption_budgets();
     view->set_name(name);

@@ -156,6 +156,22 @@ TEST_CASE(
              Contains("gpu.A100") && Contains("3 A100 GPU") && Contains("16 A100 GPU"));
 }
 
+TEST_CASE("Top says which domains are left out of the forest, and why") {
+  RunningServer running;
+  SchedulerClient client(ConnectTo(running.socket()));
+  client.Sync({NodeUpserted{ANode("a").Gpus(8), 1},
+               DomainUpserted{{"rack-0", 1, "rack", {"a"}, {}}, 1},
+               DomainUpserted{{"rack-1", 1, "rack", {"a"}, {}}, 1}});
+  REQUIRE(client.Cycle(1'060'000).has_cycle());
+  v1::GetStateReply state;
+  REQUIRE(EngineClient({running.socket(), ""}).GetState(false, &state).ok());
+  std::ostringstream nodes, queues;
+  PrintTop(state, "nodes", false, 1'120'000, nodes);
+  PrintTop(state, "queues", false, 1'120'000, queues);
+  CHECK_THAT(nodes.str(), Contains("node \"a\" is in domains \"rack-0\" and \"rack-1\""));
+  CHECK_THAT(queues.str(), !Contains("rack-0"));
+}
+
 TEST_CASE("An answer as JSON or YAML holds all of it") {
   Looking looking;
   std::ostringstream json, yaml;
