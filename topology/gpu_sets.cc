@@ -126,8 +126,8 @@ void GpuSets::Search(GpuMask free, GpuMask candidates, GpuMask set, int missing,
     const Traits& out = traits_[Without(free, set)];
     const Choice choice{set,
                         in.slowest,
-                        {std::uint64_t{in.slowest} << 32 | out.spare, in.total_mb_per_s,
-                         -in.numa_nodes, out.numa_squares}};
+                        {std::uint64_t{in.slowest} << 32 | out.spare,
+                         in.total_mb_per_s + out.total_mb_per_s, -in.numa_nodes, out.numa_squares}};
     if (best.set == 0 || best.WorseThan(choice)) best = choice;
     return;
   }

@@ -8,7 +8,9 @@
 //   2. the least damage: the free GPUs that stay still hold a set of 8 with the fastest slowest
 //      link; among equals a set of 4, then of 2. Gangs ask for powers of two, and the largest are
 //      the hardest to serve;
-//   3. the most bandwidth in total between its GPUs;
+//   3. the most bandwidth in total between its GPUs, and between those that stay: the fewest and
+//      slowest links lie across (one GPU: the one that is linked worst, so that no pair is broken
+//      while a GPU without a partner is free);
 //   4. the fewest NUMA nodes;
 //   5. the greatest sum, over NUMA nodes, of the squares of free GPUs that stay: they stay together
 //      (where an NVSwitch makes all links alike, 4 and 5 decide);
@@ -51,8 +53,8 @@ class GpuSets {
   // What is known of a set. Speeds are ranks among those of the node, from 1 on; a lone GPU ranks
   // above all, and 0 means that there is no such set.
   struct Traits {
-    std::uint32_t spare = 0;  // ranks of its best sets of 8, 4 and 2, a byte each
-    std::int32_t total_mb_per_s = 0;
+    std::uint32_t spare = 0;          // ranks of its best sets of 8, 4 and 2, a byte each
+    std::int32_t total_mb_per_s = 0;  // of all its links
     std::uint16_t numa_squares = 0;
     std::uint8_t numa_nodes = 0;
     std::uint8_t slowest = 0;

@@ -74,7 +74,10 @@ auto Rating(const NodeLinks& links, const Gpus& free, const Gpus& set) {
     numa.insert(links.numa(a));
     mask |= 1u << a;
   }
-  for (int gpu : rest) ++stay[links.numa(gpu)];
+  for (int a : rest) {
+    for (int b : rest) total += a < b ? links.at(a, b).mb_per_s : 0;
+    ++stay[links.numa(a)];
+  }
   for (const auto& [node, gpus] : stay) squares += gpus * gpus;
   return std::tuple(-Slowest(links, set), -BestOfSize(links, rest, 8), -BestOfSize(links, rest, 4),
                     -BestOfSize(links, rest, 2), -total, static_cast<int>(numa.size()), -squares,

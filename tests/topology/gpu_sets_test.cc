@@ -30,6 +30,7 @@ TEST_CASE("GpuSets: one GPU is taken where it breaks no pair") {
   const GpuSets sets = Sets(kPcieBoxTopo, "L40S");
   CHECK(sets.Best(0b0000'0111, 1) == 0b0000'0100);
   CHECK(sets.Best(0b1101'0000, 1) == 0b0001'0000);
+  CHECK(sets.Best(0b1101'1011, 1) == 0b0001'0000);
 }
 
 TEST_CASE("GpuSets: on an NVSwitch GPUs of one NUMA node are taken, and the other left whole") {
