@@ -8,7 +8,7 @@ namespace tephra {
 namespace {
 
 // One NVLink, one direction, as NCCL counts it (src/graph/topo.h, SM60_NVLINK_BW to
-// SM100_NVLINK_BW): about 80 % of the 20, 25 and 50 GB/s that data sheets give.
+// SM100_NVLINK_BW): 80 % to 90 % of the 14 to 50 GB/s that data sheets give.
 struct Generation {
   std::int32_t mb_per_s;
   std::string_view models;  // each between spaces

@@ -55,9 +55,10 @@ class NodeLinks {
  public:
   static constexpr std::int16_t kNoNuma = -1;  // not told, or of several NUMA nodes
 
+  NodeLinks() = default;  // of 0 GPUs
   // All pairs linked by the slowest path, no NUMA node known.
   // REQUIRES: 0 <= gpus <= kMaxLinkedGpus.
-  explicit NodeLinks(int gpus = 0);
+  explicit NodeLinks(int gpus);
 
   int gpus() const { return static_cast<int>(numa_.size()); }
   // REQUIRES: a != b.
