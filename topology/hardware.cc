@@ -81,6 +81,7 @@ NodeId Hardware::Upsert(const NodeSpec& spec, const ModelKinds& models) {
   node.model_kinds = ModelKindsOf(spec, models);
   node.capacity = CapacityOf(spec, node.model_kinds);
   total_.Add(node.capacity);
+  node.gpu_sets = spec.gpu_links.gpus() == 0 ? nullptr : gpu_sets_.Of(spec.gpu_links);
   if (spec.devices.size() > node.device_room) {
     node.first_device = device_rows_;
     node.device_room = spec.devices.size();
@@ -120,6 +121,7 @@ void Hardware::Remove(NodeId id) {
   if (!node.present) return;
   total_.Add(node.capacity, -1);
   node.present = false;
+  node.gpu_sets.reset();
   settled_ = false;
   ++version_;
 }

@@ -8,12 +8,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "topology/base/ids.h"
 #include "topology/fabric.h"
+#include "topology/gpu_sets.h"
 #include "topology/node.h"
 
 namespace tephra {
@@ -47,6 +49,8 @@ class Hardware {
   const std::vector<KindSet>& model_kinds(NodeId id) const {
     return nodes_[id.index()].model_kinds;
   }
+  // Which of its devices to take together; null where their links are not known.
+  const GpuSets* gpu_sets(NodeId id) const { return nodes_[id.index()].gpu_sets.get(); }
   // Another number each time the node's description changes; never 0 for a node present.
   std::uint32_t spec_version(NodeId id) const { return nodes_[id.index()].spec_version; }
 
@@ -83,6 +87,7 @@ class Hardware {
     NodeSpec spec;
     Resources capacity;
     std::vector<KindSet> model_kinds;
+    std::shared_ptr<const GpuSets> gpu_sets;
     std::size_t first_device = 0;
     std::size_t device_room = 0;  // rows set aside from first_device on
     std::uint32_t rank = 0;
@@ -106,6 +111,7 @@ class Hardware {
   Fabric fabric_;
   std::vector<NodeId> ranked_;
   std::unordered_map<std::string, Key> keys_;
+  SharedGpuSets gpu_sets_;
   Resources total_;
   std::size_t device_rows_ = 0;
   std::uint64_t version_ = 0;

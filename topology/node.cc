@@ -77,6 +77,28 @@ bool Selected(const NodeSpec& node, const NodeConstraints& constraints) {
                      [&](const NodeSelectorTerm& term) { return Holds(term, node); });
 }
 
+// Ten TB/s: as much for each pair of 16 GPUs still sums within 32 bits.
+constexpr std::int32_t kMostMbPerS = 10'000'000;
+
+absl::Status ValidateLinks(const std::string& where, const NodeSpec& node) {
+  const int gpus = node.gpu_links.gpus();
+  if (gpus == 0) return absl::OkStatus();
+  if (static_cast<std::size_t>(gpus) != node.devices.size()) {
+    return absl::InvalidArgumentError(
+        where + ": gpu_links: " + std::to_string(gpus) +
+        " GPUs, expected as many as devices: " + std::to_string(node.devices.size()));
+  }
+  for (int a = 0; a < gpus; ++a) {
+    for (int b = 0; b < a; ++b) {
+      const std::int32_t speed = node.gpu_links.at(a, b).mb_per_s;
+      if (speed >= 0 && speed <= kMostMbPerS) continue;
+      return absl::InvalidArgumentError(where + ": gpu_links: mb_per_s: " + std::to_string(speed) +
+                                        ", expected 0 to " + std::to_string(kMostMbPerS));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ValidateNode(const NodeSpec& node) {
@@ -103,7 +125,7 @@ absl::Status ValidateNode(const NodeSpec& node) {
           std::to_string(kMaxDeviceMib));
     }
   }
-  return absl::OkStatus();
+  return ValidateLinks(where, node);
 }
 
 bool ModelAllowed(const std::vector<std::string>& models, const std::string& model) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "topology/device.h"
+#include "topology/links.h"
 #include "topology/resources.h"
 
 namespace tephra {
@@ -40,12 +41,15 @@ struct NodeSpec {
   // be zero here.
   Resources allocatable;
   std::vector<DeviceHardware> devices;
+  // Between the devices, in their order. Of 0 GPUs where not known: then all are alike.
+  NodeLinks gpu_links;
 
   bool operator==(const NodeSpec&) const = default;
 };
 
 // INVALID_ARGUMENT with the field and the value: an empty name, an amount below zero or too large
-// to sum, a derived kind that is given, more devices than a slice can number.
+// to sum, a derived kind that is given, more devices than a slice can number, links of more or
+// fewer GPUs than there are devices, or of no sensible speed.
 absl::Status ValidateNode(const NodeSpec& node);
 
 struct Toleration {

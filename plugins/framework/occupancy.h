@@ -47,6 +47,7 @@ struct NodeView {
   std::span<const DeviceRow> devices;
   bool mixed_models;
   std::span<const KindSet> model_kinds = {};  // as Hardware::model_kinds
+  const GpuSets* gpu_sets = nullptr;          // as Hardware::gpu_sets
 };
 
 // A copy of one node's columns to try things on.
@@ -57,8 +58,8 @@ class NodeTrial {
   // As Occupancy::Charge does to the node.
   void Charge(const TaskClass& cls, const Slices& slices, int sign);
   NodeView view() const {
-    return {node_.id, node_.spec,         node_.capacity,   row_,
-            devices_, node_.mixed_models, node_.model_kinds};
+    return {node_.id, node_.spec,         node_.capacity,    row_,
+            devices_, node_.mixed_models, node_.model_kinds, node_.gpu_sets};
   }
 
  private:
@@ -95,7 +96,8 @@ class Occupancy {
             std::span<const DeviceRow>(devices_.data() + hardware.first_device(node),
                                        hardware.device_count(node)),
             hardware.mixed_models(node),
-            hardware.model_kinds(node)};
+            hardware.model_kinds(node),
+            hardware.gpu_sets(node)};
   }
   const NodeRow& node(NodeId id) const { return nodes_[id.index()]; }
   // Free on all nodes present. Over-committed nodes count below zero, over-committed devices as

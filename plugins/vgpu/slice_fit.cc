@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <optional>
 
 #include "plugins/vgpu/slice_search.h"
 #include "topology/base/check.h"
@@ -73,6 +74,28 @@ std::int32_t AskCopies(const NodeView& view, const TaskClass& cls, const DeviceA
   return static_cast<std::int32_t>(low);
 }
 
+// Whole devices by their links, where these are known and the score likes all devices alike; else
+// nothing. `points`: of each device, below 0 where it cannot serve.
+std::optional<Slices> LinkedSet(const NodeView& view, const DeviceAsk& ask,
+                                const std::vector<Points>& points) {
+  if (view.gpu_sets == nullptr || !ask.request.whole()) return std::nullopt;
+  GpuMask takers = 0;
+  std::optional<Points> liked;
+  for (std::size_t d = 0; d < points.size(); ++d) {
+    if (points[d] < 0) continue;
+    if (liked.value_or(points[d]) != points[d]) return std::nullopt;
+    liked = points[d];
+    takers = static_cast<GpuMask>(takers | 1u << d);
+  }
+  GpuMask set = view.gpu_sets->Best(takers, ask.request.count);
+  TEPHRA_CHECK_OP(set, !=, 0);
+  Slices slices;
+  for (; set != 0; set = static_cast<GpuMask>(set & (set - 1))) {
+    slices.push_back(SliceOf(view, ask, static_cast<std::size_t>(std::countr_zero(set))));
+  }
+  return slices;
+}
+
 }  // namespace
 
 Fit::Answer SliceFit::Check(const NodeView& view, const TaskClass& cls,
@@ -114,6 +137,7 @@ Slices SliceFit::Choose(const NodeView& view, const TaskClass& cls, std::uint64_
   for (std::size_t d = 0; d < view.devices.size(); ++d) {
     if (CanTake(view, cls, ask.request, d, view.devices[d])) points[d] = rate(ask, d);
   }
+  if (auto linked = LinkedSet(view, ask, points)) return *std::move(linked);
   for (std::int32_t i = 0; i < ask.request.count; ++i) {
     const auto best = std::max_element(points.begin(), points.end());
     TEPHRA_CHECK_OP(*best, >=, 0);
@@ -162,7 +186,11 @@ std::vector<Slices> SliceFit::Options(const NodeView& view, const TaskClass& cls
   SliceSearch search(view, cls, [&](const DeviceAsk& ask, std::size_t device) {
     return score_.RateDevice(view, cls, ask, static_cast<int>(device), 0);
   });
-  return search.All();
+  std::vector<Slices> options = search.All();
+  // Devices that differ in nothing but their links: one option, and Choose knows the best of it.
+  const bool by_links = view.gpu_sets != nullptr && cls.single_ask() && options.size() == 1;
+  if (by_links) options.front() = Choose(view, cls, 0);
+  return options;
 }
 
 }  // namespace tephra

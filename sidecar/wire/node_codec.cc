@@ -11,6 +11,7 @@ static_assert(v1::TAINT_EFFECT_NO_EXECUTE == ToWire<v1::TaintEffect>(TaintEffect
 static_assert(v1::TOLERATION_OPERATOR_EXISTS ==
               ToWire<v1::TolerationOperator>(Toleration::Operator::kExists));
 static_assert(v1::LABEL_OPERATOR_LT == ToWire<v1::LabelOperator>(LabelRequirement::Operator::kLt));
+static_assert(v1::GPU_LINK_TYPE_NVLINK == ToWire<v1::GpuLinkType>(LinkType::kNvLink));
 static_assert(v1::SLICE_MODE_FRACTION == ToWire<v1::SliceMode>(SliceMode::kFraction));
 
 void Encode(const Labels& in, TextCopier& text, RepeatedPtrField<v1::Label>* out) {
@@ -124,6 +125,53 @@ absl::Status Decode(const WireSlices& in, const FieldPath& parent, const char* f
   return absl::OkStatus();
 }
 
+namespace {
+
+void Encode(const NodeLinks& in, v1::Node* out) {
+  if (in.gpus() == 0) return;
+  v1::GpuLinks* wire = out->mutable_gpu_links();
+  for (int a = 0; a < in.gpus(); ++a) {
+    wire->add_numa_nodes(in.numa(a));
+    for (int b = 0; b < a; ++b) {
+      const Link& link = in.at(a, b);
+      v1::GpuLink* pair = wire->add_pairs();
+      pair->set_type(ToWire<v1::GpuLinkType>(link.type));
+      pair->set_nvlinks(link.nvlinks);
+      pair->set_mb_per_s(link.mb_per_s);
+    }
+  }
+}
+
+absl::Status Decode(const v1::GpuLinks& in, const FieldPath& at, NodeLinks& out) {
+  const int gpus = in.numa_nodes_size();
+  if (gpus > kMaxLinkedGpus) {
+    return BadField(at.At("numa_nodes"), gpus, "at most " + std::to_string(kMaxLinkedGpus));
+  }
+  if (in.pairs_size() != gpus * (gpus - 1) / 2) {
+    return BadField(at.At("pairs"), in.pairs_size(), "one for each pair of numa_nodes");
+  }
+  out = NodeLinks(gpus);
+  for (int a = 0, i = 0; a < gpus; ++a) {
+    std::int16_t numa = NodeLinks::kNoNuma;
+    if (in.numa_nodes(a) != NodeLinks::kNoNuma) {
+      TEPHRA_RETURN_IF_ERROR(Narrow(in.numa_nodes(a), at.At("numa_nodes", a), numa));
+    }
+    out.SetNuma(a, numa);
+    for (int b = 0; b < a; ++b, ++i) {
+      const FieldPath here = at.At("pairs", i);
+      Link link;
+      TEPHRA_RETURN_IF_ERROR(
+          FromWire(in.pairs(i).type(), LinkType::kNvLink, here.At("type"), link.type));
+      TEPHRA_RETURN_IF_ERROR(Narrow(in.pairs(i).nvlinks(), here.At("nvlinks"), link.nvlinks));
+      link.mb_per_s = in.pairs(i).mb_per_s();
+      out.Set(a, b, link);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 void Encode(const NodeSpec& in, TextCopier& text, v1::Node* out) {
   text.Copy(in.name, out->mutable_name());
   Encode(in.labels, text, out->mutable_labels());
@@ -142,6 +190,7 @@ void Encode(const NodeSpec& in, TextCopier& text, v1::Node* out) {
     wire->set_memory_mib(device.memory_mib);
     wire->set_unhealthy(!device.healthy);
   }
+  Encode(in.gpu_links, out);
 }
 
 absl::Status Decode(const v1::Node& in, const FieldPath& at, NodeSpec& out) {
@@ -160,7 +209,8 @@ absl::Status Decode(const v1::Node& in, const FieldPath& at, NodeSpec& out) {
   for (const v1::Device& wire : in.devices()) {
     out.devices.push_back({wire.uuid(), wire.model(), wire.memory_mib(), !wire.unhealthy()});
   }
-  return absl::OkStatus();
+  if (!in.has_gpu_links()) return absl::OkStatus();
+  return Decode(in.gpu_links(), at.At("gpu_links"), out.gpu_links);
 }
 
 void Encode(const DomainSpec& in, TextCopier& text, v1::Domain* out) {

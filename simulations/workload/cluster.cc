@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "simulations/workload/sections.h"
+#include "topology/links_text.h"
 
 namespace tephra {
 namespace {
@@ -60,6 +61,20 @@ std::vector<DeviceHardware> ReadGpus(const Item& item) {
   return std::vector<DeviceHardware>(static_cast<std::size_t>(count), device);
 }
 
+// `gpu_links`: what nvidia-smi topo -m prints on such a node.
+void ReadLinks(const Item& item, NodeSpec& node) {
+  std::string text;
+  if (item.node == nullptr || !ReadText(item, text)) return;
+  auto links = ParseLinks(text, node.devices.empty() ? "" : node.devices[0].model);
+  if (!links.ok()) {
+    return item.Wrong("the matrix of nvidia-smi topo -m: " + std::string(links.status().message()));
+  }
+  if (static_cast<std::size_t>(links->gpus()) != node.devices.size()) {
+    return item.Wrong("links between " + std::to_string(node.devices.size()) + " GPUs");
+  }
+  node.gpu_links = *std::move(links);
+}
+
 Taint ReadTaint(const Item& item) {
   Taint taint;
   int effect = 0;
@@ -113,6 +128,7 @@ void ReadNodes(Sections& sections, const Item& item, bool known_may_come_again,
       devices.Wrong("at most " + std::to_string(kMostGpus));
     }
   }
+  ReadLinks(fields.At("gpu_links"), node);
   fields.Map("labels", [&](const std::string& key, const Item& value) {
     if (value.node->kind != Yaml::Kind::kText) return value.Wrong("text");
     node.labels[key] = value.node->text;
@@ -158,6 +174,7 @@ void ReadCluster(Sections& sections, Fields& fields, std::vector<NodeSpec>& node
   sections.ReadAmounts(fields, node.allocatable);
   fields.Whole("pods", node.allocatable[kPods], 0);
   node.devices.assign(static_cast<std::size_t>(per_node), device);
+  ReadLinks(fields.At("gpu_links"), node);
   for (const std::string& name : names) {
     if (!list.wrong->ok()) break;
     NodeSpec one = node;

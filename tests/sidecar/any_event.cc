@@ -84,6 +84,19 @@ Slices SomeSlices(Dice& dice) {
   });
 }
 
+NodeLinks SomeLinks(Dice& dice) {
+  NodeLinks links(dice.Percent(50) ? 0 : dice.Below(kMaxLinkedGpus + 1));
+  for (int a = 0; a < links.gpus(); ++a) {
+    links.SetNuma(a, static_cast<std::int16_t>(dice.From(-1, 0x7fff)));
+    for (int b = 0; b < a; ++b) {
+      links.Set(a, b,
+                {Number<std::int32_t>(dice), OneOf(dice, LinkType::kNvLink),
+                 static_cast<std::uint8_t>(dice.Below(256))});
+    }
+  }
+  return links;
+}
+
 NodeSpec SomeNode(Dice& dice) {
   NodeSpec node;
   node.name = Word(dice);
@@ -96,6 +109,7 @@ NodeSpec SomeNode(Dice& dice) {
   node.devices = Several(dice, [&] {
     return DeviceHardware{Word(dice), Word(dice), Number<std::int32_t>(dice), dice.Percent(50)};
   });
+  node.gpu_links = SomeLinks(dice);
   return node;
 }
 

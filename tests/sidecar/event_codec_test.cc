@@ -126,6 +126,21 @@ TEST_CASE("Event codec: a number that the domain has no room for is named with i
           e.mutable_task_upserted()->mutable_task()->mutable_slices(1)->set_device(65536);
         }) == "task_upserted.task.slices[1].device: 65536, expected at most 65535");
 
+  NodeUpserted linked;
+  linked.node.gpu_links = NodeLinks(3);
+  const auto links_of = [](v1::Event& e) {
+    return e.mutable_node_upserted()->mutable_node()->mutable_gpu_links();
+  };
+  CHECK(Complaint(linked, [&](v1::Event& e) { links_of(e)->mutable_pairs()->RemoveLast(); }) ==
+        "node_upserted.node.gpu_links.pairs: 2, expected one for each pair of numa_nodes");
+  CHECK(Complaint(linked, [&](v1::Event& e) { links_of(e)->mutable_pairs(1)->set_type({}); }) ==
+        "node_upserted.node.gpu_links.pairs[1].type: 0, expected 1 to 6");
+  CHECK(Complaint(linked, [&](v1::Event& e) { links_of(e)->set_numa_nodes(2, 1 << 15); }) ==
+        "node_upserted.node.gpu_links.numa_nodes[2]: 32768, expected at most 32767");
+  CHECK(Complaint(linked, [&](v1::Event& e) {
+          for (int i = 0; i < 14; ++i) links_of(e)->add_numa_nodes(0);
+        }) == "node_upserted.node.gpu_links.numa_nodes: 17, expected at most 16");
+
   const auto with_kind = [](std::uint32_t first, std::uint32_t second) {
     return Complaint(AJobOfOneRole(), [=](v1::Event& e) {
       auto* container = e.mutable_job_upserted()

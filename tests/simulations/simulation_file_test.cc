@@ -190,6 +190,12 @@ TEST_CASE("simulation: every fault names file, line, field, value and what was e
        "f:1: cluster.nodes[1].name: \"n\", expected a name that is not given twice"},
       {"cluster: { nodes: -1 }\n",
        "f:1: cluster.nodes: \"-1\", expected a whole number from 0 to 1000000"},
+      {"cluster: { nodes: 1, gpus_per_node: 2, gpu_links: GPU0 }\n",
+       "f:1: cluster.gpu_links: \"GPU0\", expected the matrix of nvidia-smi topo -m: line 1, "
+       "column "
+       "GPU0: \"\", expected a row of this GPU"},
+      {"cluster:\n  nodes: 1\n  gpus_per_node: 2\n  gpu_links: |\n    GPU0\n    GPU0 X\n",
+       "f:4: cluster.gpu_links: \"GPU0\\x0aGPU0 X\\x0a\", expected links between 2 GPUs"},
       {"jobs: []\n", "f:1: cluster: \"\", expected this field"},
       {kCluster + "jobs: [{ name: a, at: soon }]\n",
        "f:2: jobs[0].at: \"soon\", expected a duration such as 30s, 10m or 1h30m, at most a "

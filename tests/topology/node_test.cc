@@ -52,6 +52,19 @@ TEST_CASE("CheckNode: each operator of node affinity, with the label there, othe
   }
 }
 
+TEST_CASE("ValidateNode: links are between the devices, and of a sensible speed") {
+  NodeSpec node = ANode("n").Gpus(2);
+  CHECK(ValidateNode(node).ok());
+  node.gpu_links = NodeLinks(3);
+  CHECK(ValidateNode(node).message() ==
+        "node \"n\": gpu_links: 3 GPUs, expected as many as devices: 2");
+  node.gpu_links = NodeLinks(2);
+  CHECK(ValidateNode(node).ok());
+  node.gpu_links.Set(0, 1, {-1, LinkType::kNvLink, 1});
+  CHECK(ValidateNode(node).message() ==
+        "node \"n\": gpu_links: mb_per_s: -1, expected 0 to 10000000");
+}
+
 TEST_CASE("CheckNode: one term of several is enough, and an empty term matches nothing") {
   const NodeSpec node = ANode("n").Label("a", "1");
   const NodeSelectorTerm yes{{{"a", Op::kExists, {}}}, {}}, no{{{"b", Op::kExists, {}}}, {}};

@@ -24,9 +24,20 @@ class LastDevice final : public Score {
   }
 };
 
+class AnyDevice final : public Score {
+ public:
+  Points Rate(const NodeView&, const TaskClass&) const override { return 0; }
+  Points RateDevice(const NodeView&, const TaskClass&, const DeviceAsk&, int,
+                    std::uint64_t) const override {
+    return 0;
+  }
+};
+
 struct Bench {
   LastDevice score;
+  AnyDevice no_preference;
   SliceFit fit{score};
+  SliceFit by_links{no_preference};
   Frozen cluster;
 
   Fit::Answer Check(const PodTemplate& pod, std::int32_t room = 100) {
@@ -69,6 +80,49 @@ TEST_CASE("SliceFit: devices are chosen by score, the lowest of equal ones") {
   CHECK(bench.Choose(APod().Gpus(2)) == Slices{WholeSlice(3, 16000), WholeSlice(2, 16000)});
   CHECK(bench.Choose(APod().Share(250, 100)) == Slices{PartSlice(3, 250, 100)});
   CHECK(bench.Choose(APod().Cores(1)).empty());
+}
+
+// Devices 0 and 2, and 1 and 3, are each under one PCIe switch.
+NodeSpec LinkedNode() {
+  NodeSpec node = ANode("n").Gpus(4, "A", 16000);
+  node.gpu_links = NodeLinks(4);
+  node.gpu_links.Set(0, 2, PcieLink(LinkType::kPix));
+  node.gpu_links.Set(1, 3, PcieLink(LinkType::kPix));
+  return node;
+}
+
+TEST_CASE("SliceFit: whole devices are chosen by their links where the score likes all alike") {
+  Bench bench;
+  bench.cluster.Add(LinkedNode());
+  const auto choose = [&](const SliceFit& fit, const PodTemplate& pod) {
+    return fit.Choose(bench.cluster.View("n"), MakeTaskClass(pod), 0);
+  };
+  const Slices pair = {WholeSlice(0, 16000), WholeSlice(2, 16000)};
+  CHECK(choose(bench.by_links, APod().Gpus(2)) == pair);
+  CHECK(bench.by_links.Options(bench.cluster.View("n"), MakeTaskClass(APod().Gpus(2))) ==
+        std::vector<Slices>{pair});
+  CHECK(choose(bench.fit, APod().Gpus(2)) == Slices{WholeSlice(3, 16000), WholeSlice(2, 16000)});
+  CHECK(choose(bench.by_links, APod().Share(250, 100, 2)) ==
+        Slices{PartSlice(0, 250, 100), PartSlice(1, 250, 100)});
+  bench.cluster.Foreign("n", APod().Gpus(1), {WholeSlice(2, 16000)});
+  CHECK(choose(bench.by_links, APod().Gpus(1)) == Slices{WholeSlice(0, 16000)});
+  CHECK(choose(bench.by_links, APod().Gpus(2)) ==
+        Slices{WholeSlice(1, 16000), WholeSlice(3, 16000)});
+}
+
+TEST_CASE("SliceFit: a node that comes back with other links is served by those") {
+  Bench bench;
+  NodeSpec node = LinkedNode();
+  bench.cluster.Add(node);
+  node.gpu_links.Set(0, 1, NvLink(2, "A"));
+  bench.cluster.Add(node);
+  const TaskClass cls = MakeTaskClass(APod().Gpus(2));
+  CHECK(bench.by_links.Choose(bench.cluster.View("n"), cls, 0) ==
+        Slices{WholeSlice(0, 16000), WholeSlice(1, 16000)});
+  node.gpu_links = NodeLinks();
+  bench.cluster.Add(node);
+  CHECK(bench.cluster.View("n").gpu_sets == nullptr);
+  CHECK(bench.by_links.Choose(bench.cluster.View("n"), cls, 0).size() == 2);
 }
 
 TEST_CASE("SliceFit: a device in use is no whole one, and still has a share to give") {
@@ -127,6 +181,17 @@ TEST_CASE("SliceFit: options are one for each way that differs") {
 
 constexpr std::uint64_t kNodes = 4000 / kSlowdown;
 
+NodeLinks RandomLinks(std::uint64_t seed, const NodeSpec& node) {
+  Dice dice(Mix(seed, 1));
+  NodeLinks links(static_cast<int>(node.devices.size()));
+  for (int a = 0; a < links.gpus(); ++a) {
+    for (int b = 0; b < a; ++b) {
+      links.Set(a, b, PcieLink(dice.Percent(50) ? LinkType::kSys : LinkType::kPix));
+    }
+  }
+  return links;
+}
+
 // What the oracle finds is what Check says; each option is one that the oracle allows, and they
 // leave as many different states as the oracle knows.
 TEST_CASE("SliceFit: Check, Choose, Options and Copies agree with the oracle on random nodes") {
@@ -143,6 +208,8 @@ TEST_CASE("SliceFit: Check, Choose, Options and Copies agree with the oracle on 
     NodeSpec node = RandomNode(dice, "n", size);
     node.taints.clear();
     node.unschedulable = false;
+    if (seed % 2 == 0) node.gpu_links = RandomLinks(seed, node);
+    const SliceFit& fit = seed % 2 == 0 ? bench.by_links : bench.fit;
     tell(NodeUpserted{node, 1});
     for (int f = dice.Below(4); f > 0; --f) {
       tell(TaskUpserted{RandomForeign(dice, "f" + std::to_string(f), node, size), 1});
@@ -158,16 +225,16 @@ TEST_CASE("SliceFit: Check, Choose, Options and Copies agree with the oracle on 
     INFO("seed " << seed);
     if (CheckNode(node, pod.constraints, cls.needs_devices()) != Ineligible::kNo) continue;
     const std::size_t ways = room.WaysOn(pod, "n");
-    const Fit::Answer answer = bench.fit.Check(view, cls, 100);
+    const Fit::Answer answer = fit.Check(view, cls, 100);
     REQUIRE((answer.misfit == Misfit::kFits) == (ways > 0));
     REQUIRE((answer.deficit > 0) == (ways == 0));
     if (ways == 0) {
-      REQUIRE(bench.fit.Copies(view, cls, 100) >= 0);
+      REQUIRE(fit.Copies(view, cls, 100) >= 0);
       continue;
     }
-    REQUIRE(room.Refuses(pod, "n", bench.fit.Choose(view, cls, seed)) == "");
+    REQUIRE(room.Refuses(pod, "n", fit.Choose(view, cls, seed)) == "");
     std::set<std::string> states;
-    for (const Slices& slices : bench.fit.Options(view, cls)) {
+    for (const Slices& slices : fit.Options(view, cls)) {
       REQUIRE(room.Refuses(pod, "n", slices) == "");
       Room after = room;
       after.Take(pod, "n", slices);
@@ -180,9 +247,9 @@ TEST_CASE("SliceFit: Check, Choose, Options and Copies agree with the oracle on 
          ++placed) {
       if (placed > 4) break;
     }
-    REQUIRE(bench.fit.Copies(view, cls, 100) >= placed);
+    REQUIRE(fit.Copies(view, cls, 100) >= placed);
     if ((cls.single_ask() || !cls.needs_devices()) && placed <= 4) {
-      REQUIRE(bench.fit.Copies(view, cls, 100) == placed);
+      REQUIRE(fit.Copies(view, cls, 100) == placed);
     }
   }
 }
