@@ -57,10 +57,14 @@ constexpr std::int32_t kLeastOvercommit = 1000, kMostOvercommit = 1'000'000;
 class WeightedScore final : public Score {
  public:
   WeightedScore(const EngineConfig& config, Scarcity scarcity) : scarcity_(std::move(scarcity)) {
-    for (const WeightedName& entry : config.node_scores) nodes_.push_back(MakePart(config, entry));
-    for (const WeightedName& entry : config.device_scores) {
-      devices_.push_back(MakePart(config, entry));
-    }
+    std::map<std::string, std::shared_ptr<const Score>> made;
+    const auto part = [&](const WeightedName& entry) -> Weighted {
+      auto& score = made[entry.name];
+      if (score == nullptr) score = Scores().at(entry.name)(config, scarcity_);
+      return {score, entry.weight};
+    };
+    for (const WeightedName& entry : config.node_scores) nodes_.push_back(part(entry));
+    for (const WeightedName& entry : config.device_scores) devices_.push_back(part(entry));
   }
   const Scarcity& scarcity() const { return scarcity_; }
   Points Rate(const NodeView& view, const TaskClass& cls) const override {
@@ -75,12 +79,9 @@ class WeightedScore final : public Score {
 
  private:
   struct Weighted {
-    std::unique_ptr<Score> score;
+    std::shared_ptr<const Score> score;
     std::int32_t weight;
   };
-  Weighted MakePart(const EngineConfig& config, const WeightedName& entry) const {
-    return {Scores().at(entry.name)(config, scarcity_), entry.weight};
-  }
   template <class Ask>
   static Points Mean(const std::vector<Weighted>& parts, Ask ask) {
     std::int64_t sum = 0, weights = 0;

@@ -37,32 +37,39 @@ std::size_t Row(std::int32_t idle, std::int32_t percent) {
 
 Futures::Futures(const std::vector<Drawn>& pods)
     : left_(Row(kMostIdle, kPercents - 1) + kPoints, 0.0f) {
-  for (std::int32_t idle = 0; idle <= kMostIdle; ++idle) {
-    for (std::int32_t percent = 0; percent < kPercents; ++percent) {
-      for (std::int32_t point = 0; point < kPoints; ++point) {
+  std::vector<Step> steps;
+  for (std::int32_t point = 0; point < kPoints; ++point) {
+    steps.clear();
+    const double cpu = CpuOf(point);
+    for (const Drawn& pod : pods) {
+      if (pod.cpu <= cpu) steps.push_back({pod, PlaceOf(cpu - pod.cpu)});
+    }
+    for (std::int32_t idle = 0; idle <= kMostIdle; ++idle) {
+      for (std::int32_t percent = 0; percent < kPercents; ++percent) {
         left_[Row(idle, percent) + static_cast<std::size_t>(point)] =
-            static_cast<float>(Solve(pods, {idle, percent}, CpuOf(point)));
+            static_cast<float>(Solve(steps, {idle, percent}));
       }
     }
   }
 }
 
-double Futures::At(State state, double cpu) const {
-  const float* row = &left_[Row(state.idle, state.percent)];
-  if (cpu >= kGrid[2].to) return row[kLast];
+Futures::Place Futures::PlaceOf(double cpu) {
+  if (cpu >= kGrid[2].to) return {kLast - 1, 1};
   const Stretch& stretch = kGrid[cpu >= kGrid[2].from ? 2 : cpu >= kGrid[1].from ? 1 : 0];
   const double steps = (cpu - stretch.from) / stretch.step;
   const auto below = static_cast<std::int32_t>(steps);
-  const float* at = row + stretch.first + below;
-  return at[0] + (steps - below) * (double{at[1]} - at[0]);
+  return {stretch.first + below, steps - below};
+}
+
+double Futures::At(State state, Place place) const {
+  const float* at = &left_[Row(state.idle, state.percent) + static_cast<std::size_t>(place.point)];
+  return at[0] + place.part * (double{at[1]} - at[0]);
 }
 
 // REQUIRES: every smaller state is solved.
-double Futures::Solve(const std::vector<Drawn>& pods, State state, double cpu) const {
+double Futures::Solve(const std::vector<Step>& steps, State state) const {
   double sum = kEnd * (state.idle + state.percent / 100.0), rates = kEnd;
-  for (const Drawn& pod : pods) {
-    if (pod.cpu > cpu) continue;
-    const double rest = cpu - pod.cpu;
+  for (const auto& [pod, rest] : steps) {
     double left = 0;
     if (pod.devices > 0) {
       if (pod.devices > state.idle) continue;
@@ -88,10 +95,10 @@ double Futures::Left(std::int64_t idle, std::int32_t percent, double cpu) const 
   double left = 0;
   const double each = idle == 0 ? 0 : cpu / static_cast<double>(idle);
   for (; idle > kMostIdle; idle -= kMostIdle) {
-    left += At({kMostIdle, 0}, each * kMostIdle);
+    left += At({kMostIdle, 0}, PlaceOf(each * kMostIdle));
     cpu -= each * kMostIdle;
   }
-  return left + At({static_cast<std::int32_t>(idle), percent}, std::max(cpu, 0.0));
+  return left + At({static_cast<std::int32_t>(idle), percent}, PlaceOf(std::max(cpu, 0.0)));
 }
 
 }  // namespace tephra

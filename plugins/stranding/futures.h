@@ -9,7 +9,7 @@
 //
 //   U(s) = (e x left(s) + sum over m of rate(m) x U(s with m placed)) / (e + sum of rate(m)).
 //
-// Every placement lowers s, so one pass from the smallest state up solves it exactly, but for what
+// Every placement lowers s, so one pass from the smallest state up solves it: exactly, but for what
 // is between two points of the CPU grid, and for a second begun device, which is counted as filled
 // for itself.
 #pragma once
@@ -39,8 +39,19 @@ class Futures {
   struct State {
     std::int32_t idle, percent;
   };
-  double At(State state, double cpu) const;
-  double Solve(const std::vector<Drawn>& pods, State state, double cpu) const;
+  // Between two points of the CPU grid: the lower one, and how far from it to the next.
+  struct Place {
+    std::int32_t point;
+    double part;
+  };
+  // A pod that the CPU is enough for, and where that leads.
+  struct Step {
+    Drawn pod;
+    Place rest;
+  };
+  static Place PlaceOf(double cpu);
+  double At(State state, Place place) const;
+  double Solve(const std::vector<Step>& steps, State state) const;
 
   std::vector<float> left_;  // by idle devices, percent, grid point of CPU
 };

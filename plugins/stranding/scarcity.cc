@@ -7,7 +7,9 @@ namespace {
 
 std::map<std::string, std::int64_t> DevicesByModel(const Hardware& hardware) {
   std::map<std::string, std::int64_t> devices;
-  for (NodeId node : hardware.ranked()) {
+  for (std::size_t slot = 0; slot < hardware.slots(); ++slot) {
+    const NodeId node(slot);
+    if (!hardware.present(node)) continue;
     auto of = devices.end();  // a node's devices are mostly of one model
     for (const DeviceHardware& device : hardware.spec(node).devices) {
       if (!device.healthy) continue;
