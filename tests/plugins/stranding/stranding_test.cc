@@ -4,6 +4,7 @@
 
 #include "plugins/registry.h"
 #include "tests/support/frozen.h"
+#include "tests/support/small_cluster.h"
 
 namespace tephra {
 namespace {
@@ -89,6 +90,26 @@ TEST_CASE("Scarcity: a score is made anew only when hardware changes what it say
   CHECK(assembly.score(config, hardware, first) == first);
   cluster.Add(ANode("more").Gpus(16, "A"));
   CHECK(assembly.score(config, hardware, first) != first);
+}
+
+TEST_CASE("Scarcity: when it changes, nodes that did not are rated anew") {
+  EngineConfig config;
+  config.node_scores = config.device_scores = {{"stranding", 1}};
+  config.expected_pods = {{0, 1, 1000, {"A"}, 0.2}, {0, 1, 1000, {}, 0.8}};
+  for (const bool more : {false, true}) {
+    SmallCluster cluster(config);
+    for (const char* name : {"b", "other"}) cluster.Add(ANode(name).Gpus(2, "B"));
+    cluster.Add(ANode("a").Gpus(2, "A")).Add(ANode("c").Gpus(80, "C").Cordoned());
+    // So many that the few changes below do not have all of them rated anew for their own sake.
+    for (int i = 0; i < 100; ++i) cluster.Add(ANode("z" + std::to_string(i)));
+    cluster.Foreign("there", "a", APod().Gpus(1), {WholeSlice(0)});
+    cluster.Add(AJob("first").Role("w", 2, APod().Gpus(1))).Tick();  // rates all, fills node b
+    // With 2 GPUs of 86 A is scarce enough to break the other node of B instead; with 82 it is not.
+    if (more) cluster.Add(ANode("c").Gpus(80, "A").Cordoned());
+    cluster.Add(AJob("small").Role("w", 1, APod().Gpus(1))).Tick(1);
+    REQUIRE(cluster.Started("small"));
+    CHECK(cluster.Of("small").placements[0].node == (more ? "a" : "other"));
+  }
 }
 
 TEST_CASE("Stranding: of a slice of memory the device's lesser remainder counts") {
