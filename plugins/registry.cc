@@ -16,15 +16,16 @@
 #include "plugins/packing/packing.h"
 #include "plugins/preemption/eviction_search.h"
 #include "plugins/preemption/victim_cost.h"
+#include "plugins/stranding/stranding.h"
 #include "plugins/vgpu/slice_fit.h"
 
 namespace tephra {
 namespace {
 
-using MakeScore = std::unique_ptr<Score> (*)(const EngineConfig&);
+using MakeScore = std::unique_ptr<Score> (*)(const EngineConfig&, const Scarcity&);
 
 template <class T>
-std::unique_ptr<Score> Make(const EngineConfig&) {
+std::unique_ptr<Score> Make(const EngineConfig&, const Scarcity&) {
   return std::make_unique<T>();
 }
 
@@ -34,13 +35,17 @@ const std::map<std::string, MakeScore>& Scores() {
       {"binpack", Make<Binpack>},
       {"dotprod", Make<DotProduct>},
       {"fgd",
-       [](const EngineConfig& config) -> std::unique_ptr<Score> {
+       [](const EngineConfig& config, const Scarcity&) -> std::unique_ptr<Score> {
          return std::make_unique<Fgd>(config.expected_pods);
        }},
       {"gpuclustering", Make<GpuClustering>},
       {"gpupacking", Make<GpuPacking>},
       {"random", Make<RandomScore>},
       {"spread", Make<Spread>},
+      {"stranding",
+       [](const EngineConfig& config, const Scarcity& scarcity) -> std::unique_ptr<Score> {
+         return std::make_unique<Stranding>(config.expected_pods, scarcity);
+       }},
   };
   return kScores;
 }
@@ -52,12 +57,17 @@ constexpr std::int32_t kLeastOvercommit = 1000, kMostOvercommit = 1'000'000;
 // The weighted mean of several scores, rounded down to a fixed integer.
 class WeightedScore final : public Score {
  public:
-  explicit WeightedScore(const EngineConfig& config) {
-    for (const WeightedName& entry : config.node_scores) nodes_.push_back(MakePart(config, entry));
-    for (const WeightedName& entry : config.device_scores) {
-      devices_.push_back(MakePart(config, entry));
-    }
+  WeightedScore(const EngineConfig& config, Scarcity scarcity) : scarcity_(std::move(scarcity)) {
+    std::map<std::string, std::shared_ptr<const Score>> made;
+    const auto part = [&](const WeightedName& entry) -> Weighted {
+      auto& score = made[entry.name];
+      if (score == nullptr) score = Scores().at(entry.name)(config, scarcity_);
+      return {score, entry.weight};
+    };
+    for (const WeightedName& entry : config.node_scores) nodes_.push_back(part(entry));
+    for (const WeightedName& entry : config.device_scores) devices_.push_back(part(entry));
   }
+  const Scarcity& scarcity() const { return scarcity_; }
   Points Rate(const NodeView& view, const TaskClass& cls) const override {
     if (nodes_.size() == 1) return nodes_[0].score->Rate(view, cls);
     return Mean(nodes_, [&](const Score& score) { return score.Rate(view, cls); });
@@ -70,12 +80,9 @@ class WeightedScore final : public Score {
 
  private:
   struct Weighted {
-    std::unique_ptr<Score> score;
+    std::shared_ptr<const Score> score;
     std::int32_t weight;
   };
-  static Weighted MakePart(const EngineConfig& config, const WeightedName& entry) {
-    return {Scores().at(entry.name)(config), entry.weight};
-  }
   template <class Ask>
   static Points Mean(const std::vector<Weighted>& parts, Ask ask) {
     std::int64_t sum = 0, weights = 0;
@@ -86,8 +93,24 @@ class WeightedScore final : public Score {
     return static_cast<Points>(sum / weights);
   }
 
+  Scarcity scarcity_;  // of which a part is made, where one of them looks at it
   std::vector<Weighted> nodes_, devices_;
 };
+
+bool Uses(const EngineConfig& config, const std::string& name) {
+  const auto is = [&](const WeightedName& entry) { return entry.name == name; };
+  return std::any_of(config.node_scores.begin(), config.node_scores.end(), is) ||
+         std::any_of(config.device_scores.begin(), config.device_scores.end(), is);
+}
+
+std::shared_ptr<const Score> MakeWeighted(const EngineConfig& config, const Hardware& hardware,
+                                          std::shared_ptr<const Score> current) {
+  Scarcity scarcity;
+  if (Uses(config, "stranding")) scarcity = ScarcityOf(config.expected_pods, hardware);
+  const auto* known = dynamic_cast<const WeightedScore*>(current.get());
+  if (known != nullptr && known->scarcity() == scarcity) return current;
+  return std::make_shared<WeightedScore>(config, std::move(scarcity));
+}
 
 // `what` is "score" and the like.
 absl::Status ValidateWeights(const std::string& field, const std::string& what,
@@ -144,13 +167,9 @@ absl::Status ValidateConfig(const EngineConfig& config) {
       ValidateWeights("device_scores", "score", config.device_scores, ScoreNames()));
   TEPHRA_RETURN_IF_ERROR(
       ValidateWeights("victim_costs", "cost", config.victim_costs, VictimCostNames()));
-  for (const auto* scores : {&config.node_scores, &config.device_scores}) {
-    const bool fgd = std::any_of(scores->begin(), scores->end(),
-                                 [](const WeightedName& entry) { return entry.name == "fgd"; });
-    if (fgd && config.expected_pods.empty()) {
-      return absl::InvalidArgumentError(
-          "expected_pods: empty, expected the shapes of pods that score fgd is to keep room for");
-    }
+  if (Uses(config, "fgd") && config.expected_pods.empty()) {
+    return absl::InvalidArgumentError(
+        "expected_pods: empty, expected the shapes of pods that score fgd is to keep room for");
   }
   for (const ExpectedPod& pod : config.expected_pods) {
     if (!(pod.share >= 0 && pod.share <= 1)) {
@@ -231,9 +250,7 @@ std::vector<std::string> ScoreNames() {
 Assembly DefaultAssembly() {
   Assembly assembly;
   assembly.validate = ValidateConfig;
-  assembly.score = [](const EngineConfig& config) -> std::shared_ptr<const Score> {
-    return std::make_shared<WeightedScore>(config);
-  };
+  assembly.score = MakeWeighted;
   assembly.policies = MakePolicies;
   assembly.actions = Actions();
   return assembly;

@@ -25,7 +25,7 @@ Plan Engine::Tick(TimeMs now) {
   Plan plan;
   {
     const Snapshot snapshot = state_.Freeze(now);
-    if (score_ == nullptr) score_ = assembly_.score(snapshot.config());
+    RenewScore();
     const Policies policies = assembly_.policies(snapshot.config(), snapshot, score_);
     plan = RunCycle(snapshot, policies, assembly_.actions, std::move(due), *tools_, observer_);
   }
@@ -33,6 +33,17 @@ Plan Engine::Tick(TimeMs now) {
   state_.Assume(plan);
   AuditBooks();
   return plan;
+}
+
+void Engine::RenewScore() {
+  const Hardware& hardware = state_.books().hardware;
+  if (score_ != nullptr && hardware_scored_ == hardware.version()) return;
+  hardware_scored_ = hardware.version();
+  auto score = assembly_.score(state_.books().config, hardware, score_);
+  // What was rated by another may be rated otherwise now. After a new config it is forgotten
+  // anyway.
+  if (score_ != nullptr && score != score_) DropDerived();
+  score_ = std::move(score);
 }
 
 void Engine::AuditBooks() {

@@ -20,9 +20,13 @@ namespace tephra {
 struct Assembly {
   // INVALID_ARGUMENT names the setting, its value and what is known.
   std::function<absl::Status(const EngineConfig&)> validate;
-  // Both REQUIRE that validate(config) was OK. The score depends on the config alone and is asked
-  // for once for each; the other policies live for one cycle.
-  std::function<std::shared_ptr<const Score>(const EngineConfig&)> score;
+  // Both REQUIRE that validate(config) was OK. The score depends on the config and on what hardware
+  // there is; it is asked for again when either has changed, and is `current`, the one in use for
+  // the same config (null: none), unless it would answer otherwise. The other policies live for one
+  // cycle.
+  std::function<std::shared_ptr<const Score>(const EngineConfig&, const Hardware&,
+                                             std::shared_ptr<const Score> current)>
+      score;
   std::function<Policies(const EngineConfig&, const Snapshot&, std::shared_ptr<const Score>)>
       policies;
   std::vector<std::unique_ptr<Action>> actions;  // least disruptive first
@@ -45,11 +49,13 @@ class Engine {
 
  private:
   void AuditBooks();
+  void RenewScore();
 
   Assembly assembly_;
   State state_;
   std::unique_ptr<CycleTools> tools_ = std::make_unique<CycleTools>();
   std::shared_ptr<const Score> score_;  // of the current config; null until asked for
+  std::uint64_t hardware_scored_ = 0;   // Hardware::version that score_ was asked for
   CycleObserver* observer_ = nullptr;
   std::size_t cycles_since_audit_ = 0;
 };

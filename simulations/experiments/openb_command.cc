@@ -72,8 +72,9 @@ void AddOpenbCommand(CLI::App& app, int& code) {
       ->capture_default_str()
       ->delimiter(',');
   command
-      ->add_option("--policies", options.policies,
-                   "published names (06-FGD) or scores (fgd); all unless given")
+      ->add_option(
+          "--policies", options.policies,
+          "published names (06-FGD), or scores (fgd, stranding); all published unless given")
       ->delimiter(',');
   command->add_option("--tolerance", options.tolerance, "percentage points")->capture_default_str();
   command

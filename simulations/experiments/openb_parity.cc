@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "plugins/registry.h"
 #include "simulations/experiments/openb_run.h"
 #include "simulations/output_file.h"
 #include "simulations/traces/csv.h"
@@ -138,12 +139,17 @@ class Parity {
       const auto found = std::find_if(all.begin(), all.end(), [&](const OpenbPolicy& policy) {
         return policy.published == name || policy.score == name;
       });
-      if (found == all.end()) {
+      if (found != all.end()) {
+        policies_.push_back(*found);
+        continue;
+      }
+      const std::vector<std::string> ours = ScoreNames();
+      if (std::find(ours.begin(), ours.end(), name) == ours.end()) {
         return absl::InvalidArgumentError("--policies: " + Quoted(name) +
                                           ", expected 01-Random, 02-DotProd, 03-GpuClustering, "
-                                          "04-GpuPacking, 05-BestFit, 06-FGD or their scores");
+                                          "04-GpuPacking, 05-BestFit, 06-FGD or a score");
       }
-      policies_.push_back(*found);
+      policies_.push_back({"", name, false});
     }
     if (policies_.empty()) policies_ = OpenbPolicies();
     return absl::OkStatus();
@@ -163,7 +169,7 @@ class Parity {
         TEPHRA_RETURN_IF_ERROR(RenameByOrder(order_path, order, nodes));
         const auto known =
             published_.find({workload, policy.published, static_cast<std::int64_t>(seed)});
-        if (known == published_.end()) {
+        if (known == published_.end() && !policy.published.empty()) {
           return BadInput(options_.published, 0, "workload,sc_policy,seed",
                           workload + "," + policy.published + "," + std::to_string(seed),
                           "a curve for it");
@@ -176,8 +182,12 @@ class Parity {
         const std::chrono::duration<double, std::milli> took =
             std::chrono::steady_clock::now() - began;
         ours.push_back(Allocated(result.curve));
-        theirs.push_back(known->second);
-        Print(workload, policy, seed, Compare(ours.back(), theirs.back()), took.count());
+        if (policy.published.empty()) {
+          PrintOurs(workload, policy, seed, ours.back(), took.count());
+        } else {
+          theirs.push_back(known->second);
+          Print(workload, policy, seed, Compare(ours.back(), theirs.back()), took.count());
+        }
         Keep(workload, policy, seed, ours.back());
       }
       if (policy.random) PrintRandom(workload, Compare(Mean(ours), Mean(theirs)));
@@ -218,6 +228,28 @@ class Parity {
     out_ << line << std::flush;
   }
 
+  void PrintOurs(const std::string& workload, const OpenbPolicy& policy, std::uint64_t seed,
+                 const Points& ours, double ms) {
+    nlohmann::ordered_json row = {
+        {"workload", workload}, {"policy", policy.name()}, {"seed", seed}};
+    std::string at;
+    for (const std::size_t percent : {std::size_t{100}, std::size_t{130}}) {
+      if (!ours[percent]) continue;
+      const double idle = 100 - *ours[percent];
+      row["unallocated_" + std::to_string(percent)] = idle;
+      at += Text("  unallocated %.2f %%", idle) + " at " + std::to_string(percent) + " %";
+    }
+    row["ms"] = ms;
+    if (options_.json) {
+      rows_.push_back(std::move(row));
+      return;
+    }
+    char line[128];
+    std::snprintf(line, sizeof line, "%-26s %-16s %5llu", workload.c_str(), policy.name().c_str(),
+                  static_cast<unsigned long long>(seed));
+    out_ << line << at << Text("  %.0f ms", ms) << "\n" << std::flush;
+  }
+
   void PrintRandom(const std::string& workload, const Gap& gap) {
     const bool good = gap.Within(options_.random_tolerance);
     totals_.random_curves += 1;
@@ -239,7 +271,7 @@ class Parity {
   void Keep(const std::string& workload, const OpenbPolicy& policy, std::uint64_t seed,
             const Points& points) {
     if (curves_ == nullptr) return;
-    std::string row = workload + "," + policy.published + "," + std::to_string(seed);
+    std::string row = workload + "," + policy.name() + "," + std::to_string(seed);
     for (const auto& point : points) row += point ? Text(",%.6f", *point) : ",";
     curves_->Write(row + "\n");
   }

@@ -18,7 +18,7 @@ struct OpenbParityOptions {
   std::string orders;     // folder of "<short workload>_<seed>.txt"
   std::string published;  // CSV of curves
   std::vector<std::uint64_t> seeds;
-  std::vector<std::string> policies;  // published names or their scores; empty: all
+  std::vector<std::string> policies;  // published names, or scores; empty: all published
   double tolerance = 0.005;           // percentage points
   double random_tolerance = 0.5;      // of Random's mean over the seeds
   bool json = false;

@@ -13,12 +13,16 @@
 
 namespace tephra {
 
-// A policy of the experiment by its published name, e.g. "06-FGD".
+// A policy of the experiment by its published name, e.g. "06-FGD", or a score of ours, which has
+// none and is compared with no curve.
 struct OpenbPolicy {
   std::string published;
   std::string score;
   bool random = false;  // compared in the mean over seeds only
+
+  const std::string& name() const { return published.empty() ? score : published; }
 };
+// The published ones.
 const std::vector<OpenbPolicy>& OpenbPolicies();
 
 // `expected` is of the original pod list, clones left out.

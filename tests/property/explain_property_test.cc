@@ -244,8 +244,8 @@ TEST_CASE("What borrowers hold, and what is in its parts, is what State says tha
     const Books& books = told.books();
     std::int32_t living = 0;
     const Snapshot snapshot(books, 2, &living);
-    const Policies policies =
-        assembly.policies(books.config, snapshot, assembly.score(books.config));
+    const Policies policies = assembly.policies(
+        books.config, snapshot, assembly.score(books.config, books.hardware, nullptr));
     const std::vector<Resources> own = policies.share->Of(books).own;
     for (const Shortfall& shortfall :
          FindShortfalls(snapshot, policies, told.engine.state().FindJob(kTarget))) {

@@ -179,6 +179,13 @@ class Command(unittest.TestCase):
         self.assertIn(b"MISS", miss.stdout)
         self.assertEqual(run(*arguments, "--published", ours).returncode, 0)
         self.assertEqual(run(*arguments, "--published", ours, "--seeds", "8").returncode, 2)
+        # A score that nobody has published a curve of.
+        arguments[-1] = "stranding"
+        own = run(*arguments, "--published", published, "--curves", ours)
+        self.assertEqual(own.returncode, 0, own.stderr)
+        self.assertIn("pods,stranding,7", ours.read_text())
+        arguments[-1] = "best"
+        self.assertEqual(run(*arguments, "--published", ours).returncode, 2)
 
 
 if __name__ == "__main__":

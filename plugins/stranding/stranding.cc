@@ -1,0 +1,215 @@
+#include "plugins/stranding/stranding.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace tephra {
+namespace {
+
+// How they were chosen: README.md.
+constexpr double kScarce = 0.2;  // what an idle device of a wholly scarce model is worth by itself
+constexpr double kUnbroken = 0.07;  // what each device of a wholly idle node is worth by that
+
+// Rises with the gain and never ends, however large the node. In the middle a step of points is a
+// 125,000th of a device.
+Points PointsOf(double gain) {
+  const double size = gain < 0 ? -gain : gain;
+  return static_cast<Points>(kMaxPoints / 2 * (1 + gain / (4 + size)));
+}
+
+double PartOf(std::int64_t part, std::int64_t whole) {
+  if (whole <= 0) return 0;
+  return static_cast<double>(std::clamp<std::int64_t>(part, 0, whole)) / static_cast<double>(whole);
+}
+
+// While nobody is expected: the less is free after the task, of GPUs and CPU alike, the better.
+Points Tightness(const NodeView& view, const TaskClass& cls) {
+  const double left = PartOf(view.row.free[kGpu] - cls.demand[kGpu], view.capacity[kGpu]) +
+                      PartOf(view.row.free[kCpu] - cls.demand[kCpu], view.capacity[kCpu]);
+  return static_cast<Points>(kMaxPoints * (1 - left / 2));
+}
+
+bool Named(const std::vector<ExpectedPod>& expected) {
+  return std::any_of(expected.begin(), expected.end(),
+                     [](const ExpectedPod& pod) { return pod.devices > 0 && pod.compute > 0; });
+}
+
+// Those of the expected pods that may use the model, null: one that nobody names.
+std::vector<Drawn> DrawnOn(const std::vector<ExpectedPod>& expected, const std::string* model) {
+  double asked = 0;
+  for (const ExpectedPod& pod : expected) asked += pod.share * pod.devices * pod.compute;
+  std::vector<Drawn> drawn;
+  for (const ExpectedPod& pod : expected) {
+    if (pod.devices <= 0 || pod.compute <= 0 || pod.share <= 0) continue;
+    const bool open = pod.models.empty() || (model && ModelAllowed(pod.models, *model));
+    if (!open) continue;
+    const double rate = pod.share * pod.devices * pod.compute / asked;
+    const bool share = pod.devices == 1 && pod.compute <= 990;
+    drawn.push_back({static_cast<double>(pod.cpu), share ? 0 : pod.devices,
+                     share ? (pod.compute + 9) / 10 : 0, rate});
+  }
+  return drawn;
+}
+
+}  // namespace
+
+// A node's free amounts copied out, to try things on.
+class Stranding::Trial {
+ public:
+  explicit Trial(const NodeView& view) : cpu(view.row.free[kCpu]), size_(view.devices.size()) {
+    if (size_ > few_.size()) many_.resize(size_);
+    std::copy(view.devices.begin(), view.devices.end(), rows().begin());
+  }
+  std::span<DeviceRow> rows() { return {many_.empty() ? few_.data() : many_.data(), size_}; }
+  std::span<const DeviceRow> rows() const {
+    return {many_.empty() ? few_.data() : many_.data(), size_};
+  }
+
+  // Per mille of the device that others may still use, of compute and memory whichever is less;
+  // less than all once somebody is there.
+  std::int32_t Free(const NodeView& view, std::size_t device) const {
+    const DeviceRow& row = rows()[device];
+    std::int64_t free = row.free_compute;
+    const std::int64_t memory = view.spec.devices[device].memory_mib;
+    if (memory > 0) free = std::min(free, row.free_memory_mib * kWholeGpu / memory);
+    if (row.users > 0) free = std::min(free, kWholeGpu - 1);
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(free, 0, kWholeGpu));
+  }
+  bool Takes(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
+             std::size_t device) const {
+    const DeviceRow& row = rows()[device];
+    const bool room = request.whole() ? row.users == 0 && row.free_compute >= kWholeGpu
+                                      : row.free_compute >= request.compute &&
+                                            row.free_memory_mib >= request.memory_mib;
+    return room && (!view.mixed_models || ModelAllowed(cls.pod.constraints.device_models,
+                                                       view.spec.devices[device].model));
+  }
+  // An earlier device is just like it.
+  bool Seen(const NodeView& view, std::size_t device) const {
+    for (std::size_t d = 0; d < device; ++d) {
+      const DeviceHardware &a = view.spec.devices[d], &b = view.spec.devices[device];
+      const bool alike = !view.mixed_models || a.model == b.model;
+      if (rows()[d] == rows()[device] && a.memory_mib == b.memory_mib && alike) return true;
+    }
+    return false;
+  }
+  void Take(const NodeView& view, const DeviceRequest& request, std::size_t device) {
+    DeviceRow& row = rows()[device];
+    row.free_compute -= request.compute;
+    row.free_memory_mib -=
+        request.whole() ? view.spec.devices[device].memory_mib : request.memory_mib;
+    ++row.users;
+  }
+
+  std::int64_t cpu;
+
+ private:
+  std::size_t size_;
+  std::array<DeviceRow, 16> few_;  // no trip to the heap for as many
+  std::vector<DeviceRow> many_;
+};
+
+Stranding::Stranding(const std::vector<ExpectedPod>& expected, const Scarcity& scarcity) {
+  if (!Named(expected)) return;
+  for (const ExpectedPod& pod : expected) {
+    for (const std::string& name : pod.models) {
+      const bool known = std::any_of(models_.begin(), models_.end(),
+                                     [&](const Model& model) { return model.name == name; });
+      if (known) continue;
+      const auto scarce = scarcity.find(name);
+      const double part = scarce == scarcity.end() ? 0 : scarce->second;
+      models_.push_back({name, futures_.size(), part / kWhollyScarce});
+      futures_.emplace_back(DrawnOn(expected, &name));
+    }
+  }
+  models_.push_back({"", futures_.size(), 0});
+  futures_.emplace_back(DrawnOn(expected, nullptr));
+}
+
+const Stranding::Model& Stranding::ModelOf(const NodeView& view) const {
+  if (!view.spec.devices.empty()) {
+    for (const Model& model : models_) {
+      if (model.name == view.spec.devices[0].model) return model;
+    }
+  }
+  return models_.back();
+}
+
+double Stranding::Worth(const NodeView& view, const Trial& trial) const {
+  const Futures& futures = futures_[ModelOf(view).futures];
+  const auto cpu = static_cast<double>(trial.cpu);
+  std::int64_t idle = 0, free = 0;
+  std::int32_t largest = 0;
+  double left = 0;
+  for (std::size_t d = 0; d < trial.rows().size(); ++d) {
+    const std::int32_t has = trial.Free(view, d);
+    free += has;
+    if (has == kWholeGpu) {
+      ++idle;
+      continue;
+    }
+    const std::int32_t percent = has / 10;
+    left += has % 10 / 1000.0;
+    // All but the largest count as filled for themselves.
+    const std::int32_t lesser = std::min(percent, largest);
+    if (lesser > 0) left += futures.Left(0, lesser, cpu);
+    largest = std::max(percent, largest);
+  }
+  if (free == 0) return 0;
+  left += futures.Left(idle, largest, cpu);
+  const double worth = static_cast<double>(free) / static_cast<double>(kWholeGpu);
+  return kScarce * ModelOf(view).scarcity * worth +
+         kUnbroken * worth * worth / static_cast<double>(trial.rows().size()) - left;
+}
+
+// Takes the device after which the node is worth most, if one can be taken.
+void Stranding::PlaceShare(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
+                           Trial& trial) const {
+  std::optional<std::size_t> best;
+  double most = 0;
+  for (std::size_t d = 0; d < trial.rows().size(); ++d) {
+    if (!trial.Takes(view, cls, request, d) || trial.Seen(view, d)) continue;
+    const DeviceRow before = trial.rows()[d];
+    trial.Take(view, request, d);
+    const double worth = Worth(view, trial);
+    trial.rows()[d] = before;
+    if (!best || worth > most) best = d, most = worth;
+  }
+  if (best) trial.Take(view, request, *best);
+}
+
+Points Stranding::Rate(const NodeView& view, const TaskClass& cls) const {
+  if (futures_.empty()) return Tightness(view, cls);
+  Trial trial(view);
+  const double before = Worth(view, trial);
+  trial.cpu -= cls.demand[kCpu];
+  for (const DeviceAsk& ask : cls.lasting) {
+    std::int32_t more = ask.request.count;
+    if (!ask.request.whole()) {
+      for (; more > 0; --more) PlaceShare(view, cls, ask.request, trial);
+    }
+    for (std::size_t d = 0; d < trial.rows().size() && more > 0; ++d) {
+      if (!trial.Takes(view, cls, ask.request, d)) continue;
+      trial.Take(view, ask.request, d);
+      --more;
+    }
+  }
+  return PointsOf(Worth(view, trial) - before);
+}
+
+Points Stranding::RateDevice(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask,
+                             int device, std::uint64_t) const {
+  if (ask.request.whole()) return 0;
+  const auto index = static_cast<std::size_t>(device);
+  Trial trial(view);
+  if (futures_.empty()) {
+    return static_cast<Points>((kWholeGpu - trial.Free(view, index)) * kMaxPoints / kWholeGpu);
+  }
+  const double before = Worth(view, trial);
+  trial.cpu -= cls.demand[kCpu];
+  trial.Take(view, ask.request, index);
+  return PointsOf(Worth(view, trial) - before);
+}
+
+}  // namespace tephra

@@ -1,0 +1,43 @@
+// Stranding: put the task where what it takes costs the pods to come least. README.md has the rule
+// and an example.
+//
+// Worth(node) = 0.2 x scarcity x idle + 0.07 x idle^2 / devices - left, in devices' worth of
+// compute, `left` being what Futures says. Points fall with what the task takes off it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plugins/framework/policy.h"
+#include "plugins/stranding/futures.h"
+#include "plugins/stranding/scarcity.h"
+
+namespace tephra {
+
+class Stranding final : public Score {
+ public:
+  // No expected pods with devices: the tightest node, and the tightest device.
+  Stranding(const std::vector<ExpectedPod>& expected, const Scarcity& scarcity);
+  Points Rate(const NodeView&, const TaskClass&) const override;
+  Points RateDevice(const NodeView&, const TaskClass&, const DeviceAsk&, int device,
+                    std::uint64_t draw) const override;
+
+ private:
+  class Trial;
+  struct Model {
+    std::string name;
+    std::size_t futures = 0;  // index into futures_
+    double scarcity = 0;      // 0 to 1
+  };
+  const Model& ModelOf(const NodeView& view) const;
+  double Worth(const NodeView& view, const Trial& trial) const;
+  void PlaceShare(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
+                  Trial& trial) const;
+
+  std::vector<Futures> futures_;  // empty: nobody is expected
+  std::vector<Model> models_;     // that some pod names; the last stands for all others
+};
+
+}  // namespace tephra
