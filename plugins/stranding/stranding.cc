@@ -30,7 +30,7 @@ Points Tightness(const NodeView& view, const TaskClass& cls) {
   return static_cast<Points>(kMaxPoints * (1 - left / 2));
 }
 
-bool Named(const std::vector<ExpectedPod>& expected) {
+bool AnyWithDevices(const std::vector<ExpectedPod>& expected) {
   return std::any_of(expected.begin(), expected.end(),
                      [](const ExpectedPod& pod) { return pod.devices > 0 && pod.compute > 0; });
 }
@@ -111,7 +111,7 @@ class Stranding::Trial {
 };
 
 Stranding::Stranding(const std::vector<ExpectedPod>& expected, const Scarcity& scarcity) {
-  if (!Named(expected)) return;
+  if (!AnyWithDevices(expected)) return;
   for (const ExpectedPod& pod : expected) {
     for (const std::string& name : pod.models) {
       const bool known = std::any_of(models_.begin(), models_.end(),
