@@ -57,6 +57,7 @@ class Verifier {
     Resources top_claims;
   };
 
+  static std::string Numbers(std::int64_t a, std::int64_t b);  // "3 of 8"
   Before BeforeOf(Side& side, QueueId queue) const;
   std::string CheckStart(const Decision& decision);
   std::string CheckPlacement(Side& side, const Decision& decision, const Placement& placement);
