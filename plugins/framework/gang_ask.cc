@@ -49,6 +49,21 @@ Resources LeastMissing(const Snapshot& snapshot, const JobRow& job) {
   return least;
 }
 
+namespace {
+
+RankSpan SpanOf(const Hardware& hardware, NodeId node) {
+  if (!node.valid() || !hardware.present(node)) return {0, 0};
+  return {hardware.rank(node), hardware.rank(node) + 1};
+}
+
+// Some domain of at most the tier holds the span.
+bool OneHolds(const Fabric& fabric, const RankSpan& span, std::int32_t highest_tier) {
+  const std::vector<std::uint32_t> around = fabric.Around(span);
+  return !around.empty() && fabric.domains()[around.front()].tier <= highest_tier;
+}
+
+}  // namespace
+
 void Locate(const Snapshot& snapshot, const std::vector<Placement>& placed, GangAsk& ask) {
   const Hardware& hardware = snapshot.hardware();
   const JobRow& job = snapshot.job(ask.job);
@@ -69,9 +84,7 @@ void Locate(const Snapshot& snapshot, const std::vector<Placement>& placed, Gang
   }
   if (!ask.near || (!ask.tied() && hardware.fabric().empty())) return;
   const auto add = [&](NodeId node) {
-    if (!node.valid() || !hardware.present(node)) return;
-    const std::uint32_t rank = hardware.rank(node);
-    ask.around = RankSpan::Around(ask.around, {rank, rank + 1});
+    ask.around = RankSpan::Around(ask.around, SpanOf(hardware, node));
   };
   for (const Placement& placement : placed) add(placement.node);
   if (job.counted() == 0) return;
@@ -82,10 +95,19 @@ void Locate(const Snapshot& snapshot, const std::vector<Placement>& placed, Gang
     }
   }
   // Those that run are in no such domain any more: the rest would never be either.
-  const std::vector<std::uint32_t> held_in = hardware.fabric().Around(ask.around);
-  const bool apart =
-      held_in.empty() || hardware.fabric().domains()[held_in.front()].tier > ask.highest_tier;
-  if (!ask.around.empty() && apart) ask.highest_tier = kAnyTier;
+  if (!ask.around.empty() && !OneHolds(hardware.fabric(), ask.around, ask.highest_tier)) {
+    ask.highest_tier = kAnyTier;
+  }
+}
+
+bool Together(const Snapshot& snapshot, const GangAsk& ask,
+              const std::vector<Placement>& placements) {
+  if (!ask.tied()) return true;
+  RankSpan span = ask.around;
+  for (const Placement& placement : placements) {
+    span = RankSpan::Around(span, SpanOf(snapshot.hardware(), placement.node));
+  }
+  return OneHolds(snapshot.hardware().fabric(), span, ask.highest_tier);
 }
 
 std::vector<std::size_t> HardestFirst(const Snapshot& snapshot, const GangAsk& ask) {

@@ -18,6 +18,10 @@ Resources LeastMissing(const Snapshot& snapshot, const JobRow& job);
 // its tasks are to be.
 void Locate(const Snapshot& snapshot, const std::vector<Placement>& placed, GangAsk& ask);
 
+// Whether the job would be in one domain on these placements, where it has to be. REQUIRES: Locate.
+bool Together(const Snapshot& snapshot, const GangAsk& ask,
+              const std::vector<Placement>& placements);
+
 // Indexes into ask.roles, hardest first: whole devices, then GPU, GPU memory, CPU and memory asked
 // for; then as the job lists them.
 std::vector<std::size_t> HardestFirst(const Snapshot& snapshot, const GangAsk& ask);

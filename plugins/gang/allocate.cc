@@ -248,10 +248,11 @@ class Pass {
   }
 
   // All that is set aside for the gang is free on the bench, but for itself.
-  bool Clear(Workbench& bench, const std::vector<Placement>& held) const {
+  bool Clear(Workbench& bench, const GangAsk& ask, const std::vector<Placement>& held) const {
     const Ledger& ledger = bench.ledger();
     const Hardware& hardware = cycle_.snapshot.hardware();
-    return !held.empty() && std::all_of(held.begin(), held.end(), [&](const Placement& placement) {
+    if (held.empty() || !Together(cycle_.snapshot, ask, held)) return false;
+    return std::all_of(held.begin(), held.end(), [&](const Placement& placement) {
       if (!hardware.present(placement.node)) return false;
       const ClassId id = cycle_.snapshot.task(placement.task).cls;
       const Misfit misfit = bench.rankings().For(id).misfit(hardware.rank(placement.node));
@@ -268,7 +269,7 @@ class Pass {
     const JobRow& job = cycle_.snapshot.job(ask.job);
     if (job.held() == 0) return false;
     std::vector<Placement> held = Held(ask);
-    if (!Clear(cycle_.now, held) || DeniedHolds(cycle_.now, ask)) return false;
+    if (!Clear(cycle_.now, ask, held) || DeniedHolds(cycle_.now, ask)) return false;
     FreeHolds(cycle_.now.ledger(), job);
     Charge(cycle_.now, ask, held);
     Say(ask.job, Part::kMinimum, Verdict::kStart, {}, std::move(held));
@@ -282,7 +283,8 @@ class Pass {
     const JobRow& job = cycle_.snapshot.job(ask.job);
     if (job.held() == 0) return false;
     std::vector<Placement> held = Held(ask);
-    if (!Clear(cycle_.later.bench(), held) || DeniedHolds(cycle_.later.bench(), ask)) return false;
+    if (!Clear(cycle_.later.bench(), ask, held)) return false;
+    if (DeniedHolds(cycle_.later.bench(), ask)) return false;
     if (job.standing.asked && job.standing.verdict == Verdict::kStartAfterEviction) return true;
     // Another engine set it aside.
     Reason reason;

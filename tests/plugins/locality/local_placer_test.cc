@@ -37,6 +37,24 @@ TEST_CASE(
   CHECK(cluster.Started("train"));
 }
 
+TEST_CASE("Locality: room set aside in a rack is given up when the rack is torn apart") {
+  SmallCluster cluster;
+  for (const char* node : {"a", "b", "c"}) cluster.Add(ANode(node).Gpus(2));
+  cluster.Tell(DomainUpserted{{"r", 1, "", {"a", "b"}, {}}, 1});
+  cluster.Tell(DomainUpserted{{"s", 1, "", {"c"}, {}}, 1});
+  for (const char* name : {"x", "y", "z"}) cluster.Add(AJob(name).Role("w", 1, APod().Gpus(2)));
+  cluster.Tick();
+  cluster.Confirm();
+  cluster.Add(Tied(AJob("train").Priority(5).Role("w", 2, APod().Gpus(2)), 1)).Tick(kSecondMs);
+  CHECK(cluster.Of("train").verdict == Verdict::kStartAfterEviction);
+  cluster.Tell(DomainUpserted{{"r", 1, "", {"a"}, {}}, 2});
+  for (const std::string& pod : cluster.Of("train").evictions) cluster.Gone(pod);
+  cluster.Tick(2 * kSecondMs);
+  CHECK(cluster.plan().dropped.empty());
+  CHECK(cluster.Of("train").verdict == Verdict::kInfeasible);
+  CHECK(cluster.job("train").held() == 0);
+}
+
 TEST_CASE("Locality: a domain that comes lets a gang start that waits for it") {
   SmallCluster cluster;
   for (const char* node : {"a", "b"}) cluster.Add(ANode(node).Gpus(2));
