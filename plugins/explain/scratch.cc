@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "topology/base/check.h"
@@ -24,6 +25,16 @@ class CountedPlacer final : public Placer {
   std::unique_ptr<Placer> placer_;
   std::int32_t& steps_left_;
 };
+
+// All devices of the cluster have as much memory.
+bool EqualMemory(const Hardware& hardware) {
+  std::set<std::int32_t> sizes;
+  for (const NodeId node : hardware.ranked()) {
+    for (const DeviceHardware& device : hardware.spec(node).devices)
+      sizes.insert(device.memory_mib);
+  }
+  return sizes.size() <= 1;
+}
 
 }  // namespace
 
@@ -86,15 +97,17 @@ Policies Scratch::PoliciesOf(const Snapshot& snapshot) {
   return policies;
 }
 
-// Kept off a GPU model as a whole, tasks with a choice of models might have had a part of it.
+// Kept off a GPU model as a whole, tasks with a choice of models might have had a part of it; and
+// on other devices whole ones might have had less memory.
 bool Scratch::MayBeElsewhere(const Reason& reason) const {
   const bool quota =
       reason.obstacle == Obstacle::kQueueLimit || reason.obstacle == Obstacle::kQueueGuarantee;
-  if (!quota || !books().kinds.CountsModel(reason.binding)) return false;
+  const bool memory = reason.binding == kGpuMemory && !EqualMemory(books().hardware);
+  if (!quota || !(memory || books().kinds.CountsModel(reason.binding))) return false;
   const std::vector<RoleRow>& roles = books().jobs[job_.index()].roles;
   return std::any_of(roles.begin(), roles.end(), [&](const RoleRow& role) {
     const TaskClass& cls = books().classes[role.cls];
-    return cls.needs_devices() && cls.model_kinds == 0;
+    return memory ? cls.whole_gpus > 0 : cls.needs_devices() && cls.model_kinds == 0;
   });
 }
 

@@ -23,7 +23,8 @@ Resources TakenOrLacked(const Books& books) {
 
 void State::Assume(const Plan& plan) {
   ++plans_;
-  const Resources taken = TakenOrLacked(books_);
+  Resources taken = TakenOrLacked(books_);
+  std::vector<JobId> outside;  // the gate had not let them in
   const auto mark = [&](TaskId id, Part part) {
     TaskRow& task = books_.tasks[id.index()];
     task.assumed_at = plan.now;
@@ -32,7 +33,9 @@ void State::Assume(const Plan& plan) {
     assumptions_.emplace_back(plan.now, id);
   };
   for (const Decision& decision : plan.decisions) {
-    if (decision.part == Part::kMinimum) LiftHolds(decision.job);
+    const bool asks = decision.part == Part::kMinimum;
+    if (asks && !books_.jobs[decision.job.index()].let_in()) outside.push_back(decision.job);
+    if (asks) LiftHolds(decision.job);
     const bool at_once = decision.verdict != Verdict::kStartAfterEviction;
     for (const Placement& placement : decision.placements) {
       SetPhase(placement.task, at_once ? TaskPhase::kAssumed : TaskPhase::kHeld, placement.node,
@@ -72,6 +75,11 @@ void State::Assume(const Plan& plan) {
   if (!plan.dropped.empty()) ++books_.growth;  // what they would have taken is free for others
   if (books_.inqueue.on()) {
     const bool shrinks = books_.inqueue.Follow(books_);
+    // Whoever was not let in was judged beside all that were.
+    for (const JobId id : outside) {
+      const JobRow& job = books_.jobs[id.index()];
+      if (job.let_in()) taken.Add(ClaimOf(books_, job).minimum);
+    }
     if (shrinks || AnyLess(TakenOrLacked(books_), taken)) ++books_.growth;
   }
   if (!plan.decisions.empty()) ++books_.version;
