@@ -89,7 +89,7 @@ func (a *Action) EngineReachable() bool { return a.engine.reachable() }
 // Unsettled says whether the next cycle has to tell what became of this one's plan, or may learn
 // what became of its binds, even if nothing else changes.
 func (a *Action) Unsettled() bool {
-	return a.outcomes.waiting() || len(a.flight.binds) > 0 || len(a.lagging) > 0 || len(a.admissions) > 0
+	return a.outcomes.waiting() || len(a.flight.binds) > 0 || len(a.lagging) > 0 || a.admissions.unsettled()
 }
 
 // Close ends the link to the engine, which another scheduler may then have.

@@ -1,15 +1,19 @@
 package action
 
 import (
+	"maps"
+	"slices"
+
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	pb "tephra.sh/volcano/tephrav1"
 )
 
-// admissions are the groups that a plan let in and that are not seen to be in yet, by job uid. What a
-// session writes of a group may be refused, as out of date above all, and Volcano leaves it at that;
-// but the engine takes the group for let in, and waits for its pods.
+// admissions are the groups that a plan let in and whose pods are still to come, by job uid, and whether
+// the last session found them in. The engine waits for those pods and says nothing of the groups until then;
+// but what a session writes of a group may be refused as out of date, and one that saw the group as it was
+// before it lost its pods takes it for outside again when it closes.
 type admissions map[string]bool
 
 // again lets in once more who is still outside, unless the engine has thought better of it.
@@ -19,14 +23,22 @@ func (l admissions) again(a *Action, ssn *framework.Session, decided []*pb.Decis
 			delete(l, decision.GetJob())
 		}
 	}
-	for job := range l {
-		_, gang, missing := a.gangOf(ssn, job)
-		if missing != "" || !stillOut(gang.PodGroup.Status.Phase) {
-			delete(l, job)
+	for uid := range l {
+		if job, known := a.feed.Job(uid); !known || job.HasPods {
+			delete(l, uid)
 			continue
 		}
-		admit(gang)
+		_, gang, missing := a.gangOf(ssn, uid)
+		l[uid] = missing == "" && !stillOut(gang.PodGroup.Status.Phase)
+		if missing == "" {
+			admit(gang)
+		}
 	}
+}
+
+// unsettled: of some it is still to be seen that they are in.
+func (l admissions) unsettled() bool {
+	return slices.Contains(slices.Collect(maps.Values(l)), false)
 }
 
 // stillOut says whether a group of that phase is still to be let in.
@@ -34,14 +46,18 @@ func stillOut(phase scheduling.PodGroupPhase) bool {
 	return phase == scheduling.PodGroupPending || phase == ""
 }
 
-// letIn admits the groups that wait and that nothing is held back of: those that ask for no resources in advance,
-// and those of which pods exist, for it is too late then. Volcano takes one that lost pods for outside again,
-// and its controller makes no pods for it: without the rest of them it could never start. Volcano's action
+// letIn admits the groups that nothing is held back of: those that wait and ask for no resources in advance,
+// and those of which pods exist, for it is too late then. Volcano takes one that lost pods for outside
+// again, and its controller makes no pods for it: it could never start, or be whole again. Volcano's action
 // enqueue lets in who asks for nothing too, and who adds nodes on demand looks at pods of such groups only.
 func (a *Action) letIn(ssn *framework.Session) {
-	for uid := range a.notices.byJob {
-		job, gang, missing := a.gangOf(ssn, uid)
-		if missing == "" && (job.HasPods || gang.PodGroup.Spec.MinResources == nil) {
+	for _, gang := range ssn.Jobs {
+		if gang.PodGroup == nil || !stillOut(gang.PodGroup.Status.Phase) {
+			continue
+		}
+		uid := string(gang.PodGroup.UID)
+		job, known := a.feed.Job(uid)
+		if known && job.HasPods || gang.PodGroup.Spec.MinResources == nil && a.notices.byJob[uid] != nil {
 			admit(gang)
 		}
 	}

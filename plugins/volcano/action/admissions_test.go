@@ -40,16 +40,34 @@ func TestAGroupWhoseAdmissionWasNotWrittenIsLetInAgain(t *testing.T) {
 				t.Errorf("phase %q, expected %q", got, c.phase)
 			}
 			s.cycle()
-			if len(s.action.admissions) > 0 {
-				t.Errorf("still let in again: %v", s.action.admissions)
+			if s.action.admissions.unsettled() {
+				t.Errorf("still asks for sessions: %v", s.action.admissions)
 			}
 		})
 	}
 }
 
+// The engine says nothing more of a group that it let in, until that has pods.
+func TestAGroupTakenForOutsideByASessionThatWasBehindIsLetInAgain(t *testing.T) {
+	s := newStage(t, "owners", func(owner *v1beta1.PodGroup) {
+		owner.Status.Phase = v1beta1.PodGroupPending
+		owner.Spec.MinResources = &corev1.ResourceList{}
+	})
+	s.cycle(decision(start, onN1))
+	for _, seen := range []v1beta1.PodGroupPhase{v1beta1.PodGroupRunning, v1beta1.PodGroupPending, v1beta1.PodGroupInqueue, v1beta1.PodGroupPending} {
+		behind := s.group("owner")
+		behind.Status.Phase = seen
+		ok(t, s.Add(behind))
+		s.cycle()
+	}
+	if got := s.group("owner").Status.Phase; got != v1beta1.PodGroupInqueue {
+		t.Errorf("phase %q, expected %q", got, v1beta1.PodGroupInqueue)
+	}
+}
+
 func TestAGroupThatLostPodsIsLetInAgain(t *testing.T) {
 	s := newStage(t, "owners", func(owner *v1beta1.PodGroup) { owner.Spec.MinResources = &corev1.ResourceList{} })
-	for _, decided := range [][]*pb.Decision{{decision(wait, nil)}, nil} {
+	for _, decided := range [][]*pb.Decision{nil, {decision(wait, nil)}, nil} {
 		lost := s.group("owner")
 		lost.Status.Phase = v1beta1.PodGroupPending
 		ok(t, s.Add(lost))

@@ -42,7 +42,7 @@ func (a *Action) place(ssn *framework.Session, decision *pb.Decision) (outcome, 
 	}
 	if !job.HasPods {
 		admit(gang)
-		a.admissions[decision.GetJob()] = true
+		a.admissions[decision.GetJob()] = false
 		return admitted, ""
 	}
 	steps, missing := a.find(ssn, gang, decision)
