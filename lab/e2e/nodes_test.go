@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/rest"
 	"tephra.sh/lab/e2e"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
-	bus "volcano.sh/apis/pkg/apis/bus/v1alpha1"
 )
 
 // asNode is what the node's own kubelet may do.
@@ -63,9 +62,7 @@ func TestACordonedNodeGetsNothingUntilItIsUncordoned(t *testing.T) {
 
 func TestPodsOfADrainedNodeRunElsewhereAndADeletedNodeIsForgotten(t *testing.T) {
 	c, ns := on(t)
-	ok(t, c.Submit(t.Context(), e2e.Job(ns, "train").On(bus.PodEvictedEvent, bus.RestartTaskAction).
-		With(func(job *batch.Job) { job.Spec.MaxRetry = 100 }). // every restarted task counts
-		Task("worker", 12, e2e.GPUs(2)).Object()))
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "train").Task("worker", 12, e2e.GPUs(2)).Object()))
 	ok(t, c.JobReaches(t.Context(), ns, "train", batch.Running))
 	before := nodesOf(t, c, ns, "train")
 	drained := "node-0"
