@@ -10,6 +10,7 @@
 #include "plugins/fairshare/queue_limits.h"
 #include "plugins/gang/allocate.h"
 #include "plugins/gang/gang_placer.h"
+#include "plugins/locality/group_placer.h"
 #include "plugins/locality/local_placer.h"
 #include "plugins/openb/fgd.h"
 #include "plugins/openb/openb_scores.h"
@@ -231,8 +232,10 @@ Policies MakePolicies(const EngineConfig& config, const Snapshot&,
   policies.entitlement = std::make_unique<QueueLimits>();
   policies.score = std::move(score);
   policies.fit = std::make_unique<SliceFit>(*policies.score);
-  policies.placer = std::make_unique<LocalPlacer>(
-      std::make_unique<GangPlacer>(config.search_budget), config.search_budget);
+  policies.placer = std::make_unique<GroupPlacer>(
+      std::make_unique<LocalPlacer>(std::make_unique<GangPlacer>(config.search_budget),
+                                    config.search_budget),
+      config.search_budget);
   policies.share = std::make_unique<FairShares>();
   policies.victims = std::make_unique<VictimCost>(config);
   policies.eviction = std::make_unique<EvictionSearch>(config.eviction_budget);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 namespace tephra {
@@ -11,6 +12,11 @@ absl::Status Invalid(const std::string& where, const std::string& field, std::in
                      const std::string& expected) {
   return absl::InvalidArgumentError(where + ": " + field + ": " + std::to_string(value) +
                                     ", expected " + expected);
+}
+
+absl::Status ValidateTier(const std::string& where, const Locality& locality) {
+  if (locality.highest_tier >= 0) return absl::OkStatus();
+  return Invalid(where, "locality.highest_tier", locality.highest_tier, "at least 0");
 }
 
 absl::Status ValidateAmounts(const std::string& where, const Resources& amounts) {
@@ -93,16 +99,18 @@ absl::Status ValidatePod(const std::string& where, const PodTemplate& pod) {
 absl::Status ValidateJob(const JobSpec& job) {
   const std::string where = "job \"" + job.name + "\"";
   if (job.uid.empty()) return absl::InvalidArgumentError(where + ": uid: empty");
-  if (!job.gang.groups.empty()) {
-    return absl::UnimplementedError(where +
-                                    ": sub-groups of a gang are not placed yet; give its "
-                                    "roles directly");
-  }
   if (job.min_run_ms < 0) return Invalid(where, "min_run_ms", job.min_run_ms, "at least 0");
-  if (job.locality.highest_tier < 0) {
-    return Invalid(where, "locality.highest_tier", job.locality.highest_tier, "at least 0");
-  }
+  TEPHRA_RETURN_IF_ERROR(ValidateTier(where, job.locality));
   if (job.evictions < 0) return Invalid(where, "evictions", job.evictions, "at least 0");
+  std::map<std::string, std::int64_t> groups;  // tasks
+  for (const GroupSpec& group : job.gang.groups) {
+    const std::string here = where + " group \"" + group.name + "\"";
+    if (!groups.emplace(group.name, 0).second) {
+      return absl::AlreadyExistsError(here + ": the name is given twice");
+    }
+    if (group.name.empty()) return absl::InvalidArgumentError(here + ": name: empty");
+    TEPHRA_RETURN_IF_ERROR(ValidateTier(here, group.locality));
+  }
   std::int64_t replicas = 0;
   std::array<__int128, kMaxKinds> asked{};
   std::set<std::string> names;
@@ -116,6 +124,14 @@ absl::Status ValidateJob(const JobSpec& job) {
       return Invalid(here, "min", role.min, "0 to its replicas, " + std::to_string(role.replicas));
     }
     replicas += role.replicas;
+    if (!role.group.empty()) {
+      const auto group = groups.find(role.group);
+      if (group == groups.end()) {
+        return absl::InvalidArgumentError(here + ": group: \"" + role.group +
+                                          "\", expected one of the gang's");
+      }
+      group->second += role.replicas;
+    }
     TEPHRA_RETURN_IF_ERROR(ValidatePod(here, role.pod));
     Resources each = role.pod.overhead;
     for (const ContainerSpec& container : role.pod.containers) each.Add(AmountsOf(container));
@@ -133,6 +149,18 @@ absl::Status ValidateJob(const JobSpec& job) {
   if (job.gang.min_member < 0 || job.gang.min_member > replicas) {
     return Invalid(where, "min_member", job.gang.min_member,
                    "0 to the replicas of its roles, " + std::to_string(replicas));
+  }
+  std::int64_t needed = replicas;
+  for (const GroupSpec& group : job.gang.groups) {
+    const std::int64_t tasks = groups[group.name];
+    if (group.elastic) needed -= tasks;
+    if (group.min_member >= 1 && group.min_member <= tasks) continue;
+    return Invalid(where + " group \"" + group.name + "\"", "min_member", group.min_member,
+                   "1 to the replicas of its roles, " + std::to_string(tasks));
+  }
+  if (job.gang.min_member > needed) {
+    return Invalid(where, "min_member", job.gang.min_member,
+                   "0 to the replicas of roles of no elastic group, " + std::to_string(needed));
   }
   return absl::OkStatus();
 }

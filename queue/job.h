@@ -1,5 +1,5 @@
-// Job: what a user submits (a PodGroup); Gang: its all-or-nothing parts, a tree; Role: tasks made
-// from one pod template; Task: one pod.
+// Job: what a user submits (a PodGroup); Gang: its all-or-nothing part; Role: tasks made from one
+// pod template; Group: tasks of some of its roles that stay together; Task: one pod.
 //
 // Plain values as the outside world states them; ids and books are State's.
 #pragma once
@@ -68,34 +68,14 @@ struct PodTemplate {
 struct RoleSpec {
   std::string name;
   std::int32_t replicas = 1;
-  std::int32_t min = 0;  // of this role, before any task of the gang may start
+  std::int32_t min = 0;  // of this role, before any task of the gang (or of its group) may start
   PodTemplate pod;
+  std::string group{};  // of the gang's groups; empty: none
 
   bool operator==(const RoleSpec&) const = default;
 };
 
-// A gang starts with at least `min_member` of its tasks, among them each role's minimum, or not at
-// all; tasks beyond that are elastic. `groups` are gangs inside it; ValidateJob refuses them until
-// the policies that place them exist.
-struct GangSpec {
-  std::int32_t min_member = 1;
-  std::vector<RoleSpec> roles;
-  std::vector<GangSpec> groups;
-
-  bool operator==(const GangSpec&) const = default;
-};
-
-// Room that was set aside for a task before the engine that did so was gone.
-struct HeldRoom {
-  std::string role;
-  std::int32_t index = 0;
-  std::string node;
-  Slices slices;
-
-  bool operator==(const HeldRoom&) const = default;
-};
-
-// How near to each other all tasks of a job are to be.
+// How near to each other all tasks of a job, or of one of its groups, are to be.
 struct Locality {
   enum class Mode : std::uint8_t {
     kUnsaid,     // as the configuration has it for those that say nothing
@@ -108,6 +88,37 @@ struct Locality {
   std::string highest_tier_name;
 
   bool operator==(const Locality&) const = default;
+};
+
+// A gang inside a gang: with at least `min_member` of its tasks, among them its roles' minimums, or
+// with none of them.
+struct GroupSpec {
+  std::string name;
+  std::int32_t min_member = 1;
+  bool elastic = false;  // the gang starts without it, too
+  Locality locality;
+
+  bool operator==(const GroupSpec&) const = default;
+};
+
+// A gang starts with at least `min_member` of its tasks, among them each role's minimum and each
+// group that is not elastic, or not at all; what is beyond that is elastic, groups whole.
+struct GangSpec {
+  std::int32_t min_member = 1;
+  std::vector<RoleSpec> roles;
+  std::vector<GroupSpec> groups;
+
+  bool operator==(const GangSpec&) const = default;
+};
+
+// Room that was set aside for a task before the engine that did so was gone.
+struct HeldRoom {
+  std::string role;
+  std::int32_t index = 0;
+  std::string node;
+  Slices slices;
+
+  bool operator==(const HeldRoom&) const = default;
 };
 
 struct JobSpec {
@@ -137,8 +148,8 @@ constexpr std::int32_t kMaxTasks = 1'000'000;
 
 // INVALID_ARGUMENT with the field and the numbers: an amount or a tier below zero or too large to
 // sum, a minimum above what the roles have, a fraction above a whole, a limit given twice, more
-// tasks or containers than there is room for. ALREADY_EXISTS for two roles of one name,
-// UNIMPLEMENTED for sub-groups.
+// tasks or containers than there is room for, a role of a group that there is not. ALREADY_EXISTS
+// for two roles or groups of one name.
 absl::Status ValidateJob(const JobSpec& job);
 absl::Status ValidatePod(const std::string& where, const PodTemplate& pod);
 

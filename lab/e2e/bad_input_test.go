@@ -29,7 +29,7 @@ func TestBadInputIsToldWhereItsOwnerLooksWhileOthersAreServed(t *testing.T) {
 	}{
 		{"a pod group of a queue that does not exist", aQueueThatDoesNotExist},
 		{"a tier that no HyperNode has", aTierThatNoHyperNodeHas},
-		{"sub-groups", subGroups},
+		{"a sub-group of a tier that no HyperNode has", aSubGroupThatNoTierCouldHold},
 		{"more memory than any number of ours holds", hugeRequest},
 		{"a gang of 70,000", hugeGang},
 		{"more GPUs than any node has", nineGPUs},
@@ -92,11 +92,11 @@ func aTierThatNoHyperNodeHas(t *testing.T, c *e2e.Cluster, ns string) {
 	}), "one domain of tier no-such-tier")
 }
 
-func subGroups(t *testing.T, c *e2e.Cluster, ns string) {
-	size := int32(2)
-	unsupportedBecause(t, c, e2e.Job(ns, "parts").Task("worker", 4, e2e.GPUs(1)).With(func(job *batch.Job) {
-		job.Spec.Tasks[0].PartitionPolicy = &batch.PartitionPolicySpec{TotalPartitions: 2, PartitionSize: size}
-	}), "spec.subGroupPolicy")
+func aSubGroupThatNoTierCouldHold(t *testing.T, c *e2e.Cluster, ns string) {
+	waitsBecause(t, c, e2e.Job(ns, "parts").Task("worker", 4, e2e.GPUs(1)).With(func(job *batch.Job) {
+		job.Spec.Tasks[0].PartitionPolicy = &batch.PartitionPolicySpec{TotalPartitions: 2, PartitionSize: 2, MinPartitions: 2,
+			NetworkTopology: &batch.NetworkTopologySpec{Mode: batch.HardNetworkTopologyMode, HighestTierName: "no-such-tier"}}
+	}), "sub-group worker/0: has to be in one domain of tier no-such-tier")
 }
 
 func hugeRequest(t *testing.T, c *e2e.Cluster, ns string) {

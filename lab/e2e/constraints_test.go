@@ -168,3 +168,33 @@ func TestAHardNetworkTopologyIsKeptAndTheGroupSaysWhatIsMissing(t *testing.T) {
 	ok(t, c.JobReaches(t.Context(), ns, "rack", batch.Running))
 	expectOn(t, c, ns, "rack", map[string]int{"node-2": 1, "node-3": 1})
 }
+
+func TestEachPartitionOfATaskIsInOneRackAndNoneStartsWithoutTheOthers(t *testing.T) {
+	c, ns := on(t)
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "server").Task("server", 1, e2e.GPUs(4), onNodes("node-0")).Object()))
+	ok(t, c.JobReaches(t.Context(), ns, "server", batch.Running))
+	rack := 1
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "train").Task("worker", 4, e2e.GPUs(8)).With(func(job *batch.Job) {
+		job.Spec.Tasks[0].PartitionPolicy = &batch.PartitionPolicySpec{TotalPartitions: 2, PartitionSize: 2, MinPartitions: 2,
+			NetworkTopology: &batch.NetworkTopologySpec{Mode: batch.HardNetworkTopologyMode, HighestTierAllowed: &rack}}
+	}).Object()))
+	said, err := c.Condition(t.Context(), ns, "train", waits)
+	ok(t, err)
+	if !strings.Contains(said.Message, "its 2 sub-groups start together, and room was found for 1 at once") {
+		t.Errorf("condition %s: %q, expected that one of two sub-groups has room", said.Reason, said.Message)
+	}
+	given[string](t)(c.Kubectl(t.Context(), "", "delete", "vcjob", "server", "-n", ns))
+	ok(t, c.JobReaches(t.Context(), ns, "train", batch.Running))
+	racks := map[string]string{"node-0": "rack-0", "node-1": "rack-0", "node-2": "rack-1", "node-3": "rack-1"}
+	of := map[string]string{}
+	for _, pod := range given[[]core.Pod](t)(c.Pods(t.Context(), ns, "train")) {
+		partition, here := pod.Labels[batch.TaskPartitionID], racks[pod.Spec.NodeName]
+		if there := of[partition]; there != "" && there != here {
+			t.Errorf("partition %s is in %s and %s, expected one rack", partition, there, here)
+		}
+		of[partition] = here
+	}
+	if len(of) != 2 {
+		t.Errorf("partitions %v, expected two", of)
+	}
+}

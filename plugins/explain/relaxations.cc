@@ -22,7 +22,8 @@ bool IsQuota(const Reason& reason) {
 }
 bool IsRoom(const Reason& reason) {
   return reason.obstacle == Obstacle::kRoom || reason.obstacle == Obstacle::kTogether ||
-         reason.obstacle == Obstacle::kSearch || reason.obstacle == Obstacle::kLocality;
+         reason.obstacle == Obstacle::kSearch || reason.obstacle == Obstacle::kLocality ||
+         reason.obstacle == Obstacle::kGroups;
 }
 
 class Search {

@@ -28,10 +28,12 @@ JobSpec SpecOf(const Books& books, JobId id) {
   job.evicts = row.evicts;
   job.evictions = row.evictions;
   job.gang.min_member = row.min_member;
+  for (const GroupRow& group : row.groups) job.gang.groups.push_back(group.spec);
   for (const RoleRow& role : row.roles) {
     if (role.tasks.empty()) continue;
     job.gang.roles.push_back({role.name, static_cast<std::int32_t>(role.tasks.size()), role.min,
-                              books.classes[role.cls].pod});
+                              books.classes[role.cls].pod,
+                              role.group == kNoGroup ? "" : row.groups[role.group].spec.name});
   }
   return job;
 }

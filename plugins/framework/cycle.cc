@@ -46,10 +46,18 @@ Proofs::Shape Proofs::ShapeOf(const GangAsk& ask) {
   }
   shape.push_back(static_cast<std::uint32_t>(ask.least));
   if (ask.without != 0) shape.push_back(ask.without);
-  if (ask.tied()) {
-    shape.push_back(static_cast<std::uint32_t>(ask.highest_tier));
-    shape.push_back(ask.around.first);
-    shape.push_back(ask.around.last);
+  const auto add = [&](const Nearness& nearness) {
+    if (!nearness.tied()) return;
+    shape.push_back(static_cast<std::uint32_t>(nearness.highest_tier));
+    shape.push_back(nearness.around.first);
+    shape.push_back(nearness.around.last);
+  };
+  add(ask);
+  for (const GroupAsk& group : ask.groups) {
+    shape.push_back(kNoGroup);  // no least is as large
+    shape.push_back(static_cast<std::uint32_t>(group.least));
+    shape.push_back(static_cast<std::uint32_t>(group.end_role - group.first_role));
+    add(group);
   }
   return shape;
 }

@@ -40,7 +40,7 @@ Resources LeastMissing(const Snapshot& snapshot, const JobRow& job) {
   std::int32_t open = job.min_member - job.counted();
   const RoleRow* spare = nullptr;
   for (const RoleRow& role : job.roles) {
-    const std::int32_t missing = std::max(0, role.min - role.counted);
+    const std::int32_t missing = std::max(0, job.least(role) - role.counted);
     if (missing > 0) least.Add(snapshot.cls(role.cls).demand, missing);
     open -= missing;
     if (spare == nullptr && role.pending + role.held > missing) spare = &role;
@@ -64,50 +64,122 @@ bool OneHolds(const Fabric& fabric, const RankSpan& span, std::int32_t highest_t
 
 }  // namespace
 
-void Locate(const Snapshot& snapshot, const std::vector<Placement>& placed, GangAsk& ask) {
-  const Hardware& hardware = snapshot.hardware();
-  const JobRow& job = snapshot.job(ask.job);
-  switch (job.locality.mode) {
+namespace {
+
+Nearness NearnessOf(const Snapshot& snapshot, const Locality& locality, std::int32_t members) {
+  Nearness nearness;
+  switch (locality.mode) {
     case Locality::Mode::kUnsaid:
       // What starts with one task is no gang, and its tasks need not know each other.
-      ask.near = snapshot.config().gang_locality == GangLocality::kNear && job.min_member > 1;
+      nearness.near = snapshot.config().gang_locality == GangLocality::kNear && members > 1;
       break;
     case Locality::Mode::kPreferred:
-      ask.near = true;
+      nearness.near = true;
       break;
     case Locality::Mode::kRequired:
-      ask.near = true;
-      ask.highest_tier = job.locality.highest_tier_name.empty()
-                             ? job.locality.highest_tier
-                             : hardware.fabric().TierNamed(job.locality.highest_tier_name);
+      nearness.near = true;
+      nearness.highest_tier =
+          locality.highest_tier_name.empty()
+              ? locality.highest_tier
+              : snapshot.hardware().fabric().TierNamed(locality.highest_tier_name);
       break;
   }
-  if (!ask.near || (!ask.tied() && hardware.fabric().empty())) return;
-  const auto add = [&](NodeId node) {
-    ask.around = RankSpan::Around(ask.around, SpanOf(hardware, node));
+  return nearness;
+}
+
+// Where tasks of the job, or of one of its groups, run or are placed.
+RankSpan SpanOf(const Snapshot& snapshot, const JobRow& job, std::uint32_t group,
+                const std::vector<Placement>& placed) {
+  RankSpan span{0, 0};
+  const auto add = [&](std::uint32_t role, NodeId node) {
+    if (group != kNoGroup && job.roles[role].group != group) return;
+    span = RankSpan::Around(span, SpanOf(snapshot.hardware(), node));
   };
-  for (const Placement& placement : placed) add(placement.node);
-  if (job.counted() == 0) return;
-  for (const RoleRow& role : job.roles) {
-    for (const TaskId id : role.tasks) {
+  for (const Placement& placement : placed) {
+    add(snapshot.task(placement.task).role, placement.node);
+  }
+  if (job.counted() == 0) return span;
+  for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
+    for (const TaskId id : job.roles[r].tasks) {
       const TaskRow& task = snapshot.task(id);
-      if (task.phase == TaskPhase::kAssumed || task.phase == TaskPhase::kRunning) add(task.node);
+      if (task.phase == TaskPhase::kAssumed || task.phase == TaskPhase::kRunning) add(r, task.node);
     }
   }
+  return span;
+}
+
+void Locate(const Snapshot& snapshot, const JobRow& job, std::uint32_t group,
+            const std::vector<Placement>& placed, Nearness& nearness) {
+  const Fabric& fabric = snapshot.hardware().fabric();
+  if (!nearness.near || (!nearness.tied() && fabric.empty())) return;
+  nearness.around = SpanOf(snapshot, job, group, placed);
   // Those that run are in no such domain any more: the rest would never be either.
-  if (!ask.around.empty() && !OneHolds(hardware.fabric(), ask.around, ask.highest_tier)) {
-    ask.highest_tier = kAnyTier;
+  if (job.counted() > 0 && !nearness.around.empty() &&
+      !OneHolds(fabric, nearness.around, nearness.highest_tier)) {
+    nearness.highest_tier = kAnyTier;
+  }
+}
+
+}  // namespace
+
+GangAsk PartOf(const GangAsk& ask, const GroupAsk& group) {
+  GangAsk part;
+  static_cast<Nearness&>(part) = group;
+  part.job = ask.job;
+  part.queue = ask.queue;
+  part.group = group.group;
+  part.roles.assign(ask.roles.begin() + static_cast<std::ptrdiff_t>(group.first_role),
+                    ask.roles.begin() + static_cast<std::ptrdiff_t>(group.end_role));
+  part.least = group.least;
+  part.without = ask.without;
+  part.within = ask.within;
+  return part;
+}
+
+GangAsk RestOf(const GangAsk& ask) {
+  GangAsk rest;
+  static_cast<Nearness&>(rest) = ask;
+  rest.job = ask.job;
+  rest.queue = ask.queue;
+  const std::size_t end = ask.groups.empty() ? ask.roles.size() : ask.groups[0].first_role;
+  rest.roles.assign(ask.roles.begin(), ask.roles.begin() + static_cast<std::ptrdiff_t>(end));
+  rest.least = ask.least;
+  for (const GroupAsk& group : ask.groups) rest.least -= group.least;
+  rest.without = ask.without;
+  rest.within = ask.within;
+  return rest;
+}
+
+void Locate(const Snapshot& snapshot, const std::vector<Placement>& placed, GangAsk& ask) {
+  const JobRow& job = snapshot.job(ask.job);
+  const auto locate = [&](std::uint32_t group, const Locality& locality, std::int32_t members,
+                          Nearness& nearness) {
+    nearness = NearnessOf(snapshot, locality, members);
+    Locate(snapshot, job, group, placed, nearness);
+  };
+  locate(kNoGroup, job.locality, job.min_member, ask);
+  for (GroupAsk& group : ask.groups) {
+    const GroupSpec& spec = job.groups[group.group].spec;
+    locate(group.group, spec.locality, spec.min_member, group);
   }
 }
 
 bool Together(const Snapshot& snapshot, const GangAsk& ask,
               const std::vector<Placement>& placements) {
-  if (!ask.tied()) return true;
-  RankSpan span = ask.around;
-  for (const Placement& placement : placements) {
-    span = RankSpan::Around(span, SpanOf(snapshot.hardware(), placement.node));
-  }
-  return OneHolds(snapshot.hardware().fabric(), span, ask.highest_tier);
+  const JobRow& job = snapshot.job(ask.job);
+  const auto together = [&](const Nearness& nearness, std::uint32_t group) {
+    if (!nearness.tied()) return true;
+    RankSpan span = nearness.around;
+    for (const Placement& placement : placements) {
+      if (group != kNoGroup && job.roles[snapshot.task(placement.task).role].group != group)
+        continue;
+      span = RankSpan::Around(span, SpanOf(snapshot.hardware(), placement.node));
+    }
+    return OneHolds(snapshot.hardware().fabric(), span, nearness.highest_tier);
+  };
+  return together(ask, ask.group) &&
+         std::all_of(ask.groups.begin(), ask.groups.end(),
+                     [&](const GroupAsk& group) { return together(group, group.group); });
 }
 
 std::vector<std::size_t> HardestFirst(const Snapshot& snapshot, const GangAsk& ask) {

@@ -14,11 +14,18 @@ Resources LeastDemand(const Snapshot& snapshot, const GangAsk& ask);
 // The same for what a job lacks to run, from its rows alone.
 Resources LeastMissing(const Snapshot& snapshot, const JobRow& job);
 
+// The group's part of the ask, as an ask of its own.
+GangAsk PartOf(const GangAsk& ask, const GroupAsk& group);
+
+// The part of no group.
+GangAsk RestOf(const GangAsk& ask);
+
 // Says in the ask how near to each other, and to those of the job that run or are among `placed`,
-// its tasks are to be.
+// its tasks are to be, those of each group among themselves, too.
 void Locate(const Snapshot& snapshot, const std::vector<Placement>& placed, GangAsk& ask);
 
-// Whether the job would be in one domain on these placements, where it has to be. REQUIRES: Locate.
+// Whether the job, and each group of the ask, would be in one domain on these placements, where it
+// has to be. REQUIRES: Locate.
 bool Together(const Snapshot& snapshot, const GangAsk& ask,
               const std::vector<Placement>& placements);
 

@@ -36,7 +36,7 @@ Claim ClaimOf(const Books& books, const JobRow& job) {
         placed.Add(books.classes[task.cls].demand);
       }
     }
-    const std::int32_t least = std::max(0, role.min - succeeded);
+    const std::int32_t least = std::max(0, job.least(role) - succeeded);
     if (least > 0) claim.minimum.Add(books.classes[role.cls].demand, least);
     open -= least + succeeded;
     const auto places = static_cast<std::int32_t>(role.tasks.size());

@@ -127,21 +127,34 @@ struct RoleAsk {
 
 constexpr std::int32_t kAnyTier = std::numeric_limits<std::int32_t>::max();
 
-struct GangAsk {
-  JobId job;
-  QueueId queue;
-  std::vector<RoleAsk> roles;
-  std::int32_t least = 0;  // of all roles together; at least the sum of theirs
-  KindSet without = 0;     // kinds of GPU models that roles with a choice of models are kept off
-  // As near to each other as there is room, and to the job's other tasks. `around` are the nodes
-  // that those are on; empty: there are none.
+// How near to each other tasks are to be.
+struct Nearness {
+  // As near as there is room, to each other and to those that run. `around` are the nodes that
+  // those are on; empty: there are none.
   bool near = false;
   RankSpan around{0, 0};
-  // All of the job has to be in one domain of at most this tier. Below 0: there is none.
+  // All of them have to be in one domain of at most this tier. Below 0: there is none.
   std::int32_t highest_tier = kAnyTier;
-  RankSpan within;  // nodes that it may use
 
   bool tied() const { return highest_tier != kAnyTier; }
+};
+
+// What a gang still asks of one of its groups.
+struct GroupAsk : Nearness {
+  std::uint32_t group = kNoGroup;            // of the job's
+  std::int32_t least = 0;                    // of its roles together; at least the sum of theirs
+  std::size_t first_role = 0, end_role = 0;  // in GangAsk::roles
+};
+
+struct GangAsk : Nearness {  // of all of the job, or of the group
+  JobId job;
+  QueueId queue;
+  std::uint32_t group = kNoGroup;  // of which group of the job this is all that is asked
+  std::vector<RoleAsk> roles;      // those of no group, then by group
+  std::vector<GroupAsk> groups;
+  std::int32_t least = 0;  // of all roles together; at least the sum of theirs, or of the groups'
+  KindSet without = 0;     // kinds of GPU models that roles with a choice of models are kept off
+  RankSpan within;         // nodes that it may use
 };
 
 // Where do the gang's tasks go, all of them at once?
@@ -158,6 +171,10 @@ class Placer {
     std::int32_t steps = 0;       // of the exact search, against the budget
     bool together = false;        // each role alone has room
     bool apart = false;           // there may be room, but not within one domain that would do
+    // Of a gang with groups: index into ask.groups of the one that found no place, beside as many
+    // others. role_short is then an index into the roles of PartOf that. None: no group did.
+    std::optional<std::size_t> group_short;
+    std::int32_t groups_placed = 0;
   };
   virtual ~Placer() = default;
   // Leaves the ledger as it was unless the outcome is kPlaced. Places least tasks, no more.

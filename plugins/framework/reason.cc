@@ -180,6 +180,11 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
       return GateText(kinds, reason);
     case Obstacle::kLocality:
       return LocalityText(kinds, reason);
+    case Obstacle::kGroups:
+      return "its " + std::to_string(reason.groups_needed) +
+             " sub-groups start together, and room was found for " +
+             std::to_string(reason.groups_fit) + " at once, not for " + reason.group +
+             " beside them";
     case Obstacle::kQuarantine:
       return "its last placement failed verification; it waits until its facts change";
   }
@@ -189,7 +194,9 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
 }  // namespace
 
 std::string ReasonText(const ResourceKinds& kinds, const Reason& reason) {
-  return ObstacleText(kinds, reason) + RemedyText(kinds, reason);
+  const bool of_group = !reason.group.empty() && reason.obstacle != Obstacle::kGroups;
+  return (of_group ? "sub-group " + reason.group + ": " : "") + ObstacleText(kinds, reason) +
+         RemedyText(kinds, reason);
 }
 
 }  // namespace tephra

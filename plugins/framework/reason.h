@@ -50,13 +50,14 @@ enum class Obstacle : std::uint8_t {
   kQueueParent,     // its queue has others under it
   kGate,            // the enqueue gate does not let it in
   kLocality,        // enough room in all, but not within one domain of the tier that it may span
+  kGroups,          // its groups have room by themselves, but not all of them were placed at once
 };
 // Whether whoever waits for that has passed the enqueue gate.
 constexpr bool BehindGate(Obstacle obstacle) {
   return obstacle == Obstacle::kQueueLimit || obstacle == Obstacle::kQueueGuarantee ||
          obstacle == Obstacle::kMembers || obstacle == Obstacle::kRoom ||
          obstacle == Obstacle::kTogether || obstacle == Obstacle::kSearch ||
-         obstacle == Obstacle::kLocality;
+         obstacle == Obstacle::kLocality || obstacle == Obstacle::kGroups;
 }
 
 // What became of the question whether others may be evicted for a gang.
@@ -71,6 +72,10 @@ enum class Remedy : std::uint8_t {
 struct Reason {
   Obstacle obstacle = Obstacle::kNone;
 
+  // kMembers, kRoom, kTogether, kSearch, kLocality: of the group that binds, where the gang has
+  // such. kGroups: the first that was not placed, beside how many others, of how many.
+  std::string group;
+  std::int64_t groups_fit = 0, groups_needed = 0;
   // kMembers, kRoom, kTogether, kSearch, kLocality: the role that binds.
   std::string role;
   std::int64_t tasks_needed = 0;  // of that role, more than already run

@@ -50,14 +50,22 @@ constexpr bool HoldsRoom(TaskPhase phase) {
          phase == TaskPhase::kReleasing || phase == TaskPhase::kHeld;
 }
 
+constexpr std::uint32_t kNoGroup = 0xffffffffu;
+
 struct RoleRow {
   std::string name;
   std::int32_t min = 0;
+  std::uint32_t group = kNoGroup;  // index in JobRow::groups
   ClassId cls;
   std::vector<TaskId> tasks;  // by index
   std::int32_t pending = 0;
   std::int32_t held = 0;
   std::int32_t counted = 0;  // assumed, running or succeeded: towards the minimum
+};
+
+struct GroupRow {
+  GroupSpec spec;
+  std::vector<std::uint32_t> roles;  // indexes in JobRow::roles
 };
 
 // What was last said of a gang.
@@ -80,7 +88,7 @@ struct JobRow {
   bool pods_exist = false;
   bool preemptible = true;
   DurationMs min_run_ms = 0;
-  bool evicts = true;             // others may be evicted for it
+  bool evicts = true;  // others may be evicted for it
   Locality locality;
   std::int32_t evictions = 0;     // how often plans evicted tasks of it
   std::vector<HeldRoom> to_hold;  // told with the job; each until its task asks to run
@@ -88,6 +96,7 @@ struct JobRow {
   // A binding failed and left it below its minimum; until it is whole again, or all gone.
   bool broken = false;
   std::vector<RoleRow> roles;
+  std::vector<GroupRow> groups;
   std::uint64_t version = 0;
   Standing standing;
   bool live = false;
@@ -117,10 +126,24 @@ struct JobRow {
   bool let_in() const {
     return counted() > 0 || held() > 0 || (standing.asked && BehindGate(standing.reason.obstacle));
   }
+  std::int32_t counted(const GroupRow& group) const {
+    std::int32_t sum = 0;
+    for (const std::uint32_t r : group.roles) sum += roles[r].counted;
+    return sum;
+  }
+  // Whether the minimums of the group count: of an elastic one once it has begun.
+  bool takes(const GroupRow& group) const { return !group.spec.elastic || counted(group) > 0; }
+  // The role's minimum, where it counts.
+  std::int32_t least(const RoleRow& role) const {
+    return role.group == kNoGroup || takes(groups[role.group]) ? role.min : 0;
+  }
   // Every minimum is met by what is placed already.
   bool satisfied() const {
     for (const RoleRow& role : roles) {
-      if (role.counted < role.min) return false;
+      if (role.counted < role.min && role.counted < least(role)) return false;
+    }
+    for (const GroupRow& group : groups) {
+      if (takes(group) && counted(group) < group.spec.min_member) return false;
     }
     return counted() >= min_member;
   }

@@ -38,8 +38,10 @@ absl::Status State::On(const JobUpserted& fact) {
   const auto asks = [&job] {
     std::vector<std::pair<ClassId, std::size_t>> roles;
     for (const RoleRow& role : job.roles) roles.emplace_back(role.cls, role.tasks.size());
+    std::vector<GroupSpec> groups;
+    for (const GroupRow& group : job.groups) groups.push_back(group.spec);
     return std::make_tuple(job.queue, job.priority, job.min_member, job.preemptible, job.min_run_ms,
-                           job.evicts, job.locality, std::move(roles));
+                           job.evicts, job.locality, std::move(roles), std::move(groups));
   };
   const auto asked = asks();
   const bool broken = job.broken;  // half reshaped it may seem whole
@@ -97,6 +99,13 @@ absl::Status State::On(const JobUpserted& fact) {
   job.quarantined = false;
 
   FollowPods(id, pods_came);  // of places that go now, too
+  job.groups.clear();
+  for (RoleRow& role : job.roles) role.group = kNoGroup;
+  std::map<std::string, std::uint32_t> groups;
+  for (const GroupSpec& group : spec.gang.groups) {
+    groups[group.name] = static_cast<std::uint32_t>(job.groups.size());
+    job.groups.push_back({group, {}});
+  }
   // Roles keep their index by name; one that is no longer named shrinks to nothing.
   for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
     const bool named =
@@ -115,6 +124,10 @@ absl::Status State::On(const JobUpserted& fact) {
     books_.occupancy.Grow(books_.facts());
     const ClassId old = job.roles[r].cls;
     job.roles[r].min = role.min;
+    if (const auto group = groups.find(role.group); group != groups.end()) {
+      job.roles[r].group = group->second;
+      job.groups[group->second].roles.push_back(r);
+    }
     ReshapeRole(id, r, role.replicas, cls);
     job.roles[r].cls = cls;  // takes over the reference of Acquire
     if (old.valid()) books_.classes.Release(old);

@@ -64,6 +64,7 @@ class Verifier {
   std::string CheckSlices(const TaskClass& cls, const Placement& placement, Row& row);
   std::string CheckMinimum(const Decision& decision);
   std::string CheckLocality(const Decision& decision);
+  std::string CheckNear(const Decision& decision, const Locality& locality, std::uint32_t group);
   std::string CheckUnwinding(const Decision& decision);
   std::string CheckVictims(const Decision& decision);
   std::string CheckQueue(Side& side, const Before& before, const Decision& decision);

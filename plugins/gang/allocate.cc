@@ -65,19 +65,20 @@ class Pass {
     return false;
   }
 
-  // One by one: each elastic member stands for itself.
+  // One by one: each elastic member, or group that has not begun, stands for itself.
   void PlaceElastic() {
     for (const auto& [id, started] : elastic_) {
       if (evicted_.contains(id)) continue;
       std::vector<Placement> placed;
       std::optional<Reason> no;
-      ClassId failed;  // equal members are one question
+      Proofs::Shape failed;  // equal members are one question
       for (const GangAsk& one : ElasticMembers(id, started)) {
-        if (one.roles[0].cls == failed) continue;
+        Proofs::Shape shape = Proofs::ShapeOf(one);
+        if (shape == failed) continue;
         Attempt attempt(cycle_.now.ledger());
-        if (auto reason = Denied(one, cycle_.snapshot.cls(one.roles[0].cls).demand)) {
+        if (auto reason = Denied(one, LeastDemand(cycle_.snapshot, one))) {
           no = std::move(reason);
-          failed = one.roles[0].cls;
+          failed = std::move(shape);
           continue;
         }
         Entitled tried = PlaceEntitled(cycle_.now, one, [&](const GangAsk& trial) {
@@ -85,12 +86,12 @@ class Pass {
         });
         if (tried.denied) {
           no = std::move(tried.denied);
-          failed = one.roles[0].cls;
+          failed = std::move(shape);
           continue;
         }
         if (tried.answer.outcome != Placer::Outcome::kPlaced) {
           if (!no) no = ShortageReason(cycle_.now, one, tried.answer);
-          failed = one.roles[0].cls;
+          failed = std::move(shape);
           continue;
         }
         for (Placement& placement : attempt.Keep()) placed.push_back(std::move(placement));
@@ -115,6 +116,7 @@ class Pass {
       case Obstacle::kTogether:
       case Obstacle::kSearch:
       case Obstacle::kLocality:
+      case Obstacle::kGroups:
         return no.verdict == Verdict::kWait;
       default:
         return false;
@@ -227,9 +229,18 @@ class Pass {
   }
 
   // Of the room that was set aside for the gang, as much as it lacks now; nothing if that is not
-  // there.
+  // there. That of a gang with groups is to be just what it lacks.
   std::vector<Placement> Held(const GangAsk& ask) const {
     std::vector<Placement> held, rest;
+    if (!ask.groups.empty()) {
+      held = HeldIn(ask.roles);
+      for (const GroupAsk& group : ask.groups) {
+        const auto of_group = static_cast<std::int32_t>(HeldIn(PartOf(ask, group).roles).size());
+        if (of_group != group.least) return {};
+      }
+      if (static_cast<std::int32_t>(held.size()) != ask.least) return {};
+      return held;
+    }
     for (const RoleAsk& role : ask.roles) {
       std::int32_t here = 0;
       for (const TaskId id : role.tasks) {
@@ -244,6 +255,19 @@ class Pass {
     if (held.size() + rest.size() < least) return {};
     rest.resize(least - held.size());
     std::move(rest.begin(), rest.end(), std::back_inserter(held));
+    return held;
+  }
+
+  std::vector<Placement> HeldIn(const std::vector<RoleAsk>& roles) const {
+    std::vector<Placement> held;
+    for (const RoleAsk& role : roles) {
+      const std::size_t before = held.size();
+      for (const TaskId id : role.tasks) {
+        const TaskRow& task = cycle_.snapshot.task(id);
+        if (task.phase == TaskPhase::kHeld) held.push_back({id, task.node, task.slices});
+      }
+      if (held.size() - before < static_cast<std::size_t>(role.least)) return {};
+    }
     return held;
   }
 
@@ -336,6 +360,7 @@ class Pass {
   No Short(const GangAsk& ask, const Placer::Answer& now) {
     GangAsk anew = ask;
     anew.around = {0, 0};  // wherever others of the job are now
+    for (GroupAsk& group : anew.groups) group.around = {0, 0};
     const auto known = cycle_.proofs.empty.find(Proofs::ShapeOf(anew));
     Placer::Answer ever;
     if (known != cycle_.proofs.empty.end()) {
@@ -351,31 +376,54 @@ class Pass {
     return {Verdict::kWait, ShortageReason(cycle_.now, ask, now)};
   }
 
-  // Pending tasks beyond what this cycle has placed, each an ask of its own.
+  // Pending tasks beyond what this cycle has placed, each an ask of its own; those of a group that
+  // has not begun together.
   std::vector<GangAsk> ElasticMembers(JobId id, std::size_t started) const {
     const JobRow& job = cycle_.snapshot.job(id);
+    const std::vector<Placement> none;
+    const std::vector<Placement>& placed =
+        started == kNoDecision ? none : cycle_.plan.decisions[started].placements;
     std::vector<TaskId> taken;
-    if (started != kNoDecision) {
-      for (const Placement& placement : cycle_.plan.decisions[started].placements) {
-        taken.push_back(placement.task);
-      }
+    std::set<std::uint32_t> begun;  // groups
+    for (const Placement& placement : placed) {
+      taken.push_back(placement.task);
+      begun.insert(job.roles[cycle_.snapshot.task(placement.task).role].group);
     }
     std::sort(taken.begin(), taken.end());
-    GangAsk any;
-    any.job = id;
-    any.queue = job.queue;
-    any.least = 1;
-    Locate(cycle_.snapshot,
-           started == kNoDecision ? std::vector<Placement>()
-                                  : cycle_.plan.decisions[started].placements,
-           any);
     std::vector<GangAsk> asks;
-    for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
-      for (TaskId task : job.roles[r].tasks) {
-        if (!Asks(cycle_.snapshot.task(task).phase)) continue;
-        if (std::binary_search(taken.begin(), taken.end(), task)) continue;
-        asks.emplace_back(any).roles.push_back({r, job.roles[r].cls, 1, {task}});
+    const auto one_by_one = [&](GangAsk any, const std::vector<std::uint32_t>& roles) {
+      any.job = id;
+      any.queue = job.queue;
+      any.least = 1;
+      Locate(cycle_.snapshot, placed, any);
+      for (const std::uint32_t r : roles) {
+        for (TaskId task : job.roles[r].tasks) {
+          if (!Asks(cycle_.snapshot.task(task).phase)) continue;
+          if (std::binary_search(taken.begin(), taken.end(), task)) continue;
+          asks.emplace_back(any).roles.push_back({r, job.roles[r].cls, 1, {task}});
+        }
       }
+    };
+    std::vector<std::uint32_t> of_no_group;
+    for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
+      if (job.roles[r].group == kNoGroup) of_no_group.push_back(r);
+    }
+    one_by_one({}, of_no_group);
+    for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
+      const GroupRow& group = job.groups[g];
+      if (job.counted(group) == 0 && !begun.contains(g)) {
+        GangAsk whole = WholeGroup(cycle_.snapshot, id, g, placed);
+        if (!whole.groups.empty() && !MissingMembers(cycle_.snapshot, whole)) {
+          asks.push_back(std::move(whole));
+        }
+        continue;
+      }
+      GangAsk any;
+      GroupAsk& part = any.groups.emplace_back();
+      part.group = g;
+      part.least = 1;
+      part.end_role = 1;
+      one_by_one(std::move(any), group.roles);
     }
     return asks;
   }

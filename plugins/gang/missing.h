@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "plugins/framework/policy.h"
 
@@ -14,6 +15,11 @@ constexpr bool Asks(TaskPhase phase) {
 
 // Tasks that run already count: a gang of which one member restarts is completed.
 GangAsk MissingMinimum(const Snapshot& snapshot, JobId id);
+
+// What the group lacks to begin: of its own, beside those of the job that run or are among
+// `placed`. Asks for nothing (no group) where it has no tasks.
+GangAsk WholeGroup(const Snapshot& snapshot, JobId id, std::uint32_t group,
+                   const std::vector<Placement>& placed);
 
 // Fewer tasks ask to run than the minimum takes; nothing where there are enough.
 std::optional<Reason> MissingMembers(const Snapshot& snapshot, const GangAsk& ask);

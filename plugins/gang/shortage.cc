@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "plugins/framework/gang_ask.h"
+
 namespace tephra {
 namespace {
 
@@ -62,8 +64,10 @@ RankSpan BestDomain(Workbench& bench, const GangAsk& ask, const RoleAsk& role, R
   const Snapshot& snapshot = bench.ledger().snapshot();
   const Fabric& fabric = snapshot.hardware().fabric();
   const Ranking& ranking = bench.rankings().WithRoom(role.cls);
-  reason.tier = snapshot.job(ask.job).locality.highest_tier;
-  reason.tier_name = snapshot.job(ask.job).locality.highest_tier_name;
+  const JobRow& job = snapshot.job(ask.job);
+  const Locality& said = ask.group == kNoGroup ? job.locality : job.groups[ask.group].spec.locality;
+  reason.tier = said.highest_tier;
+  reason.tier_name = said.highest_tier_name;
   RankSpan best{0, 0};
   std::int64_t most = -1;
   for (const std::uint32_t d : fabric.Widest(ask.highest_tier)) {
@@ -80,6 +84,21 @@ RankSpan BestDomain(Workbench& bench, const GangAsk& ask, const RoleAsk& role, R
 
 Reason ShortageReason(Workbench& bench, const GangAsk& ask, const Placer::Answer& answer) {
   const Ledger& ledger = bench.ledger();
+  if (answer.group_short) {
+    const GangAsk part = PartOf(ask, ask.groups[*answer.group_short]);
+    Placer::Answer alone = answer;
+    alone.group_short.reset();
+    Reason reason;
+    if (answer.groups_placed == 0 && !ask.tied()) {
+      reason = ShortageReason(bench, part, alone);
+    } else {
+      reason.obstacle = Obstacle::kGroups;
+    }
+    reason.group = ledger.snapshot().job(ask.job).groups[part.group].spec.name;
+    reason.groups_fit = answer.groups_placed;
+    reason.groups_needed = static_cast<std::int64_t>(ask.groups.size());
+    return reason;
+  }
   const RoleAsk& role = ask.roles[static_cast<std::size_t>(answer.role_short)];
   const Ranking& ranking = bench.rankings().WithRoom(role.cls);
   const TaskClass& cls = ledger.snapshot().cls(role.cls);

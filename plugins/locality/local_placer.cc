@@ -1,77 +1,14 @@
 #include "plugins/locality/local_placer.h"
 
 #include <algorithm>
-#include <tuple>
 #include <vector>
 
 #include "plugins/framework/gang_ask.h"
+#include "plugins/locality/candidates.h"
 #include "plugins/locality/packing_plan.h"
 
 namespace tephra {
 namespace {
-
-// Domains tried for a gang that may go farther: each has room for every role by itself, so that the
-// first one does as a rule.
-constexpr std::size_t kMostTries = 8;
-
-const Fabric& FabricOf(const Workbench& bench) {
-  return bench.ledger().snapshot().hardware().fabric();
-}
-
-struct Candidate {
-  std::uint32_t domain = Fabric::kNone;
-  std::int64_t room = 0;  // for the hardest role
-};
-
-// Whether each role by itself has room there, and all together have enough.
-class Rooms {
- public:
-  Rooms(Workbench& bench, const GangAsk& ask) : ask_(ask) {
-    for (const std::size_t r : HardestFirst(bench.ledger().snapshot(), ask)) {
-      roles_.push_back({&ask.roles[r], &bench.rankings().WithRoom(ask.roles[r].cls, ask.without)});
-    }
-  }
-  bool Enough(RankSpan span) const {
-    std::int64_t could = 0;
-    for (const auto& [role, ranking] : roles_) {
-      const std::int64_t room = ranking->room(span);
-      if (room < role->least) return false;
-      could += std::min(room, static_cast<std::int64_t>(role->tasks.size()));
-    }
-    return could >= ask_.least;
-  }
-  std::int64_t Hardest(RankSpan span) const { return roles_[0].second->room(span); }
-
- private:
-  const GangAsk& ask_;
-  std::vector<std::pair<const RoleAsk*, const Ranking*>> roles_;
-};
-
-// Domains with room, the nearest first, and of one tier those that leave the smallest hole.
-std::vector<Candidate> CandidatesOf(Workbench& bench, const GangAsk& ask) {
-  const Fabric& fabric = FabricOf(bench);
-  const Rooms rooms(bench, ask);
-  std::vector<Candidate> candidates;
-  const auto consider = [&](std::uint32_t d) {
-    const Fabric::Domain& domain = fabric.domains()[d];
-    if (domain.tier > ask.highest_tier || domain.span.empty()) return;
-    if (!ask.within.contains(domain.span) || !rooms.Enough(domain.span)) return;
-    candidates.push_back({d, rooms.Hardest(domain.span)});
-  };
-  if (ask.around.empty()) {
-    for (std::uint32_t d = 0; d < fabric.domains().size(); ++d) consider(d);
-  } else {
-    for (const std::uint32_t d : fabric.Around(ask.around)) consider(d);
-  }
-  std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
-    const auto key = [&](const Candidate& one) {
-      const Fabric::Domain& domain = fabric.domains()[one.domain];
-      return std::tuple(domain.tier, one.room, domain.span.first, one.domain);
-    };
-    return key(a) < key(b);
-  });
-  return candidates;
-}
 
 // The gang on the fewest parts of the domain, tasks in the order of their indexes along the row of
 // nodes, so that neighbours in a ring are neighbours in the fabric. Role by role, hardest first.
@@ -107,25 +44,6 @@ bool Pack(Workbench& bench, const GangAsk& ask, std::uint32_t domain) {
   if (open > 0) return false;
   attempt.Keep();
   return true;
-}
-
-// Why a tied gang has no place, once it is known that it has none: no room at all, or not together.
-Placer::Answer Apart(Workbench& bench, const GangAsk& ask, Placer::Answer answer) {
-  const std::vector<std::size_t> order = HardestFirst(bench.ledger().snapshot(), ask);
-  answer.apart = true;
-  answer.role_short = static_cast<std::int32_t>(order[0]);
-  for (const std::size_t r : order) {
-    const Ranking& ranking = bench.rankings().WithRoom(ask.roles[r].cls, ask.without);
-    std::int64_t most = 0;
-    for (const std::uint32_t d : FabricOf(bench).Widest(ask.highest_tier)) {
-      most = std::max(most, ranking.room(FabricOf(bench).domains()[d].span));
-    }
-    if (most >= std::max(ask.roles[r].least, 1)) continue;
-    answer.role_short = static_cast<std::int32_t>(r);
-    if (ranking.room() < std::max(ask.roles[r].least, 1)) answer.apart = false;
-    break;
-  }
-  return answer;
 }
 
 }  // namespace

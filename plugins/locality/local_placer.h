@@ -1,6 +1,6 @@
 // LocalPlacer: a gang placed close together: in the domain of the lowest tier that has room for all
 // of it, and there on the fewest parts; or, where it asks for that, in one domain or not at all.
-// README.md has the rule and an example.
+// The same for each of its groups, inside that. README.md has the rule and an example.
 #pragma once
 
 #include <cstdint>

@@ -93,8 +93,8 @@ void VictimBook::AddCandidate(JobId id) {
   if (!job.live || job.held() > 0 || counted == 0) return;
   Candidate candidate;
   candidate.job = id;
-  // Of a gang that lacks members already nothing is to spare.
-  const bool whole = job.satisfied();
+  // Of a gang that lacks members already nothing is to spare, and one with groups goes whole.
+  const bool whole = job.satisfied() && job.groups.empty();
   candidate.surplus = whole ? counted - job.min_member : 0;
   for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
     const RoleRow& role = job.roles[r];

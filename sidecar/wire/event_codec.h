@@ -14,7 +14,7 @@ class Event;
 namespace tephra {
 
 // INVALID_ARGUMENT, with the field, for what could be written but not read back: text that is not
-// UTF-8, gangs more than kMaxGangDepth deep. `out` is empty before.
+// UTF-8. `out` is empty before.
 absl::Status EncodeEvent(const Event& event, v1::Event* out);
 
 // INVALID_ARGUMENT with the field, its value and what was expected: no fact or one of a later

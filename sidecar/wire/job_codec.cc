@@ -28,14 +28,20 @@ absl::Status Decode(const v1::Container& in, const FieldPath& at, ContainerSpec&
   return absl::OkStatus();
 }
 
-absl::Status TooDeep(const FieldPath& at) {
-  return absl::InvalidArgumentError(at.Text() + ": expected gangs at most " +
-                                    std::to_string(kMaxGangDepth) + " deep");
+void Encode(const Locality& in, TextCopier& text, v1::Locality* out) {
+  out->set_mode(ToWire<v1::LocalityMode>(in.mode));
+  out->set_highest_tier(in.highest_tier);
+  text.Copy(in.highest_tier_name, out->mutable_highest_tier_name());
 }
 
-absl::Status Encode(const GangSpec& in, const FieldPath& at, int depth, TextCopier& text,
-                    v1::Gang* out) {
-  if (depth > kMaxGangDepth) return TooDeep(at);
+absl::Status Decode(const v1::Locality& in, const FieldPath& at, Locality& out) {
+  TEPHRA_RETURN_IF_ERROR(FromWire(in.mode(), Locality::Mode::kRequired, at.At("mode"), out.mode));
+  out.highest_tier = in.highest_tier();
+  out.highest_tier_name = in.highest_tier_name();
+  return absl::OkStatus();
+}
+
+void Encode(const GangSpec& in, TextCopier& text, v1::Gang* out) {
   out->set_min_member(in.min_member);
   for (const RoleSpec& role : in.roles) {
     v1::Role* wire = out->add_roles();
@@ -43,31 +49,40 @@ absl::Status Encode(const GangSpec& in, const FieldPath& at, int depth, TextCopi
     wire->set_replicas(role.replicas);
     wire->set_min(role.min);
     Encode(role.pod, text, wire->mutable_pod());
+    text.Copy(role.group, wire->mutable_group());
   }
-  for (std::size_t i = 0; i < in.groups.size(); ++i) {
-    const FieldPath here = at.At("groups", static_cast<int>(i));
-    TEPHRA_RETURN_IF_ERROR(Encode(in.groups[i], here, depth + 1, text, out->add_groups()));
+  for (const GroupSpec& group : in.groups) {
+    v1::Group* wire = out->add_groups();
+    text.Copy(group.name, wire->mutable_name());
+    wire->set_min_member(group.min_member);
+    wire->set_elastic(group.elastic);
+    if (group.locality != Locality{}) Encode(group.locality, text, wire->mutable_locality());
   }
-  return absl::OkStatus();
 }
 
 absl::Status Decode(const v1::Role& in, const FieldPath& at, RoleSpec& out) {
   out.name = in.name();
   out.replicas = in.replicas();
   out.min = in.min();
+  out.group = in.group();
   if (!in.has_pod()) return MissingField(at.At("pod"));
   return Decode(in.pod(), at.At("pod"), out.pod);
 }
 
-absl::Status Decode(const v1::Gang& in, const FieldPath& at, int depth, GangSpec& out) {
-  if (depth > kMaxGangDepth) return TooDeep(at);
+absl::Status Decode(const v1::Gang& in, const FieldPath& at, GangSpec& out) {
   out.min_member = in.min_member();
   for (int i = 0; i < in.roles_size(); ++i) {
     TEPHRA_RETURN_IF_ERROR(Decode(in.roles(i), at.At("roles", i), out.roles.emplace_back()));
   }
   for (int i = 0; i < in.groups_size(); ++i) {
-    TEPHRA_RETURN_IF_ERROR(
-        Decode(in.groups(i), at.At("groups", i), depth + 1, out.groups.emplace_back()));
+    const v1::Group& wire = in.groups(i);
+    GroupSpec& group = out.groups.emplace_back();
+    group.name = wire.name();
+    group.min_member = wire.min_member();
+    group.elastic = wire.elastic();
+    if (!wire.has_locality()) continue;
+    const FieldPath here = at.At("groups", i);
+    TEPHRA_RETURN_IF_ERROR(Decode(wire.locality(), here.At("locality"), group.locality));
   }
   return absl::OkStatus();
 }
@@ -105,7 +120,7 @@ absl::Status Decode(const v1::PodTemplate& in, const FieldPath& at, PodTemplate&
   return absl::OkStatus();
 }
 
-absl::Status Encode(const JobSpec& in, const FieldPath& at, TextCopier& text, v1::Job* out) {
+void Encode(const JobSpec& in, TextCopier& text, v1::Job* out) {
   text.Copy(in.uid, out->mutable_uid());
   text.Copy(in.name, out->mutable_name());
   text.Copy(in.queue, out->mutable_queue());
@@ -117,11 +132,7 @@ absl::Status Encode(const JobSpec& in, const FieldPath& at, TextCopier& text, v1
   out->set_evictions(in.evictions);
   out->set_evicts_nobody(!in.evicts);
   text.Copy(in.user, out->mutable_user());
-  if (in.locality != Locality{}) {
-    out->mutable_locality()->set_mode(ToWire<v1::LocalityMode>(in.locality.mode));
-    out->mutable_locality()->set_highest_tier(in.locality.highest_tier);
-    text.Copy(in.locality.highest_tier_name, out->mutable_locality()->mutable_highest_tier_name());
-  }
+  if (in.locality != Locality{}) Encode(in.locality, text, out->mutable_locality());
   for (const HeldRoom& held : in.held) {
     v1::HeldRoom* wire = out->add_held();
     text.Copy(held.role, wire->mutable_role());
@@ -129,7 +140,7 @@ absl::Status Encode(const JobSpec& in, const FieldPath& at, TextCopier& text, v1
     text.Copy(held.node, wire->mutable_node());
     Encode(held.slices, wire->mutable_slices());
   }
-  return Encode(in.gang, at.At("gang"), 1, text, out->mutable_gang());
+  Encode(in.gang, text, out->mutable_gang());
 }
 
 absl::Status Decode(const v1::Job& in, const FieldPath& at, JobSpec& out) {
@@ -145,10 +156,7 @@ absl::Status Decode(const v1::Job& in, const FieldPath& at, JobSpec& out) {
   out.evicts = !in.evicts_nobody();
   out.user = in.user();
   if (in.has_locality()) {
-    TEPHRA_RETURN_IF_ERROR(FromWire(in.locality().mode(), Locality::Mode::kRequired,
-                                    at.At("locality").At("mode"), out.locality.mode));
-    out.locality.highest_tier = in.locality().highest_tier();
-    out.locality.highest_tier_name = in.locality().highest_tier_name();
+    TEPHRA_RETURN_IF_ERROR(Decode(in.locality(), at.At("locality"), out.locality));
   }
   for (int i = 0; i < in.held_size(); ++i) {
     const v1::HeldRoom& wire = in.held(i);
@@ -159,7 +167,7 @@ absl::Status Decode(const v1::Job& in, const FieldPath& at, JobSpec& out) {
     TEPHRA_RETURN_IF_ERROR(Decode(wire.slices(), at.At("held", i), "slices", held.slices));
   }
   if (!in.has_gang()) return MissingField(at.At("gang"));
-  return Decode(in.gang(), at.At("gang"), 1, out.gang);
+  return Decode(in.gang(), at.At("gang"), out.gang);
 }
 
 void Encode(const QueueSpec& in, TextCopier& text, v1::Queue* out) {

@@ -9,7 +9,7 @@ namespace {
 
 static_assert(v1::VERDICT_INFEASIBLE == ToWire<v1::Verdict>(Verdict::kInfeasible));
 static_assert(v1::PART_ELASTIC == ToWire<v1::Part>(Part::kElastic));
-static_assert(v1::OBSTACLE_LOCALITY == ToWire<v1::Obstacle>(Obstacle::kLocality));
+static_assert(v1::OBSTACLE_GROUPS == ToWire<v1::Obstacle>(Obstacle::kGroups));
 static_assert(v1::REMEDY_ONCE == ToWire<v1::Remedy>(Remedy::kOnce));
 static_assert(v1::MISFIT_EXCLUDED == ToWire<v1::Misfit>(Misfit::kExcluded));
 static_assert(v1::MISFIT_EXCLUDED == kMisfits);
@@ -47,6 +47,9 @@ void Encode(const Reason& in, v1::Reason* out) {
   out->set_domains(in.domains);
   out->set_tier(in.tier);
   out->set_tier_name(in.tier_name);
+  out->set_group(in.group);
+  out->set_groups_fit(in.groups_fit);
+  out->set_groups_needed(in.groups_needed);
   if (in.remedy == Remedy::kNotAsked) return;
   out->set_remedy(ToWire<v1::Remedy>(in.remedy));
   out->set_over_queue(in.over_queue);

@@ -306,6 +306,8 @@ const char* ObstacleWord(Obstacle obstacle) {
       return "Gate";
     case Obstacle::kLocality:
       return "Locality";
+    case Obstacle::kGroups:
+      return "SubGroups";
     case Obstacle::kQuarantine:
       return "Quarantine";
   }

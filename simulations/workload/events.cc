@@ -22,11 +22,16 @@ std::string ReadName(const Item& item) {
   return name;
 }
 
-// "job/role/index"
-TaskFails ReadTaskName(const Item& item) {
+// "job/role/index", each of which may have a slash in it: the job is the longest that the file has.
+TaskFails ReadTaskName(const Sections& sections, const Item& item) {
   const std::string text = ReadName(item);
   const std::size_t last = text.rfind('/');
-  const std::size_t first = last == std::string::npos ? last : text.rfind('/', last - 1);
+  std::size_t first = last == std::string::npos ? last : text.rfind('/', last - 1);
+  for (std::size_t at = first; at != std::string::npos && at > 0; at = text.rfind('/', at - 1)) {
+    if (!sections.jobs.contains(text.substr(0, at))) continue;
+    first = at;
+    break;
+  }
   const auto index = last == std::string::npos
                          ? std::nullopt
                          : ParseWhole(std::string_view(text).substr(last + 1));
@@ -104,7 +109,7 @@ const std::vector<std::pair<std::string, Read>>& Kinds() {
          return change;
        }},
       {"remove_job", [](Sections&, const Item& i) -> Happening { return JobGoes{ReadName(i)}; }},
-      {"fail_task", [](Sections&, const Item& i) -> Happening { return ReadTaskName(i); }},
+      {"fail_task", [](Sections& s, const Item& i) -> Happening { return ReadTaskName(s, i); }},
       {"refuse", [](Sections&, const Item& i) -> Happening { return Refused{ReadRefusal(i)}; }},
       {"run_pod",
        [](Sections& s, const Item& i) -> Happening {

@@ -45,32 +45,6 @@ void CheckSums(const Item& item, const JobSpec& job) {
   }
 }
 
-GangSpec ReadGang(Sections& sections, Fields& fields) {
-  GangSpec gang;
-  const Item roles = fields.At("roles");
-  if (roles.node == nullptr) {
-    gang.roles.push_back(ReadRole(sections, fields, "members", "worker"));
-  } else {
-    ReadList(roles, [&](const Item& one) {
-      Fields role(one);
-      std::string name;
-      role.Need("name");
-      role.Text("name", name);
-      for (const RoleSpec& other : gang.roles) {
-        if (other.name == name) role.At("name").Wrong("a name that is not given twice");
-      }
-      gang.roles.push_back(ReadRole(sections, role, "replicas", std::move(name)));
-      role.Done();
-    });
-  }
-  std::int64_t sum = 0, most = 0;
-  for (const RoleSpec& role : gang.roles) sum += role.min, most += role.replicas;
-  const Item least = fields.At("min_member");
-  if (least.node != nullptr) ReadWhole(least, sum, 0, most);
-  gang.min_member = static_cast<std::int32_t>(std::min(sum, Sections::kMostTasks));
-  return gang;
-}
-
 // In Volcano's words: spec.networkTopology of a pod group.
 Locality ReadLocality(const Item& item) {
   Locality locality;
@@ -85,6 +59,89 @@ Locality ReadLocality(const Item& item) {
   if (tier && name) item.Wrong("either highest_tier_allowed or highest_tier_name, not both");
   if (mode == 0 && !tier && !name) item.Wrong("highest_tier_allowed or highest_tier_name");
   return locality;
+}
+
+// The roles of a job or group: a list, or the one of a flat job, which is called `alone`.
+std::vector<RoleSpec> ReadRoles(Sections& sections, Fields& fields, const std::string& alone) {
+  std::vector<RoleSpec> roles;
+  const Item list = fields.At("roles");
+  if (list.node == nullptr) {
+    roles.push_back(ReadRole(sections, fields, "members", alone));
+    return roles;
+  }
+  ReadList(list, [&](const Item& one) {
+    Fields role(one);
+    std::string name;
+    role.Need("name");
+    role.Text("name", name);
+    for (const RoleSpec& other : roles) {
+      if (other.name == name) role.At("name").Wrong("a name that is not given twice");
+    }
+    roles.push_back(ReadRole(sections, role, "replicas", std::move(name)));
+    role.Done();
+  });
+  return roles;
+}
+
+// `min_member`, which is all that the roles take unless given.
+std::int32_t ReadMinMember(Fields& fields, std::int64_t sum, std::int64_t most,
+                           std::int64_t least) {
+  const Item item = fields.At("min_member");
+  if (item.node != nullptr) ReadWhole(item, sum, least, most);
+  return static_cast<std::int32_t>(std::min(sum, Sections::kMostTasks));
+}
+
+// One entry of `groups`: so many groups alike, of which the first `min_copies` are needed to start.
+// Of several each is called NAME/0 and so on; their roles GROUP/ROLE, or like the group.
+void ReadGroup(Sections& sections, const Item& item, GangSpec& gang) {
+  Fields fields(item);
+  GroupSpec group;
+  std::string name;
+  std::int64_t copies = 1, least = 0;
+  fields.Need("name");
+  fields.Text("name", name);
+  fields.Whole("copies", copies, 1, kMostReplicas);
+  least = copies;
+  const Item needed = fields.At("min_copies");
+  if (needed.node != nullptr) ReadWhole(needed, least, 0, copies);
+  group.locality = ReadLocality(fields.At("network_topology"));
+  const bool flat = !fields.Has("roles");
+  std::vector<RoleSpec> roles = ReadRoles(sections, fields, "");
+  std::int64_t sum = 0, most = 0;
+  for (const RoleSpec& role : roles) sum += role.min, most += role.replicas;
+  group.min_member = ReadMinMember(fields, sum, most, 1);
+  fields.Done();
+  if (copies * most > Sections::kMostTasks) {
+    item.Wrong("at most " + std::to_string(Sections::kMostTasks) + " tasks in all its copies");
+    return;
+  }
+  for (std::int64_t copy = 0; copy < copies; ++copy) {
+    group.name = copies == 1 ? name : name + "/" + std::to_string(copy);
+    group.elastic = copy >= least;
+    for (RoleSpec role : roles) {
+      role.name = flat ? group.name : group.name + "/" + role.name;
+      role.group = group.name;
+      gang.roles.push_back(std::move(role));
+    }
+    gang.groups.push_back(group);
+  }
+}
+
+GangSpec ReadGang(Sections& sections, Fields& fields) {
+  GangSpec gang;
+  const Item groups = fields.At("groups");
+  if (groups.node == nullptr || fields.Has("roles")) {
+    gang.roles = ReadRoles(sections, fields, "worker");
+  }
+  std::int64_t sum = 0, most = 0;
+  for (const RoleSpec& role : gang.roles) sum += role.min;
+  if (groups.node != nullptr) {
+    ReadList(groups, [&](const Item& one) { ReadGroup(sections, one, gang); });
+  }
+  for (const GroupSpec& group : gang.groups) sum += group.elastic ? 0 : group.min_member;
+  for (const RoleSpec& role : gang.roles) most += role.replicas;
+  gang.min_member = ReadMinMember(fields, sum, most, 0);
+  return gang;
 }
 
 JobSpec ReadJob(Sections& sections, Fields& fields) {

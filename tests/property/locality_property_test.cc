@@ -278,5 +278,111 @@ TEST_CASE("For a gang tied to a domain as few go as in the best of those by itse
   CHECK(beyond > 0);
 }
 
+// A gang of up to three groups, each with the domains that would do for it.
+struct Grouped {
+  JobSpec job;
+  std::vector<std::vector<std::string>> domains;  // by group
+};
+
+Grouped RandomGroups(Dice& dice, const World& world) {
+  Grouped gang;
+  AJob job("train");
+  const int groups = dice.From(1, 3);
+  for (int g = 0; g < groups; ++g) {
+    const int roles = dice.Percent(70) ? 1 : 2;
+    for (int r = 0; r < roles; ++r) {
+      const int tasks = dice.From(1, roles == 1 ? 3 : 2);
+      const std::string name = "g" + std::to_string(g) + "r" + std::to_string(r);
+      job.Role(name, tasks, APod().Gpus(dice.From(1, 3)).Cores(dice.From(1, 4)), tasks);
+    }
+  }
+  gang.job = job;
+  gang.domains.resize(static_cast<std::size_t>(groups));
+  for (int g = 0; g < groups; ++g) {
+    GroupSpec& group = gang.job.gang.groups.emplace_back();
+    group.name = "g" + std::to_string(g);
+    group.min_member = 0;
+    for (RoleSpec& role : gang.job.gang.roles) {
+      if (!role.name.starts_with(group.name)) continue;
+      role.group = group.name;
+      group.min_member += role.replicas;
+    }
+    const std::int32_t highest = dice.From(1, 2);
+    group.locality = {Locality::Mode::kRequired, highest, ""};
+    for (const auto& [name, place] : world.places) {
+      if (place.tier <= highest) gang.domains[static_cast<std::size_t>(g)].push_back(name);
+    }
+  }
+  return gang;
+}
+
+// Whether some choice of a domain for each group has room for all of them at once.
+bool AnyChoice(const World& world, const Grouped& gang, std::size_t g, JobSpec& chosen) {
+  if (g == gang.domains.size()) {
+    std::set<std::string> all;
+    for (const auto& [name, node] : world.nodes) all.insert(name);
+    GangWish wish;
+    for (const RoleSpec& role : chosen.gang.roles) {
+      wish.roles.push_back({role.pod, role.replicas, role.replicas});
+      wish.least += role.replicas;
+    }
+    return world.HasRoom(all, wish);
+  }
+  return std::any_of(gang.domains[g].begin(), gang.domains[g].end(), [&](const std::string& name) {
+    for (std::size_t r = 0; r < chosen.gang.roles.size(); ++r) {
+      if (gang.job.gang.roles[r].group != gang.job.gang.groups[g].name) continue;
+      chosen.gang.roles[r].pod.constraints.selector = {{"in-" + name, "yes"}};
+    }
+    return AnyChoice(world, gang, g + 1, chosen);
+  });
+}
+
+TEST_CASE(
+    "A gang with groups starts whole, each in one domain; whoever is told that it cannot, cannot") {
+  int started = 0, impossible = 0, missed = 0;
+  ForEachSeed(2000, [&](std::uint64_t seed) {
+    Dice dice(seed + 10000000);
+    World world(dice);
+    world.Occupy(dice, dice.Pick<int>({0, 20, 40, 60}));
+    const Grouped gang = RandomGroups(dice, world);
+    world.cluster.Add(gang.job);
+    const NamedPlan& plan = world.cluster.Tick();
+    INFO(Text(world.cluster.books().kinds, plan));
+    REQUIRE(plan.dropped.empty());
+    const NamedDecision& said = world.cluster.Of("train");
+    JobSpec chosen = gang.job;
+    const bool possible = AnyChoice(world, gang, 0, chosen);
+    if (said.verdict != Verdict::kStart) {
+      const bool proven =
+          said.reason.obstacle != Obstacle::kGroups && said.reason.obstacle != Obstacle::kSearch;
+      REQUIRE((!possible || !proven));
+      missed += possible;
+      impossible += !possible;
+      return;
+    }
+    ++started;
+    std::int32_t tasks = 0;
+    for (std::size_t g = 0; g < gang.domains.size(); ++g) {
+      std::set<std::string> nodes;
+      for (const NamedPlacement& placement : said.placements) {
+        if (placement.role.starts_with("g" + std::to_string(g))) {
+          nodes.insert(placement.node), ++tasks;
+        }
+      }
+      REQUIRE(std::any_of(
+          gang.domains[g].begin(), gang.domains[g].end(),
+          [&](const std::string& name) { return Holds(world.places.at(name), nodes); }));
+    }
+    std::int32_t all = 0;
+    for (const RoleSpec& role : gang.job.gang.roles) all += role.replicas;
+    REQUIRE(tasks == all);
+  });
+  WARN(started << " started, " << impossible << " could not, " << missed
+               << " could have, and were not found a place");
+  CHECK(started > 0);
+  CHECK(impossible > 0);
+  CHECK(missed * 20 <= started);
+}
+
 }  // namespace
 }  // namespace tephra

@@ -126,10 +126,24 @@ TEST_CASE("ValidateJob: tasks and containers are as many as can be numbered") {
   CHECK(Names(Wrong(AJob("j").Role("w", 1, pod)), {"containers", "65536", "65535"}));
 }
 
-TEST_CASE("ValidateJob: sub-groups are refused as not placed yet, not ignored") {
+TEST_CASE("ValidateJob: groups have a name, and a minimum that their roles can give") {
   JobSpec job = Sound();
-  job.gang.groups.emplace_back();
-  CHECK(ValidateJob(job).code() == absl::StatusCode::kUnimplemented);
+  job.gang.roles[0].group = "stage";
+  CHECK(Names(Wrong(job), {"role \"worker\"", "group", "\"stage\""}));
+  job.gang.groups = {{"stage", 4, false, {}}};
+  CHECK(Wrong(job) == "");
+  job.gang.groups[0].min_member = 5;
+  CHECK(Names(Wrong(job), {"group \"stage\"", "min_member", "5", "1 to", "4"}));
+  job.gang.groups[0].min_member = 0;
+  CHECK(Names(Wrong(job), {"min_member", "0", "1 to"}));
+  job.gang.groups[0] = {"stage", 1, true, {}};
+  CHECK(Names(Wrong(job), {"min_member", "4", "elastic", "0"}));
+  job.gang.groups[0] = {"stage", 1, true, {Locality::Mode::kRequired, -1, ""}};
+  CHECK(Names(Wrong(job), {"group \"stage\"", "highest_tier", "-1"}));
+  job.gang.groups = {{"stage", 1, false, {}}, {"stage", 1, false, {}}};
+  CHECK(ValidateJob(job).code() == absl::StatusCode::kAlreadyExists);
+  job.gang.groups = {{"stage", 1, false, {}}, {"empty", 1, false, {}}};
+  CHECK(Names(Wrong(job), {"group \"empty\"", "min_member", "1", "0"}));
 }
 
 }  // namespace

@@ -153,13 +153,20 @@ PodTemplate Pod(Dice& dice) {
   return pod;
 }
 
-GangSpec Gang(Dice& dice, int depth) {
+Locality Near(Dice& dice) {
+  return {OneOf(dice, Locality::Mode::kRequired), Number<std::int32_t>(dice), Word(dice)};
+}
+
+GangSpec Gang(Dice& dice) {
   GangSpec gang;
   gang.min_member = Number<std::int32_t>(dice);
   gang.roles = Several(dice, [&] {
-    return RoleSpec{Word(dice), Number<std::int32_t>(dice), Number<std::int32_t>(dice), Pod(dice)};
+    return RoleSpec{Word(dice), Number<std::int32_t>(dice), Number<std::int32_t>(dice), Pod(dice),
+                    Word(dice)};
   });
-  if (depth < 3) gang.groups = Several(dice, [&] { return Gang(dice, depth + 1); });
+  gang.groups = Several(dice, [&] {
+    return GroupSpec{Word(dice), Number<std::int32_t>(dice), dice.Percent(50), Near(dice)};
+  });
   return gang;
 }
 
@@ -344,7 +351,7 @@ Event AnyEvent(Dice& dice, int variant) {
                   Word(dice),
                   Number<std::int32_t>(dice),
                   Number<std::int64_t>(dice),
-                  Gang(dice, 1),
+                  Gang(dice),
                   dice.Percent(50),
                   dice.Percent(50),
                   Number<std::int64_t>(dice),

@@ -183,27 +183,6 @@ TEST_CASE("Event codec: text that is not UTF-8 is refused before it is written")
   }
 }
 
-TEST_CASE("Event codec: gangs may be so deep and no deeper, both ways") {
-  const auto gangs = [](int depth) {
-    JobUpserted fact;
-    GangSpec* gang = &fact.job.gang;
-    for (int i = 1; i < depth; ++i) gang = &gang->groups.emplace_back();
-    return fact;
-  };
-  v1::Event wire;
-  REQUIRE(EncodeEvent(gangs(kMaxGangDepth), &wire).ok());
-  v1::Event parsed;
-  REQUIRE(parsed.ParseFromString(wire.SerializeAsString()));
-  CHECK(DecodeEvent(parsed).ok());
-
-  v1::Event too_deep;
-  CHECK(absl::IsInvalidArgument(EncodeEvent(gangs(kMaxGangDepth + 1), &too_deep)));
-  v1::Gang* gang = parsed.mutable_job_upserted()->mutable_job()->mutable_gang();
-  while (gang->groups_size() > 0) gang = gang->mutable_groups(0);
-  gang->add_groups();
-  CHECK(absl::IsInvalidArgument(DecodeEvent(parsed).status()));
-}
-
 TEST_CASE("Event codec: a number that a config lacks is the engine's default") {
   v1::Event wire;
   wire.mutable_config_changed()->mutable_config()->set_ties(v1::TIES_FIRST_NAME);

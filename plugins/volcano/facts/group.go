@@ -206,12 +206,12 @@ func (f *Feed) settle(g *group) {
 	if len(g.pods) == 0 {
 		g.complete = false
 	}
-	roles, problem := f.rolesOf(g)
+	gang, problem := f.gangOf(g)
 	if problem == nil {
-		problem = tooLarge(g.obj, roles)
+		problem = tooLarge(g.obj, gang)
 	}
 	f.problems.set(groupObject(g.obj), "", problem)
-	if problem != nil || roles == nil {
+	if problem != nil || gang == nil {
 		g.roles, g.templates = nil, nil
 		return
 	}
@@ -225,11 +225,11 @@ func (f *Feed) settle(g *group) {
 		Queue:     queue,
 		Priority:  f.priority(g.obj.Spec.PriorityClassName),
 		CreatedMs: g.obj.CreationTimestamp.UnixMilli(),
-		Gang:      &tephrav1.Gang{MinMember: g.obj.Spec.MinMember, Roles: roles},
+		Gang:      gang,
 		PodsExist: g.complete,
 		User:      g.user,
 	}
-	g.fact.Locality, _ = localityOf(g.obj) // what is wrong with it the roles have said
+	g.fact.Locality, _ = localityOf(localityAt, g.obj.Spec.NetworkTopology) // what is wrong with it gangOf has said
 	f.tellEvictability(g, g.fact)
 }
 
@@ -241,9 +241,9 @@ func (g *group) userName() string {
 	return g.key
 }
 
-// rolesOf are the group's roles; nil: there is nothing to ask of the engine. It gives the pods of
+// gangOf is what the group asks; nil: there is nothing to ask of the engine. It gives the pods of
 // the group their places, or lists the templates of those to come.
-func (f *Feed) rolesOf(g *group) ([]*tephrav1.Role, *Problem) {
+func (f *Feed) gangOf(g *group) (*tephrav1.Gang, *Problem) {
 	if g.obj.Status.Phase == schedulingv1beta1.PodGroupCompleted && !g.asks() {
 		return nil, nil
 	}
@@ -254,7 +254,11 @@ func (f *Feed) rolesOf(g *group) ([]*tephrav1.Role, *Problem) {
 	if job != nil && jobEnded(job) {
 		return nil, nil
 	}
-	if wrong := unsupported(g.obj); wrong != nil {
+	sub, wrong := subGroupsOf(g.obj)
+	if wrong == nil {
+		_, wrong = localityOf(localityAt, g.obj.Spec.NetworkTopology)
+	}
+	if wrong != nil {
 		problem := wrong.of(groupObject(g.obj), string(g.obj.UID))
 		return nil, &problem
 	}
@@ -264,7 +268,7 @@ func (f *Feed) rolesOf(g *group) ([]*tephrav1.Role, *Problem) {
 	present := g.present()
 	g.complete = g.complete || g.isComplete(present)
 	if g.complete {
-		return f.rolesByPods(g, job, present)
+		return f.gangByPods(g, sub, job, present)
 	}
 	if len(present) == 0 && len(g.pods) > 0 {
 		return nil, nil // they are going, and nobody knows yet what comes after them
@@ -273,17 +277,20 @@ func (f *Feed) rolesOf(g *group) ([]*tephrav1.Role, *Problem) {
 		return nil, nil // a Job that owns it will come, or is gone
 	}
 	if job != nil {
-		return f.rolesByJob(g, job)
+		return f.gangByJob(g, sub, job)
 	}
-	return f.rolesByResources(g, present)
+	return f.gangByResources(g, present)
 }
+
+// localityAt is where a group says how near to each other all of its tasks are to be.
+const localityAt = "spec.networkTopology"
 
 // Each task is a row of the engine, whether its pod exists or not.
 const mostTasks = 1 << 16
 
-func tooLarge(obj *schedulingv1beta1.PodGroup, roles []*tephrav1.Role) *Problem {
+func tooLarge(obj *schedulingv1beta1.PodGroup, gang *tephrav1.Gang) *Problem {
 	var sum int64
-	for _, role := range roles {
+	for _, role := range gang.GetRoles() {
 		sum += int64(role.Replicas)
 	}
 	if sum <= mostTasks {
@@ -292,14 +299,6 @@ func tooLarge(obj *schedulingv1beta1.PodGroup, roles []*tephrav1.Role) *Problem 
 	wrong := &fault{"tasks", strconv.FormatInt(sum, 10), fmt.Sprintf("at most %d", mostTasks)}
 	problem := wrong.of(groupObject(obj), string(obj.UID))
 	return &problem
-}
-
-func unsupported(obj *schedulingv1beta1.PodGroup) *fault {
-	if len(obj.Spec.SubGroupPolicy) > 0 {
-		return &fault{"spec.subGroupPolicy", "sub-groups", "none: they are not supported yet"}
-	}
-	_, wrong := localityOf(obj)
-	return wrong
 }
 
 // minTask are the minima of the roles. As in Volcano they do not count where the group as a whole

@@ -9,10 +9,9 @@ import (
 	"tephra.sh/volcano/tephrav1"
 )
 
-// localityOf is how near to each other the group's tasks are to be; nil: it says nothing of that. As in
-// Volcano a hard topology without a tier binds nothing.
-func localityOf(obj *schedulingv1beta1.PodGroup) (*tephrav1.Locality, *fault) {
-	asked := obj.Spec.NetworkTopology
+// localityOf is how near to each other tasks are to be whose group, or sub-group, asks for that at the path `at`; nil: it
+// says nothing of that. As in Volcano a hard topology without a tier binds nothing.
+func localityOf(at string, asked *schedulingv1beta1.NetworkTopologySpec) (*tephrav1.Locality, *fault) {
 	if asked == nil {
 		return nil, nil
 	}
@@ -21,7 +20,7 @@ func localityOf(obj *schedulingv1beta1.PodGroup) (*tephrav1.Locality, *fault) {
 		return &tephrav1.Locality{Mode: tephrav1.LocalityMode_LOCALITY_MODE_PREFERRED}, nil
 	case schedulingv1beta1.HardNetworkTopologyMode, "":
 	default:
-		return nil, &fault{"spec.networkTopology.mode", strconv.Quote(string(asked.Mode)), `"hard" or "soft"`}
+		return nil, &fault{at + ".mode", strconv.Quote(string(asked.Mode)), `"hard" or "soft"`}
 	}
 	required := &tephrav1.Locality{Mode: tephrav1.LocalityMode_LOCALITY_MODE_REQUIRED, HighestTierName: asked.HighestTierName}
 	switch tier := asked.HighestTierAllowed; {
@@ -29,9 +28,9 @@ func localityOf(obj *schedulingv1beta1.PodGroup) (*tephrav1.Locality, *fault) {
 		return nil, nil
 	case tier == nil:
 	case asked.HighestTierName != "":
-		return nil, &fault{"spec.networkTopology.highestTierAllowed", strconv.Itoa(*tier), "none beside highestTierName"}
+		return nil, &fault{at + ".highestTierAllowed", strconv.Itoa(*tier), "none beside highestTierName"}
 	case *tier < 0 || *tier > math.MaxInt32:
-		return nil, &fault{"spec.networkTopology.highestTierAllowed", strconv.Itoa(*tier), "0 to 2147483647"}
+		return nil, &fault{at + ".highestTierAllowed", strconv.Itoa(*tier), "0 to 2147483647"}
 	default:
 		required.HighestTier = int32(*tier)
 	}

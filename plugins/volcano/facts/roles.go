@@ -3,6 +3,7 @@ package facts
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,10 +41,11 @@ func (g *group) present() []*pod {
 
 // --- before the pods are there -------------------------------------------------------------
 
-// rolesByJob reads the task templates of the Volcano Job.
-func (f *Feed) rolesByJob(g *group, job *batchv1alpha1.Job) ([]*tephrav1.Role, *Problem) {
-	roles := []*tephrav1.Role{}
+// gangByJob reads the task templates of the Volcano Job.
+func (f *Feed) gangByJob(g *group, sub subGroups, job *batchv1alpha1.Job) (*tephrav1.Gang, *Problem) {
+	gang := &tephrav1.Gang{MinMember: g.obj.Spec.MinMember}
 	least := minTask(g.obj)
+	parts := map[string]part{}
 	for i := range job.Spec.Tasks {
 		task := &job.Spec.Tasks[i]
 		pod := podOf(job, task)
@@ -57,10 +59,15 @@ func (f *Feed) rolesByJob(g *group, job *batchv1alpha1.Job) ([]*tephrav1.Role, *
 			return nil, &problem
 		}
 		g.templates = append(g.templates, made{pod, shape})
-		roles = append(roles, &tephrav1.Role{Name: taskName(task), Replicas: task.Replicas,
-			Min: least[task.Name], Pod: shape.pod})
+		order, pods := sub.partsOf(task)
+		for _, of := range order {
+			name := sub.role(of)
+			parts[name] = of
+			gang.Roles = append(gang.Roles, &tephrav1.Role{Name: name, Replicas: pods[of], Min: least[task.Name], Pod: shape.pod})
+		}
 	}
-	return roles, nil
+	sub.fill(gang, parts, nil, least)
+	return gang, nil
 }
 
 func taskName(task *batchv1alpha1.TaskSpec) string {
@@ -112,9 +119,9 @@ func setDefaults(container *corev1.Container, hostNetwork bool) {
 	}
 }
 
-// rolesByResources guesses the pods of a group that no Volcano Job owns: like the first one that
+// gangByResources guesses the pods of a group that no Volcano Job owns: like the first one that
 // is there, or an equal part of its minimum resources each.
-func (f *Feed) rolesByResources(g *group, present []*pod) ([]*tephrav1.Role, *Problem) {
+func (f *Feed) gangByResources(g *group, present []*pod) (*tephrav1.Gang, *Problem) {
 	count := g.obj.Spec.MinMember
 	if count <= 0 {
 		return nil, nil
@@ -122,7 +129,7 @@ func (f *Feed) rolesByResources(g *group, present []*pod) ([]*tephrav1.Role, *Pr
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: g.obj.Namespace, Name: g.obj.Name}}
 	if g.obj.Spec.MinResources != nil {
 		pod.Spec.Containers = []corev1.Container{{Name: memberRole,
-			Resources: part(*g.obj.Spec.MinResources, int64(count))}}
+			Resources: shareOf(*g.obj.Spec.MinResources, int64(count))}}
 	} else if len(present) > 0 {
 		pod = present[0].obj
 	}
@@ -132,11 +139,11 @@ func (f *Feed) rolesByResources(g *group, present []*pod) ([]*tephrav1.Role, *Pr
 		return nil, &problem
 	}
 	g.templates = []made{{pod, shape}}
-	return []*tephrav1.Role{{Name: memberRole, Replicas: count, Pod: shape.pod}}, nil
+	return &tephrav1.Gang{MinMember: count, Roles: []*tephrav1.Role{{Name: memberRole, Replicas: count, Pod: shape.pod}}}, nil
 }
 
-// part is one of `count` equal parts, rounded up to what can be asked for.
-func part(sum corev1.ResourceList, count int64) corev1.ResourceRequirements {
+// shareOf is one of `count` equal parts, rounded up to what can be asked for.
+func shareOf(sum corev1.ResourceList, count int64) corev1.ResourceRequirements {
 	each := corev1.ResourceList{}
 	for name, quantity := range sum {
 		if strings.Contains(string(name), "requests.") || strings.Contains(string(name), "limits.") ||
@@ -154,60 +161,74 @@ func part(sum corev1.ResourceList, count int64) corev1.ResourceRequirements {
 
 // --- from the pods -------------------------------------------------------------------------
 
-// rolesByPods gives every pod that is there its place. Pods of one role that differ in shape become
+// gangByPods gives every pod that is there its place. Pods of one role that differ in shape become
 // roles of their own, "worker#2" and so on; what a Job has still to make is like the first.
-func (f *Feed) rolesByPods(g *group, job *batchv1alpha1.Job, present []*pod) ([]*tephrav1.Role, *Problem) {
-	var order []string
-	replicas := map[string]int32{}
+func (f *Feed) gangByPods(g *group, sub subGroups, job *batchv1alpha1.Job, present []*pod) (*tephrav1.Gang, *Problem) {
+	var order []part
+	replicas := map[part]int32{}
 	if job != nil {
 		for i := range job.Spec.Tasks {
-			name := taskName(&job.Spec.Tasks[i])
-			order = append(order, name)
-			replicas[name] = job.Spec.Tasks[i].Replicas
+			of, pods := sub.partsOf(&job.Spec.Tasks[i])
+			order = append(order, of...)
+			maps.Copy(replicas, pods)
 		}
 	}
-	byRole := map[string][]*pod{}
+	byPart := map[part][]*pod{}
+	begun := map[part]bool{}
 	for _, p := range present {
 		if p.wrong != nil {
 			problem := p.wrong.of(p.object(), string(g.obj.UID))
 			return nil, &problem
 		}
-		byRole[p.role()] = append(byRole[p.role()], p)
+		of := sub.ofPod(p)
+		byPart[of] = append(byPart[of], p)
+		begun[of] = begun[of] || p.obj.Spec.NodeName != ""
 	}
-	for _, name := range sortedKeys(byRole) {
-		if !slices.Contains(order, name) {
-			order = append(order, name)
+	var others []part
+	for of := range byPart {
+		if !slices.Contains(order, of) {
+			others = append(others, of)
 		}
 	}
+	slices.SortFunc(others, func(a, b part) int {
+		return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.policy, b.policy), compareValues(a.values, b.values))
+	})
 	least := minTask(g.obj)
 	g.roles = map[slot]*pod{}
-	var roles []*tephrav1.Role
+	gang := &tephrav1.Gang{MinMember: g.obj.Spec.MinMember}
+	parts := map[string]part{}
 	var sum int32
-	for _, name := range order {
-		if len(byRole[name]) == 0 && replicas[name] == 0 {
+	for _, of := range append(order, others...) {
+		if len(byPart[of]) == 0 && replicas[of] == 0 {
 			continue
 		}
-		made, problem := f.rolesOfOneName(g, job, name, replicas[name], least[name], byRole[name])
+		made, problem := f.rolesOfPart(g, sub, job, of, replicas[of], least[of.task], byPart[of])
 		if problem != nil {
 			return nil, problem
 		}
 		for _, role := range made {
 			sum += role.Replicas
+			parts[role.Name] = of
 		}
-		roles = append(roles, made...)
+		gang.Roles = append(gang.Roles, made...)
 	}
-	if len(roles) == 0 {
+	if len(gang.Roles) == 0 {
 		return nil, nil
 	}
 	// The engine takes no job that could never start; places without a pod do not ask.
 	if missing := g.obj.Spec.MinMember - sum; missing > 0 {
-		roles[0].Replicas += missing
+		gang.Roles[0].Replicas += missing
 	}
-	return roles, nil
+	sub.fill(gang, parts, begun, least)
+	return gang, nil
 }
 
-func (f *Feed) rolesOfOneName(g *group, job *batchv1alpha1.Job, name string, replicas, least int32,
+func (f *Feed) rolesOfPart(g *group, sub subGroups, job *batchv1alpha1.Job, of part, replicas, least int32,
 	pods []*pod) ([]*tephrav1.Role, *Problem) {
+	name := sub.role(of)
+	if of.policy >= 0 {
+		least = 0 // its sub-group has a size
+	}
 	var shapes []*shape
 	byShape := map[*shape][]*pod{}
 	var over []*pod // whatever they were, they ask for nothing any more
@@ -228,10 +249,10 @@ func (f *Feed) rolesOfOneName(g *group, job *batchv1alpha1.Job, name string, rep
 		byShape[shapes[0]] = append(byShape[shapes[0]], over...)
 	}
 	if len(shapes) == 0 {
-		template := podOf(job, taskNamed(job, name))
+		template := podOf(job, taskNamed(job, of.task))
 		shape, wrong := f.translator.shapeOf(template)
 		if wrong != nil {
-			problem := wrong.in("spec.tasks["+name+"].template").of(
+			problem := wrong.in("spec.tasks["+of.task+"].template").of(
 				Object{"Job", job.Namespace, job.Name, string(job.UID)}, string(g.obj.UID))
 			return nil, &problem
 		}
@@ -248,7 +269,7 @@ func (f *Feed) rolesOfOneName(g *group, job *batchv1alpha1.Job, name string, rep
 		if i > 0 {
 			numbered = 0
 		}
-		role.Replicas = g.place(role.Name, byShape[shape], numbered)
+		role.Replicas = g.place(role.Name, byShape[shape], numbered, sub.index)
 		roles = append(roles, role)
 	}
 	first := roles[0]
@@ -270,9 +291,9 @@ func taskNamed(job *batchv1alpha1.Job, name string) *batchv1alpha1.TaskSpec {
 }
 
 // place gives the pods indexes in the role and returns how many places that takes. A pod keeps
-// the one it had; a new one gets that of its annotation if that is below `numbered`, or else the
+// the one it had; a new one gets that which it says itself if that is below `numbered`, or else the
 // lowest free.
-func (g *group) place(role string, pods []*pod, numbered int32) int32 {
+func (g *group) place(role string, pods []*pod, numbered int32, says func(*pod) (int32, bool)) int32 {
 	seat := func(p *pod, index int32) bool {
 		at := slot{role, index}
 		if g.roles[at] != nil {
@@ -290,7 +311,7 @@ func (g *group) place(role string, pods []*pod, numbered int32) int32 {
 	}
 	var rest []*pod
 	for _, p := range standing {
-		index, given := p.index()
+		index, given := says(p)
 		if !given || index >= numbered || !seat(p, index) {
 			rest = append(rest, p)
 		}

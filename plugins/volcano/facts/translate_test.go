@@ -461,7 +461,7 @@ func TestWhatCannotBeToldIsAProblemOfItsGroup(t *testing.T) {
 	feed.setJob(job)
 	feed.setGroup(someGroup("a", 2, ownedBy(job)))
 	feed.setGroup(someGroup("b", 2, func(g *schedulingv1beta1.PodGroup) {
-		g.Spec.SubGroupPolicy = []schedulingv1beta1.SubGroupPolicySpec{{Name: "x"}}
+		g.Spec.SubGroupPolicy = []schedulingv1beta1.SubGroupPolicySpec{{Name: "x", SubGroupSize: new(int32)}}
 	}))
 	feed.setGroup(someGroup("c", 1))
 	feed.setPod(somePod("bad", "c", func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests["cpu"] = list("n", "5E")["n"] }))
@@ -473,7 +473,7 @@ func TestWhatCannotBeToldIsAProblemOfItsGroup(t *testing.T) {
 	}
 	want := map[string]string{
 		"group-a": `Job "team/train": spec.tasks[0].template.spec.containers[0].resources.limits[volcano.sh/gpu-memory]: 5, expected none, ask for volcano.sh/vgpu-memory instead`,
-		"group-b": `PodGroup "team/b": spec.subGroupPolicy: sub-groups, expected none: they are not supported yet`,
+		"group-b": `PodGroup "team/b": spec.subGroupPolicy[0].subGroupSize: 0, expected at least 1`,
 		"group-c": `Pod "team/bad": spec.containers[0].resources.requests.cpu: 5E, expected 0 to 1125899906842624`,
 		"group-d": `PodGroup "team/d": tasks: 1048576, expected at most 65536`,
 	}

@@ -32,7 +32,6 @@ const (
 var exclusions = []exclusion{
 	{anyones, "the test opens a session and runs no action: it looks at functions of a Volcano plugin",
 		func(c *testCase) bool { return len(c.Actions) == 0 }},
-	{ourOwn, "sub-groups are not in the engine yet", hasSubGroups},
 	{ourOwn, "node shards, by which several schedulers share a cluster, are not known to the engine",
 		func(c *testCase) bool { return c.Cluster.ShardingMode != "" }},
 	{ourOwn, "limits of a queue on the device classes of resource claims are not in the engine", limitsDeviceClasses},
@@ -67,11 +66,5 @@ func limitsDeviceClasses(c *testCase) bool {
 func weighsHierarchy(c *testCase) bool {
 	return slices.ContainsFunc(c.Cluster.Queues, func(queue *schedulingv1beta1.Queue) bool {
 		return queue.Annotations[schedulingv1beta1.KubeHierarchyWeightAnnotationKey] != ""
-	})
-}
-
-func hasSubGroups(c *testCase) bool {
-	return slices.ContainsFunc(c.Cluster.PodGroups, func(group *schedulingv1beta1.PodGroup) bool {
-		return len(group.Spec.SubGroupPolicy) > 0
 	})
 }

@@ -348,7 +348,9 @@ class Careless final : public Placer {
     for (const RoleAsk& role : ask.roles) {
       for (TaskId task : role.tasks) bench.ledger().Charge(role.cls, ask.queue, {task, first, {}});
     }
-    return {Outcome::kPlaced, 0, 0, false};
+    Answer answer;
+    answer.outcome = Outcome::kPlaced;
+    return answer;
   }
 };
 

@@ -1,0 +1,131 @@
+#include "plugins/locality/group_placer.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "plugins/framework/action.h"
+#include "plugins/framework/gang_ask.h"
+#include "plugins/locality/candidates.h"
+
+namespace tephra {
+namespace {
+
+// Orders tried in one domain.
+constexpr std::size_t kMostTurns = 8;
+
+struct Piece {
+  GangAsk ask;
+  std::optional<std::size_t> group;  // index into the whole's; none: what is of no group
+};
+
+// The groups, the ones with the least choice first, and then what is of none.
+std::vector<Piece> PiecesOf(const Snapshot& snapshot, const GangAsk& ask) {
+  std::vector<Piece> pieces;
+  for (std::size_t g = 0; g < ask.groups.size(); ++g) {
+    pieces.push_back({PartOf(ask, ask.groups[g]), g});
+  }
+  const auto hardness = [&](const Piece& piece) {
+    const Resources demand = LeastDemand(snapshot, piece.ask);
+    return std::tuple(!piece.ask.around.empty(), -piece.ask.highest_tier, demand[kGpu],
+                      demand[kGpuMemory], demand[kCpu], demand[kMemory]);
+  };
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [&](const Piece& a, const Piece& b) { return hardness(a) > hardness(b); });
+  if (GangAsk rest = RestOf(ask); rest.least > 0) pieces.push_back({std::move(rest), std::nullopt});
+  return pieces;
+}
+
+}  // namespace
+
+// One after the other. The first that finds no place beside those before it goes ahead of them in
+// the next turn; that there is none is proven only where it has none by itself.
+Placer::Answer GroupPlacer::PlaceInside(Workbench& bench, const GangAsk& ask) const {
+  std::vector<Piece> pieces = PiecesOf(bench.ledger().snapshot(), ask);
+  Answer answer;
+  std::int32_t steps = 0;
+  for (std::size_t turn = 0; turn < std::min(pieces.size(), kMostTurns); ++turn) {
+    Answer said;
+    std::size_t next = 0;
+    {
+      Attempt attempt(bench.ledger());
+      for (; next < pieces.size(); ++next) {
+        said = one_->Place(bench, pieces[next].ask);
+        steps += said.steps;
+        if (said.outcome != Outcome::kPlaced) break;
+      }
+      if (next == pieces.size()) {
+        attempt.Keep();
+        said.steps = steps;
+        return said;
+      }
+    }
+    said.group_short = pieces[next].group;
+    said.groups_placed = static_cast<std::int32_t>(next);
+    if (next > 0) {
+      Attempt alone(bench.ledger());
+      Answer by_itself = one_->Place(bench, pieces[next].ask);
+      steps += by_itself.steps;
+      if (by_itself.outcome == Outcome::kPlaced) {
+        said.outcome = Outcome::kUnknown;
+      } else {
+        by_itself.group_short = said.group_short;
+        said = by_itself;
+        next = 0;
+      }
+    }
+    if (turn == 0 || said.groups_placed > answer.groups_placed || next == 0) answer = said;
+    // None by itself, or another order of what is alike.
+    if (next == 0 || Proofs::ShapeOf(pieces[next].ask) == Proofs::ShapeOf(pieces[0].ask)) break;
+    std::rotate(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(next),
+                pieces.begin() + static_cast<std::ptrdiff_t>(next) + 1);
+  }
+  answer.steps = steps;
+  return answer;
+}
+
+// In the nearest domain that takes all of them.
+Placer::Answer GroupPlacer::Place(Workbench& bench, const GangAsk& ask) const {
+  if (ask.groups.empty()) return one_->Place(bench, ask);
+  Answer answer;
+  const auto within = [&](RankSpan span) {
+    GangAsk inside = ask;
+    inside.within = span;
+    const Answer found = PlaceInside(bench, inside);
+    const std::int32_t steps = answer.steps + found.steps;
+    // What is told is of the domain that took the most of them.
+    if (found.outcome == Outcome::kPlaced || !answer.group_short ||
+        found.groups_placed > answer.groups_placed) {
+      answer = found;
+    }
+    answer.steps = steps;
+    return found.outcome;
+  };
+  if (!ask.tied() && (!ask.near || FabricOf(bench).empty())) {
+    within(ask.within);
+    return answer;
+  }
+  bool unknown = false;
+  std::size_t tries = 0;
+  for (const Candidate& candidate : CandidatesOf(bench, ask)) {
+    if (++tries > kMostTries && (!ask.tied() || answer.steps > budget_)) {
+      unknown = true;
+      break;
+    }
+    const Outcome found = within(FabricOf(bench).domains()[candidate.domain].span);
+    if (found == Outcome::kPlaced) return answer;
+    unknown = unknown || found == Outcome::kUnknown;
+  }
+  if (!ask.tied()) {
+    answer = Answer{};  // what is told is of all of them
+    within(ask.within);
+    return answer;
+  }
+  if (tries == 0) return Apart(bench, ask, answer);
+  answer.outcome = unknown ? Outcome::kUnknown : Outcome::kImpossible;
+  return answer;
+}
+
+}  // namespace tephra
