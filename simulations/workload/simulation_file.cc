@@ -126,6 +126,7 @@ class Loader {
       ReadCluster(sections_, fields, simulation_.nodes, simulation_.domains);
     }
     ReadDomains(sections_, fields, simulation_.domains);
+    ReadBandwidth(fields, simulation_.bandwidths);
     fields.Done();
   }
 

@@ -254,5 +254,25 @@ TEST_CASE("simulation: without queues each one that a job names is there") {
   CHECK(read->queues[1].name == "q");
 }
 
+TEST_CASE("simulation: bandwidths are of a GPU, within its node and on the way out") {
+  const auto cluster = [](const std::string& bandwidth) {
+    return "cluster: { nodes: 2, bandwidth: " + bandwidth + " }\n";
+  };
+  const auto read = ParseSimulation("f", cluster("{ node: 3600, uplinks: [400, 200] }"));
+  REQUIRE(read.ok());
+  CHECK(read->bandwidths == Bandwidths{3600, {400, 200}});
+  CHECK_FALSE(ParseSimulation("f", kCluster)->bandwidths.has_value());
+  CHECK(ErrorOf(cluster("{ uplinks: [400] }")).find("f:1: cluster.bandwidth.node") == 0);
+  CHECK(ErrorOf(cluster("{ node: 0, uplinks: [400] }")).find("f:1: cluster.bandwidth.node") == 0);
+  CHECK(ErrorOf(cluster("{ node: 1 }")).find("f:1: cluster.bandwidth.uplinks") == 0);
+  CHECK(ErrorOf(cluster("{ node: 1, uplinks: [] }")).find("f:1: cluster.bandwidth.uplinks") == 0);
+  CHECK(ErrorOf(cluster("{ node: 1, uplinks: [400, -1] }"))
+            .find("f:1: cluster.bandwidth.uplinks[1]") == 0);
+  CHECK(ErrorOf(cluster("{ node: 1, uplinks: [100001] }"))
+            .find("f:1: cluster.bandwidth.uplinks[0]") == 0);
+  CHECK(ErrorOf(cluster("{ node: 1, uplinks: [1], tiers: [1] }")).find("tiers") !=
+        std::string::npos);
+}
+
 }  // namespace
 }  // namespace tephra
