@@ -1,10 +1,10 @@
 // AllReduce: how fast a gang's GPUs can sum their gradients, by the links that its ring crosses.
 //
 // Given: what each GPU has of the links out of its node and out of each domain, and a ring that
-// visits the GPUs task by task, in the order of the tasks' indexes, as libraries of collectives lay
-// it. In each step of a ring all-reduce every GPU sends one part to the next. A domain of which the
-// gang has g GPUs, each with b of the uplink, and which the ring leaves k times, passes k parts
-// over g b: so the slowest uplink gives the ring
+// visits the GPUs task by task, in the order of the tasks' indexes. In each step of a ring
+// all-reduce every GPU sends one part to the next. A domain of which the gang has g GPUs, each with
+// b of the uplink, and which the ring leaves k times, passes k parts over g b: so the slowest
+// uplink gives the ring
 //
 //   min( bandwidth between GPUs of a node, where the ring has such a step;
 //        min over nodes and domains that the ring leaves of  g b / k ).
@@ -15,10 +15,13 @@
 //
 // Assumes that every GPU's part of an uplink is its own, also while others use theirs (a library
 // that lays several rings uses them all), and that a ring is the algorithm: latency, trees, sums
-// worked out by switches and the GPUs' links within a node are not in it.
+// worked out by switches and the GPUs' links within a node are not in it. NCCL gathers the GPUs of
+// a node before it lays its rings through the nodes, in the order of their first ranks; where tasks
+// of a node stand apart in the order it is as fast as said here, or faster.
 //
 // Sources: NVIDIA/nccl-tests, doc/PERFORMANCE.md (bus bandwidth); P. Patarasuk, X. Yuan, Bandwidth
-// optimal all-reduce algorithms for clusters of workstations, JPDC 69 (2009). Pure.
+// optimal all-reduce algorithms for clusters of workstations, JPDC 69 (2009); NVIDIA/nccl,
+// src/init.cc (initTransportsRank). Pure.
 #pragma once
 
 #include <cstdint>
