@@ -55,7 +55,7 @@ absl::StatusOr<SimulateResult> RunSimulation(const SimulateOptions& options) {
 
   Engine bare(DefaultAssembly());
   JournaledEngine engine(bare, journal.get());
-  Recorder recorder(engine.state(), simulation.shapes, std::move(tasks));
+  Recorder recorder(engine.state(), simulation.shapes, simulation.bandwidths, std::move(tasks));
   TEPHRA_ASSIGN_OR_RETURN(std::unique_ptr<Arrivals> arrivals, TakeArrivals(simulation));
   World world(std::move(simulation), std::move(arrivals), engine.state(), &recorder);
   {

@@ -21,10 +21,10 @@ void AddTopologyCommand(CLI::App& app, int& code) {
   CLI::App* command =
       app.add_subcommand("topology", "Draw which nodes of a simulation file are near each other.");
   command->add_option("FILE", arguments->path, "the simulation, see docs/simulate.md")->required();
-  command->add_option("--output", arguments->output, "text, or dot for Graphviz")
-      ->check(CLI::IsMember({"text", "dot"}))
+  command->add_option("--output", arguments->output, "text, dot for Graphviz, or svg for a browser")
+      ->check(CLI::IsMember({"text", "dot", "svg"}))
       ->capture_default_str();
-  command->add_flag("--nodes", arguments->nodes, "each node, too");
+  command->add_flag("--nodes", arguments->nodes, "each node, too; svg always has them");
   command->callback([arguments, &code] {
     const absl::StatusOr<Simulation> simulation = LoadSimulation(arguments->path);
     if (!simulation.ok()) {
@@ -36,6 +36,10 @@ void AddTopologyCommand(CLI::App& app, int& code) {
     for (const NodeSpec& node : simulation->nodes) hardware.Upsert(node);
     for (const DomainSpec& domain : simulation->domains) hardware.UpsertDomain(domain);
     hardware.Settle();
+    if (arguments->output == "svg") {
+      const std::string& title = simulation->name.empty() ? arguments->path : simulation->name;
+      return PrintFabricSvg(hardware, title, std::cout);
+    }
     const auto print = arguments->output == "dot" ? PrintFabricDot : PrintFabric;
     print(hardware, arguments->nodes, std::cout);
   });

@@ -7,31 +7,11 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/graphviz.hpp>
 
+#include "simulations/report/fabric_words.h"
 #include "simulations/report/print.h"
 
 namespace tephra {
 namespace {
-
-std::string Count(std::int64_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 || what == "GPU" ? "" : "s");
-}
-
-std::string GpusOf(const Hardware& hardware, NodeId node) {
-  const std::vector<DeviceHardware>& devices = hardware.spec(node).devices;
-  const std::string gpus = Count(static_cast<std::int64_t>(devices.size()), "GPU");
-  return devices.empty() || devices[0].model.empty() ? gpus : gpus + " " + devices[0].model;
-}
-
-// "rack-0 (rack, tier 1): 2 nodes, 16 GPU".
-std::string Title(const Hardware& hardware, const Fabric::Domain& domain) {
-  std::int64_t gpus = 0;
-  for (std::uint32_t rank = domain.span.first; rank < domain.span.last; ++rank) {
-    gpus += static_cast<std::int64_t>(hardware.spec(hardware.ranked()[rank]).devices.size());
-  }
-  const std::int64_t nodes = domain.span.last - domain.span.first;
-  return domain.name + " (" + (domain.tier_name.empty() ? "" : domain.tier_name + ", ") + "tier " +
-         std::to_string(domain.tier) + "): " + Count(nodes, "node") + ", " + Count(gpus, "GPU");
-}
 
 // Calls on_domain(index, parent) and on_node(rank, parent) from the top down, side by side as in
 // the row of nodes; a parent of Fabric::kNone is the cluster.
@@ -70,13 +50,12 @@ void PrintFabric(const Hardware& hardware, bool nodes, std::ostream& out) {
   Walk(
       hardware, Fabric::kNone,
       [&](std::uint32_t d, std::uint32_t parent) {
-        out << indent(parent) << Title(hardware, fabric.domains()[d]) << "\n";
+        out << indent(parent) << DomainTitle(hardware, fabric.domains()[d]) << "\n";
       },
       [&](std::uint32_t rank, std::uint32_t parent) {
         apart += parent == Fabric::kNone;
         if (!nodes) return;
-        const NodeId node = hardware.ranked()[rank];
-        out << indent(parent) << hardware.spec(node).name << ": " << GpusOf(hardware, node) << "\n";
+        out << indent(parent) << NodeTitle(hardware.spec(hardware.ranked()[rank])) << "\n";
       });
   if (apart > 0) out << Count(apart, "node") << " in no domain\n";
 }
@@ -95,12 +74,11 @@ void PrintFabricDot(const Hardware& hardware, bool nodes, std::ostream& out) {
   Walk(
       hardware, Fabric::kNone,
       [&](std::uint32_t d, std::uint32_t parent) {
-        vertex[d] = add(Title(hardware, fabric.domains()[d]), parent);
+        vertex[d] = add(DomainTitle(hardware, fabric.domains()[d]), parent);
       },
       [&](std::uint32_t rank, std::uint32_t parent) {
         if (!nodes) return;
-        const NodeId node = hardware.ranked()[rank];
-        add(hardware.spec(node).name + ": " + GpusOf(hardware, node), parent);
+        add(NodeTitle(hardware.spec(hardware.ranked()[rank])), parent);
       });
   boost::write_graphviz(
       out, graph,

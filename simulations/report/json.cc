@@ -24,6 +24,10 @@ Json JobList(const Summary& summary) {
                  {"running", job.running},
                  {"finished", job.finished},
                  {"nodes", job.where}};
+    if (job.all_reduce) {
+      line["all_reduce"] = {{"gb_per_s", static_cast<double>(job.all_reduce->mbit_per_s) / 8000},
+                            {"slowest", job.all_reduce->slowest}};
+    }
     if (!job.why.empty()) line["reason"] = job.why;
     list.push_back(std::move(line));
   }

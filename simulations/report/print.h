@@ -25,5 +25,7 @@ std::string CurveCsv(const Curve& curve);
 void PrintFabric(const Hardware& hardware, bool nodes, std::ostream& out);
 // The same in the language of Graphviz.
 void PrintFabricDot(const Hardware& hardware, bool nodes, std::ostream& out);
+// The same as a picture, SVG 1.1, with every node; its GPUs too while there is room for them.
+void PrintFabricSvg(const Hardware& hardware, const std::string& title, std::ostream& out);
 
 }  // namespace tephra

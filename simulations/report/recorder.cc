@@ -1,7 +1,9 @@
 #include "simulations/report/recorder.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "simulations/report/job_all_reduce.h"
 #include "text/format.h"
 
 namespace tephra {
@@ -99,8 +101,11 @@ const char* VerdictText(Verdict verdict) {
 }
 
 Recorder::Recorder(const State& state, const std::vector<ExpectedPod>& shapes,
-                   std::unique_ptr<OutputFile> tasks)
-    : state_(state), tasks_(std::move(tasks)), fragments_(shapes) {
+                   std::optional<Bandwidths> bandwidths, std::unique_ptr<OutputFile> tasks)
+    : state_(state),
+      bandwidths_(std::move(bandwidths)),
+      tasks_(std::move(tasks)),
+      fragments_(shapes) {
   if (tasks_ != nullptr) {
     tasks_->Write(
         "job,task,queue,state,arrival_s,start_s,finish_s,wait_s,node,devices,verdict,"
@@ -174,6 +179,9 @@ JobLine Recorder::LineOf(const JobRecord& job) const {
     line.finished += task.finish >= 0 && task.start >= 0;
   }
   line.where = WhereText(job);
+  if (bandwidths_) {
+    line.all_reduce = EstimateAllReduce(state_.books().hardware, job, *bandwidths_);
+  }
   const bool waits = line.state == JobState::kWaiting || line.state == JobState::kInfeasible ||
                      line.state == JobState::kDropped;
   const ResourceKinds& kinds = state_.books().kinds;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "simulations/report/fragments.h"
 #include "simulations/report/summary.h"
 #include "simulations/world.h"
+#include "topology/all_reduce.h"
 
 namespace tephra {
 
@@ -26,9 +28,9 @@ class Recorder final : public WorldListener {
   static constexpr std::size_t kMostEndedLines = 1000;
 
   // `state` is the engine's. `shapes` are the usual pods, for the fragmentation. A null file: no
-  // rows are written.
+  // rows are written. Without bandwidths no all-reduce is estimated.
   Recorder(const State& state, const std::vector<ExpectedPod>& shapes,
-           std::unique_ptr<OutputFile> tasks);
+           std::optional<Bandwidths> bandwidths, std::unique_ptr<OutputFile> tasks);
 
   void JobArrived(const JobRecord& job) override;
   void JobEnded(const JobRecord& job) override;
@@ -58,6 +60,7 @@ class Recorder final : public WorldListener {
   void AddWaits(Summary& summary);
 
   const State& state_;
+  const std::optional<Bandwidths> bandwidths_;
   std::unique_ptr<OutputFile> tasks_;
   std::string row_;
   Curve curve_;

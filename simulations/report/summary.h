@@ -22,6 +22,12 @@ enum class JobState : std::uint8_t {
 const char* JobStateText(JobState state);
 const char* VerdictText(Verdict verdict);
 
+// What a job's all-reduce is estimated at (topology/all_reduce.h).
+struct AllReduceLine {
+  std::int64_t mbit_per_s = 0;
+  std::string slowest;  // "in a node", "out of rack-0"
+};
+
 struct JobLine {
   std::string name, queue;
   std::string shape;  // "4 x 8 GPU"
@@ -30,8 +36,9 @@ struct JobLine {
   TimeMs start = -1;  // -1: has not started
   TimeMs end = -1;
   std::int32_t tasks = 0, running = 0, finished = 0;
-  std::string where;  // nodes, "rack-a-0 x8, rack-a-1 x8"
-  std::string why;    // in numbers, where something of it waits
+  std::string where;                        // nodes, "rack-a-0 x8, rack-a-1 x8"
+  std::string why;                          // in numbers, where something of it waits
+  std::optional<AllReduceLine> all_reduce;  // where bandwidths are given and its GPUs are whole
 };
 
 struct ResourceLine {

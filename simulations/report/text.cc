@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "simulations/report/print.h"
@@ -116,8 +118,17 @@ std::string Shortened(const std::string& text, std::size_t most) {
   return text.size() <= most ? text : text.substr(0, most - 3) + "...";
 }
 
+// In GB/s, as nccl-tests print it.
+std::string AllReduceText(const AllReduceLine& line) {
+  return Decimal(line.mbit_per_s, 8000) + " GB/s, " + line.slowest;
+}
+
 void PrintJobs(const Summary& summary, std::ostream& out) {
-  Table table({"job", "queue", "tasks", "state", "came", "waited", "where"}, "llllrrl");
+  const bool rings = std::any_of(summary.jobs.begin(), summary.jobs.end(),
+                                 [](const JobLine& job) { return job.all_reduce.has_value(); });
+  std::vector<std::string> header = {"job", "queue", "tasks", "state", "came", "waited", "where"};
+  if (rings) header.push_back("all-reduce");
+  Table table(header, rings ? "llllrrll" : "llllrrl");
   std::size_t shown = 0;
   for (const JobLine& job : summary.jobs) {
     if (shown++ == kMostJobLines) break;
@@ -126,8 +137,15 @@ void PrintJobs(const Summary& summary, std::ostream& out) {
       state += " " + std::to_string(job.running) + " of " + std::to_string(job.tasks);
     }
     const TimeMs waited = job.start >= 0 ? job.start : job.end >= 0 ? job.end : summary.end;
-    table.Add({job.name, job.queue, job.shape, state, DurationText(job.arrival),
-               DurationText(waited - job.arrival), Shortened(job.where, 60)});
+    std::vector<std::string> row = {job.name,
+                                    job.queue,
+                                    job.shape,
+                                    state,
+                                    DurationText(job.arrival),
+                                    DurationText(waited - job.arrival),
+                                    Shortened(job.where, 60)};
+    if (rings) row.push_back(job.all_reduce ? AllReduceText(*job.all_reduce) : "-");
+    table.Add(std::move(row));
   }
   table.Print(out);
   const std::int64_t hidden =

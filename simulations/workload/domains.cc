@@ -1,4 +1,5 @@
-// The section `cluster.domains`: which nodes are near each other.
+// The sections `cluster.domains` and `cluster.bandwidth`: which nodes are near each other, and how
+// fast they reach each other.
 #include <map>
 #include <utility>
 
@@ -72,6 +73,21 @@ void ReadDomains(Sections& sections, Fields& fields, std::vector<DomainSpec>& do
   if (list.wrong->ok() && !fabric.problems().empty()) {
     list.wrong->Wrong(list.node->line, absl::InvalidArgumentError(fabric.problems().front()));
   }
+}
+
+void ReadBandwidth(Fields& fields, std::optional<Bandwidths>& bandwidths) {
+  const Item item = fields.At("bandwidth");
+  if (item.node == nullptr) return;
+  Bandwidths& read = bandwidths.emplace();
+  Fields own(item);
+  own.Need("node");
+  own.Whole("node", read.node, 1, Bandwidths::kMost);
+  own.Need("uplinks");
+  own.List("uplinks", [&](const Item& one) {
+    ReadWhole(one, read.uplinks.emplace_back(), 1, Bandwidths::kMost);
+  });
+  if (own.Has("uplinks") && read.uplinks.empty()) own.At("uplinks").Wrong("one number at least");
+  own.Done();
 }
 
 }  // namespace tephra

@@ -2,12 +2,14 @@
 // must know of another: the names of resource kinds, and which models and names there are.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "simulations/workload/simulation.h"
 #include "text/fields.h"
+#include "topology/all_reduce.h"
 #include "topology/resources.h"
 
 namespace tephra {
@@ -47,6 +49,11 @@ void ReadCluster(Sections& sections, Fields& fields, std::vector<NodeSpec>& node
 std::string Resolved(const std::string& file, const std::string& path);
 // cluster.domains: each with its nodes and the domains that are part of it.
 void ReadDomains(Sections& sections, Fields& fields, std::vector<DomainSpec>& domains);
+// cluster.domain_labels: domains told by labels of these nodes, instead of cluster.domains.
+void ReadDomainLabels(Fields& fields, const std::vector<NodeSpec>& nodes,
+                      std::vector<DomainSpec>& domains);
+// cluster.bandwidth: of the links in a node and out of it, its domain, the domain around that ...
+void ReadBandwidth(Fields& fields, std::optional<Bandwidths>& bandwidths);
 // cluster.nodes as a list of hosts in a file: their names and, into `domains`, where they are.
 std::vector<std::string> ReadHostList(Sections& sections, const Item& item,
                                       std::vector<DomainSpec>& domains);

@@ -15,6 +15,7 @@
 #include "simulations/arrivals.h"
 #include "simulations/traces/openb.h"
 #include "text/yaml_tree.h"
+#include "topology/all_reduce.h"
 #include "topology/base/status.h"
 #include "topology/base/time.h"
 
@@ -97,10 +98,11 @@ struct Simulation {
   std::vector<std::string> extended_kinds;  // names from kFirstExtendedKind on
   std::vector<NodeSpec> nodes;
   std::vector<DomainSpec> domains;
-  std::vector<QueueSpec> queues;       // "default" among them
-  Memory past;                         // what queues and users have used before; may be empty
-  std::vector<Arrival> jobs;           // by time, then as in the file
-  std::optional<OpenbWorkload> openb;  // instead of jobs
+  std::optional<Bandwidths> bandwidths;  // none: nothing is said of them
+  std::vector<QueueSpec> queues;         // "default" among them
+  Memory past;                           // what queues and users have used before; may be empty
+  std::vector<Arrival> jobs;             // by time, then as in the file
+  std::optional<OpenbWorkload> openb;    // instead of jobs
   Unstarted unstarted = Unstarted::kWaits;
   std::vector<DatedHappening> events;  // by time, then as in the file
   EngineConfig config;

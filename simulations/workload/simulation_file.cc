@@ -125,7 +125,9 @@ class Loader {
     } else {
       ReadCluster(sections_, fields, simulation_.nodes, simulation_.domains);
     }
-    ReadDomains(sections_, fields, simulation_.domains);
+    ReadDomainLabels(fields, simulation_.nodes, simulation_.domains);
+    if (!fields.Has("domain_labels")) ReadDomains(sections_, fields, simulation_.domains);
+    ReadBandwidth(fields, simulation_.bandwidths);
     fields.Done();
   }
 

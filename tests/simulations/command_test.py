@@ -90,6 +90,32 @@ class Command(unittest.TestCase):
         self.assertEqual((dot.count("shape=box"), dot.count("--")), (11, 9))
         self.assertEqual(run("topology", self.folder / "none.yaml").returncode, 2)
 
+    def test_an_all_reduce_is_estimated_where_bandwidths_are_given(self):
+        jobs = (
+            "jobs: [{ name: in, gpus: 4 }, { name: out, members: 3, gpus: 4 }, { name: one, gpus: 1 },"
+            " { name: shared, members: 2, gpu_share: 0.5 }]\n"
+        )
+        path = self.folder / "f.yaml"
+        path.write_text("cluster: { nodes: 4, gpus_per_node: 8 }\n" + jobs)
+        done = run("simulate", path, "--output", "json")
+        self.assertNotIn(b"all_reduce", done.stdout)
+        self.assertNotIn(b"all-reduce", run("simulate", path).stdout)
+        path.write_text(
+            "cluster: { nodes: 4, gpus_per_node: 8, bandwidth: { node: 3600, uplinks: [400] } }\n"
+            + jobs
+        )
+        done = run("simulate", path, "--output", "json")
+        said = {job["name"]: job.get("all_reduce") for job in json.loads(done.stdout)["jobs"]}
+        self.assertEqual(said["in"], {"gb_per_s": 450.0, "slowest": "in a node"})
+        # 8 GPUs on one node, 4 on the other, whose uplinks are 4 x 400 Gbit/s.
+        self.assertEqual(said["out"]["gb_per_s"], 200.0)
+        self.assertRegex(said["out"]["slowest"], "^out of n-[0-3]$")
+        self.assertEqual((said["one"], said["shared"]), (None, None))
+        self.assertIn(b"200 GB/s, out of n-", run("simulate", path).stdout)
+        # Where a node is gone nothing is said any more.
+        path.write_text(path.read_text() + "events: [{ at: 1s, remove_node: n-0 }]\n")
+        self.assertEqual(run("simulate", path).returncode, 0)
+
     def test_bad_input_is_exit_code_2_with_file_and_line_and_leaves_nothing(self):
         cluster = "cluster: { nodes: 1, gpus_per_node: 1 }\n"
         bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(

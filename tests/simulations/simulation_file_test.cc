@@ -254,5 +254,55 @@ TEST_CASE("simulation: without queues each one that a job names is there") {
   CHECK(read->queues[1].name == "q");
 }
 
+TEST_CASE("simulation: bandwidths are of a GPU, within its node and on the way out") {
+  const auto cluster = [](const std::string& bandwidth) {
+    return "cluster: { nodes: 2, bandwidth: " + bandwidth + " }\n";
+  };
+  const auto read = ParseSimulation("f", cluster("{ node: 3600, uplinks: [400, 200] }"));
+  REQUIRE(read.ok());
+  CHECK(read->bandwidths == Bandwidths{3600, {400, 200}});
+  CHECK_FALSE(ParseSimulation("f", kCluster)->bandwidths.has_value());
+  CHECK(ErrorOf(cluster("{ uplinks: [400] }")).find("f:1: cluster.bandwidth.node") == 0);
+  CHECK(ErrorOf(cluster("{ node: 0, uplinks: [400] }")).find("f:1: cluster.bandwidth.node") == 0);
+  CHECK(ErrorOf(cluster("{ node: 1 }")).find("f:1: cluster.bandwidth.uplinks") == 0);
+  CHECK(ErrorOf(cluster("{ node: 1, uplinks: [] }")).find("f:1: cluster.bandwidth.uplinks") == 0);
+  CHECK(ErrorOf(cluster("{ node: 1, uplinks: [400, -1] }"))
+            .find("f:1: cluster.bandwidth.uplinks[1]") == 0);
+  CHECK(ErrorOf(cluster("{ node: 1, uplinks: [100001] }"))
+            .find("f:1: cluster.bandwidth.uplinks[0]") == 0);
+  CHECK(ErrorOf(cluster("{ node: 1, uplinks: [1], tiers: [1] }")).find("tiers") !=
+        std::string::npos);
+}
+
+TEST_CASE(
+    "simulation: labels of nodes tell domains, with the names that the live scheduler gives") {
+  const auto cluster = [](const std::string& keys, const std::string& more = "") {
+    return R"(
+cluster:
+  nodes:
+    - { name: r, count: 2, labels: { a.io/zone: a, spine: s1, a.io/leaf: l1 } }
+    - { name: spine-only, labels: { a.io/zone: a, spine: s1 } }
+    - { name: no-spine, labels: { a.io/zone: a, a.io/leaf: s1 } }
+    - { name: leaf-only, labels: { a.io/leaf: l1, b.io/leaf: "x/y", odd: "-" } }
+    - { name: nowhere }
+  domain_labels: )" +
+           keys + "\n" + more;
+  };
+  const auto read = ParseSimulation("f", cluster("[a.io/zone, spine, a.io/leaf]"));
+  REQUIRE(read.ok());
+  const std::vector<DomainSpec> expected = {
+      {"-/-/l1", 1, "leaf", {"leaf-only"}, {}},   {"a", 3, "zone", {}, {"a/s1", "a/-/s1"}},
+      {"a/-/s1", 1, "leaf", {"no-spine"}, {}},    {"a/s1", 2, "spine", {"spine-only"}, {"a/s1/l1"}},
+      {"a/s1/l1", 1, "leaf", {"r-0", "r-1"}, {}},
+  };
+  CHECK(read->domains == expected);
+  CHECK(ErrorOf(cluster("[odd]")).find("f:9: cluster.domain_labels") == 0);
+  CHECK(ErrorOf(cluster("[b.io/leaf, a.io/leaf]")).find("leaf-only has b.io/leaf=x/y") !=
+        std::string::npos);
+  CHECK(ErrorOf(cluster("[spine, spine]")).find("each label once") != std::string::npos);
+  CHECK(ErrorOf(cluster("[spine]", "  domains: [{ name: d, tier: 1 }]\n")).find("not both") !=
+        std::string::npos);
+}
+
 }  // namespace
 }  // namespace tephra

@@ -1,5 +1,5 @@
 // Package facts turns what the scheduler's informers know into the engine's facts: nodes, the
-// HyperNodes they are in, queues, pod groups with their Volcano Jobs, every pod of the cluster and the
+// HyperNodes they are in or the domains that their labels tell, queues, pod groups with their Volcano Jobs, every pod of the cluster and the
 // disruption budgets that guard them.
 //
 // A Feed keeps what the engine was told. Drain says what has changed since, each object at most

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -84,21 +85,49 @@ func domainObject(obj *topologyv1alpha1.HyperNode) Object {
 
 func (f *Feed) setDomain(obj *topologyv1alpha1.HyperNode) {
 	d, wrong := readDomain(obj)
-	f.domains[obj.Name] = d
 	for name, n := range f.nodes {
 		if d.means(n.obj) {
 			d.matching[name] = true
 		}
 	}
+	f.replaceDomain(obj.Name, d)
 	f.note(domainObject(obj), "", "", wrong)
-	f.tellDomains.touch(obj.Name)
+}
+
+// replaceDomain: nil for one that is gone.
+func (f *Feed) replaceDomain(name string, after *domain) {
+	before := f.domains[name]
+	if after == nil {
+		delete(f.domains, name)
+	} else {
+		f.domains[name] = after
+	}
+	f.touchDomain(name)
+	for _, node := range before.members() {
+		f.byLabels.countMember(node, -1)
+	}
+	for _, node := range after.members() {
+		f.byLabels.countMember(node, +1)
+	}
+	for _, d := range []*domain{before, after} {
+		for _, node := range d.members() {
+			f.placeByLabels(node)
+		}
+	}
+}
+
+// members are the nodes that the engine is told of, those that are both named and meant twice.
+func (d *domain) members() []string {
+	if d == nil || d.known == nil {
+		return nil
+	}
+	return slices.AppendSeq(slices.Clone(d.known.Nodes), maps.Keys(d.matching))
 }
 
 func (f *Feed) dropDomain(obj *topologyv1alpha1.HyperNode) {
-	delete(f.domains, obj.Name)
+	f.replaceDomain(obj.Name, nil)
 	f.note(domainObject(obj), "", "", nil)
 	f.problems.set(domainObject(obj), engineSays, nil)
-	f.tellDomains.touch(obj.Name)
 }
 
 // regroup: the node is another than before, or either is nil.
@@ -109,10 +138,15 @@ func (f *Feed) regroup(name string, before, after *corev1.Node) {
 	for _, d := range f.domains {
 		if means := d.means(after); means != d.matching[name] {
 			f.tellDomains.touch(d.obj.Name)
+			by := -1
 			if means {
 				d.matching[name] = true
+				by = +1
 			} else {
 				delete(d.matching, name)
+			}
+			if d.known != nil {
+				f.byLabels.countMember(name, by)
 			}
 		}
 	}
@@ -120,7 +154,10 @@ func (f *Feed) regroup(name string, before, after *corev1.Node) {
 
 func (f *Feed) domainFact(name string) (*tephrav1.Domain, bool) {
 	d := f.domains[name]
-	if d == nil || d.known == nil {
+	if d == nil {
+		return f.labelDomainFact(name)
+	}
+	if d.known == nil {
 		return nil, false
 	}
 	if len(d.matching) == 0 {

@@ -45,7 +45,7 @@ func (f *Feed) Sync() []*tephrav1.Event {
 	f.kindsTold = 0
 	f.tellQueues.forget(sortedKeys(f.queues))
 	f.tellNodes.forget(sortedKeys(f.nodes))
-	f.tellDomains.forget(sortedKeys(f.domains))
+	f.tellDomains.forget(f.domainNames())
 	var budgets []string
 	for namespace, in := range f.budgets {
 		for name := range in {

@@ -94,6 +94,9 @@ func (h *history) node(name string, _ *corev1.Node, _ bool) *corev1.Node {
 	return someNode(name, func(node *corev1.Node) {
 		node.Spec.Unschedulable = h.IntN(4) == 0
 		node.Labels["zone"] = h.name("zone", 2)
+		node.Labels["row"] = h.pick("", "rack0", "row1")
+		node.Labels["shelf"] = h.pick("", "rack0", "1")
+		node.Labels["slot"] = h.pick("", "0", "1")
 		node.Labels[productLabel] = "product-of-" + node.Labels["zone"]
 		node.Status.Allocatable["example.com/fpga"] = list("n", "4")["n"]
 		node.Status.Allocatable["example.com/nic"] = list("n", "2")["n"]
@@ -369,7 +372,7 @@ func TestWhatIsDrainedAddsUpToASync(t *testing.T) {
 	}
 	for seed := range seeds {
 		h := newHistory(uint64(seed))
-		options := Options{Admit: seed%2 == 0}
+		options := Options{Admit: seed%2 == 0, DomainLabels: []string{"row", "shelf", "slot"}}
 		feed, drained := idleFeed(t, options), newModel()
 		for i := range 150 {
 			h.step(handlers{feed})

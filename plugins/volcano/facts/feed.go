@@ -29,6 +29,9 @@ type Options struct {
 	// Pod groups without pods are told as well, so that the engine admits them. Otherwise
 	// somebody else moves them to the phase Inqueue.
 	Admit bool
+	// Keys of node labels, from the widest to the nearest, that say where a node is that is in no
+	// HyperNode. REQUIRES: CheckDomainLabels is nil.
+	DomainLabels []string
 	// Changed, if set, is called whenever an informer's object has been taken in; it must not call
 	// back.
 	Changed func()
@@ -53,6 +56,7 @@ type Feed struct {
 	pods       map[string]*pod               // by uid
 	masks      map[string][]string
 	domains    map[string]*domain
+	byLabels   labelDomains                            // for nodes in none of domains
 	budgets    map[string]map[string]*disruptionBudget // by namespace and name
 	problems   problems
 
@@ -103,6 +107,7 @@ func New(sources Sources, options Options) (*Feed, error) {
 		pods:        map[string]*pod{},
 		masks:       map[string][]string{},
 		domains:     map[string]*domain{},
+		byLabels:    newLabelDomains(options.DomainLabels),
 		budgets:     map[string]map[string]*disruptionBudget{},
 		dirtyGroups: map[*group]bool{},
 		tellQueues:  newTable(sameMessage[*tephrav1.Queue]),
@@ -193,6 +198,7 @@ func (f *Feed) setNode(obj *corev1.Node) {
 	n := f.nodeNamed(obj.Name)
 	f.regroup(obj.Name, n.obj, obj)
 	n.obj = obj
+	f.placeByLabels(obj.Name)
 	f.readNode(n)
 }
 
@@ -210,6 +216,7 @@ func (f *Feed) dropNode(obj *corev1.Node) {
 	before := n.fact
 	f.regroup(obj.Name, n.obj, nil)
 	n.obj, n.fact = nil, nil
+	f.placeByLabels(obj.Name)
 	f.note(Object{Kind: "Node", Name: obj.Name}, "", "", nil)
 	f.tellNodes.touch(obj.Name)
 	f.devicesChanged(n, before)

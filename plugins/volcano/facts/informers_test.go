@@ -166,7 +166,7 @@ func TestInformersFeedWhatAddsUpToASync(t *testing.T) {
 		server := apiServer{t, fake.NewSimpleClientset(), vcfake.NewSimpleClientset()}
 		sources := Sources{informers.NewSharedInformerFactory(server.kube, 0),
 			vcinformers.NewSharedInformerFactory(server.volcano, 0)}
-		options := Options{SchedulerNames: []string{ourScheduler}, Admit: true}
+		options := Options{SchedulerNames: []string{ourScheduler}, Admit: true, DomainLabels: []string{"row", "slot"}}
 		feed, err := New(sources, options)
 		if err != nil {
 			t.Fatal(err)

@@ -33,6 +33,9 @@ type Options struct {
 	// Admit lets the engine decide which groups may have pods; otherwise the stock action "enqueue"
 	// does, and has to be in the configuration.
 	Admit bool
+	// DomainLabels are keys of node labels that say which nodes are near each other, from the widest to
+	// the nearest, for nodes that are in no HyperNode.
+	DomainLabels []string
 	// MinInterval passes between the starts of two sessions at least.
 	MinInterval time.Duration
 	// MemoryConfigMap keeps what the engine remembers, in the scheduler's namespace; empty: nothing does.
@@ -71,7 +74,7 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 	s.volcano = vcinformers.NewSharedInformerFactory(s.cache.VCClient(), opt.ResyncPeriod)
 	var err error
 	s.feed, err = facts.New(facts.Sources{Kube: s.cache.SharedInformerFactory(), Volcano: s.volcano},
-		facts.Options{SchedulerNames: opt.SchedulerNames, Admit: own.Admit, Changed: s.changed})
+		facts.Options{SchedulerNames: opt.SchedulerNames, Admit: own.Admit, DomainLabels: own.DomainLabels, Changed: s.changed})
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ import (
 	"volcano.sh/volcano/pkg/signals"
 	vcutil "volcano.sh/volcano/pkg/util"
 
+	"tephra.sh/volcano/facts"
 	"tephra.sh/volcano/scheduler"
 )
 
@@ -53,6 +54,7 @@ func run() error {
 	flags.DurationVar(&own.EngineTimeout, "engine-timeout", 30*time.Second, "How long one plan may take, a full sync included, before the engine counts as gone.")
 	flags.DurationVar(&own.MinInterval, "min-interval", 50*time.Millisecond, "Least time between the starts of two sessions. A session opens when something has changed.")
 	flags.StringVar(&own.MemoryConfigMap, "memory-config-map", "tephra-memory", `ConfigMap that keeps what the engine remembers of past usage, in the namespace of the scheduler's pod, or else of its lease; "" for none.`)
+	flags.StringSliceVar(&own.DomainLabels, "domain-labels", nil, `Labels of nodes that say which are near each other, from the widest to the nearest, with commas between, such as "topology.kubernetes.io/zone,network.topology.nvidia.com/leaf"; nodes in a HyperNode are there instead.`)
 	admission := flags.String("admission", "engine", `Who lets a pod group have its pods: "engine", or "volcano" for the stock action enqueue.`)
 	gone := flags.String("when-engine-gone", "wait", `What happens while the engine does not answer: "wait" schedules nothing, "stock" runs Volcano's enqueue, allocate and backfill.`)
 	opt.RegisterOptions()
@@ -74,6 +76,9 @@ func run() error {
 	own.FallBack = !wait
 	if name := own.MemoryConfigMap; name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return fmt.Errorf("--memory-config-map: %q, expected the name of a ConfigMap: lower-case letters, digits, '-' and '.'", name)
+	}
+	if err := facts.CheckDomainLabels(own.DomainLabels); err != nil {
+		return fmt.Errorf("--domain-labels: %w", err)
 	}
 	if err := opt.CheckOptionOrDie(); err != nil {
 		return err
