@@ -40,6 +40,8 @@ CASES = {
     "HyperNodesNever": ("one of 61 nodes there that no domain can take, told so", 10, ""),
     "GangsInRacks": ("32 gangs of 16 x 8 GPUs, each in one rack of 512 nodes", 5,
                      "Fluxion 120 ms"),
+    "GroupsInRacks": ("the same as one gang of 32 sub-groups", 10, ""),
+    "Fractions": ("10,000 pods of a fraction each, of five sizes, on 1,000 x 8 GPUs", 300, ""),
 }
 
 ONE_EVENT = "OneEventOneTick/nodes:{}/full_verify_every:1000"

@@ -38,6 +38,28 @@ void FillGpu(benchmark::State& state) {
 BENCHMARK(FillGpu)->Arg(100)->Arg(500)->Arg(1000)->Arg(10000)->UseManualTime()->Unit(
     benchmark::kMillisecond);
 
+// Jobs of one fraction each, of five sizes.
+void Fractions(benchmark::State& state) {
+  constexpr DeviceRequest kSizes[] = {
+      {1, 100, 8192}, {1, 250, 20480}, {1, 500, 40960}, {1, 200, 10240}, {1, 0, 5120}};
+  std::vector<JobUpserted> jobs;
+  for (std::size_t i = 0; i < 10000; ++i) {
+    const std::string name = "job-" + std::to_string(i);
+    jobs.push_back(JobEvent(name, 1, Pod{1000, std::int64_t{4} << 30, 1}));
+    jobs.back().job.gang.roles[0].pod.containers[0].devices = kSizes[i % std::size(kSizes)];
+  }
+  for (auto _ : state) {
+    Engine engine = Cluster(1000, Node{});
+    engine.Tick(0);
+    const auto start = Clock::now();
+    for (const JobUpserted& job : jobs) Must(engine.Apply(job));
+    const Plan plan = engine.Tick(1);
+    state.SetIterationTime(SecondsSince(start));
+    TEPHRA_CHECK_OP(Placed(plan), ==, 10000u);
+  }
+}
+BENCHMARK(Fractions)->UseManualTime()->Unit(benchmark::kMillisecond);
+
 constexpr Node kSmallNode{32000, std::int64_t{256} << 30, 110, 0};
 constexpr Pod kSmallPod{1000, std::int64_t{4} << 30, 0};
 

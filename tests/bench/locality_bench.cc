@@ -101,5 +101,29 @@ void GangsInRacks(benchmark::State& state) {
 }
 BENCHMARK(GangsInRacks)->UseManualTime()->Unit(benchmark::kMillisecond);
 
+// The same as one gang of 32 groups, each of which has to be in one rack.
+void GroupsInRacks(benchmark::State& state) {
+  JobUpserted gang = JobEvent("gang", 512, Pod{64000, std::int64_t{512} << 30, 8});
+  RoleSpec role = gang.job.gang.roles[0];
+  gang.job.gang.roles.clear();
+  for (int g = 0; g < 32; ++g) {
+    role.name = role.group = "worker/" + std::to_string(g);
+    role.replicas = role.min = 16;
+    gang.job.gang.roles.push_back(role);
+    gang.job.gang.groups.push_back({role.group, 16, false, {Locality::Mode::kRequired, 1, ""}});
+  }
+  for (auto _ : state) {
+    Engine engine = Cluster(512, Node{});
+    Tell(engine, 512, {16});
+    engine.Tick(0);
+    const auto start = Clock::now();
+    Must(engine.Apply(gang));
+    const Plan plan = engine.Tick(1);
+    state.SetIterationTime(std::chrono::duration<double>(Clock::now() - start).count());
+    TEPHRA_CHECK_OP(Placed(plan), ==, 512u);
+  }
+}
+BENCHMARK(GroupsInRacks)->UseManualTime()->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace tephra::bench
