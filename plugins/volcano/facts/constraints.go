@@ -87,7 +87,7 @@ func (t *translator) deviceModels(pod *corev1.Pod) []string {
 		})
 	}
 	var out []string
-	for _, model := range sortedKeys(t.models) {
+	for _, model := range sortedKeys(t.memories) {
 		// As in Volcano, what to avoid is read only where nothing is wished for.
 		if used && contains(model, use) || !used && !contains(model, avoid) {
 			out = append(out, model)

@@ -194,7 +194,7 @@ func (f *Feed) settleAll() {
 	if f.modelsChanged {
 		f.modelsChanged = false
 		for _, p := range f.pods {
-			if p.group != nil && namesModels(p.obj) {
+			if p.group != nil && f.translator.dependsOnNodes(p.obj) {
 				f.reshape(p)
 			}
 		}
@@ -259,7 +259,7 @@ func (f *Feed) chooseKinds() {
 	for _, name := range sortedKeys(f.translator.kinds.left) {
 		f.note(Object{Kind: "Resource", Name: name}, "", "", nil)
 	}
-	f.translator.kinds = kinds{}
+	f.translator.kinds = kinds{words: f.translator.words}
 	for _, name := range sortedKeys(f.queues) {
 		f.readQueue(f.queues[name])
 	}

@@ -31,6 +31,14 @@ type pod struct {
 	handed *handover // nil: we have not bound it
 }
 
+// on is the node that the pod is bound to; nil: none, or one that is not known.
+func (p *pod) on() *tephrav1.Node {
+	if p.node == nil {
+		return nil
+	}
+	return p.node.fact
+}
+
 func (p *pod) object() Object { return Object{"Pod", p.obj.Namespace, p.obj.Name, p.uid} }
 
 // groupOf is the pod group of a pod of ours; empty: it is not ours.
@@ -107,7 +115,7 @@ func (f *Feed) readSlices(p *pod) {
 
 // reshape reads the pod again. REQUIRES: it is one of ours.
 func (f *Feed) reshape(p *pod) {
-	shape, wrong := f.translator.shapeOf(p.obj)
+	shape, wrong := f.translator.shapeOf(p.obj, p.on())
 	if shape != p.shape || wrong != nil || p.wrong != nil {
 		f.dirtyGroups[p.group] = true
 	}

@@ -50,7 +50,7 @@ func (f *Feed) rolesByJob(g *group, job *batchv1alpha1.Job) ([]*tephrav1.Role, *
 		if !f.ours(pod.Spec.SchedulerName) {
 			return nil, nil
 		}
-		shape, wrong := f.translator.shapeOf(pod)
+		shape, wrong := f.translator.shapeOf(pod, nil)
 		if wrong != nil {
 			problem := wrong.in(fmt.Sprintf("spec.tasks[%d].template", i)).of(
 				Object{"Job", job.Namespace, job.Name, string(job.UID)}, string(g.obj.UID))
@@ -126,7 +126,7 @@ func (f *Feed) rolesByResources(g *group, present []*pod) ([]*tephrav1.Role, *Pr
 	} else if len(present) > 0 {
 		pod = present[0].obj
 	}
-	shape, wrong := f.translator.shapeOf(pod)
+	shape, wrong := f.translator.shapeOf(pod, nil)
 	if wrong != nil {
 		problem := wrong.in("spec.minResources").of(groupObject(g.obj), string(g.obj.UID))
 		return nil, &problem
@@ -229,7 +229,7 @@ func (f *Feed) rolesOfOneName(g *group, job *batchv1alpha1.Job, name string, rep
 	}
 	if len(shapes) == 0 {
 		template := podOf(job, taskNamed(job, name))
-		shape, wrong := f.translator.shapeOf(template)
+		shape, wrong := f.translator.shapeOf(template, nil)
 		if wrong != nil {
 			problem := wrong.in("spec.tasks["+name+"].template").of(
 				Object{"Job", job.Namespace, job.Name, string(job.UID)}, string(g.obj.UID))
