@@ -130,6 +130,9 @@ func TestPartsAreReadAgainAsNodesComeAndGo(t *testing.T) {
 	feed := idleFeed(t, Options{Admit: true})
 	feed.setGroup(someGroup("g", 1))
 	feed.setPod(somePod("p", "g", wants("nvidia.com/gpumem-percentage", "50")))
+	job := someJob("to-come", taskSpec("worker", 1, container("main", "nvidia.com/gpumem-percentage", "50")))
+	feed.setJob(job)
+	feed.setGroup(someGroup("h", 1, ownedBy(job)))
 	m := wholeModel(t, feed)
 	steps := []struct {
 		what   string
@@ -147,8 +150,10 @@ func TestPartsAreReadAgainAsNodesComeAndGo(t *testing.T) {
 		if err := m.apply(feed.Drain()); err != nil {
 			t.Fatal(err)
 		}
-		if got := asked(m, "group-g"); got.GetMemoryMib() != step.want {
-			t.Errorf("%s: got %v", step.what, got)
+		for _, group := range []string{"group-g", "group-h"} {
+			if got := asked(m, group); got.GetMemoryMib() != step.want {
+				t.Errorf("%s: %s: got %v", step.what, group, got)
+			}
 		}
 	}
 }
@@ -163,6 +168,11 @@ func TestAPodThatRunsHasItsPartOfTheDevicesOfItsNode(t *testing.T) {
 	m := wholeModel(t, feed)
 	if got := asked(m, "group-g"); got.GetMemoryMib() != 40000 {
 		t.Errorf("ours: got %v", got)
+	}
+	// What has ended keeps its part, or a gang would be refused for it.
+	feed.setPod(somePod("p", "g", on("n1"), phase(corev1.PodSucceeded), wants("nvidia.com/gpumem-percentage", "50")))
+	if got := asked(wholeModel(t, feed), "group-g"); got.GetMemoryMib() != 40000 {
+		t.Errorf("ours, ended: got %v", got)
 	}
 	if got := m.tasks["pod-theirs"].GetPod().GetContainers()[0].Devices; got.GetMemoryMib() != 20000 || got.Compute != 0 {
 		t.Errorf("theirs: got %v", got)

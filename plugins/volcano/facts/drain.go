@@ -194,9 +194,14 @@ func (f *Feed) settleAll() {
 	if f.modelsChanged {
 		f.modelsChanged = false
 		for _, p := range f.pods {
-			if p.group != nil && f.translator.dependsOnNodes(p.obj) {
+			if !f.translator.dependsOnNodes(p.obj) {
+				continue
+			}
+			if p.group != nil {
 				f.reshape(p)
 			}
+			p.load = nil
+			f.tellTasks.touch(p.uid)
 		}
 		f.podlessGroupsChanged()
 	}
@@ -230,9 +235,11 @@ func (f *Feed) settleAll() {
 	f.noteKindsLeft()
 }
 
+// podlessGroupsChanged: those whose pods are still to come are read again, and those that could not
+// be told, of which nothing is known.
 func (f *Feed) podlessGroupsChanged() {
 	for _, g := range f.groups {
-		if len(g.templates) > 0 {
+		if len(g.templates) > 0 || g.obj != nil && f.problems.stands(groupObject(g.obj), "") {
 			f.dirtyGroups[g] = true
 		}
 	}

@@ -31,12 +31,12 @@ type pod struct {
 	handed *handover // nil: we have not bound it
 }
 
-// on is the node that the pod is bound to; nil: none, or one that is not known.
-func (p *pod) on() *tephrav1.Node {
-	if p.node == nil {
-		return nil
+// nodeOf is the node that the pod runs on, or ran on; nil: none, or one that is not known.
+func (f *Feed) nodeOf(p *pod) *tephrav1.Node {
+	if n := f.nodes[p.obj.Spec.NodeName]; n != nil {
+		return n.fact
 	}
-	return p.node.fact
+	return nil
 }
 
 func (p *pod) object() Object { return Object{"Pod", p.obj.Namespace, p.obj.Name, p.uid} }
@@ -115,7 +115,7 @@ func (f *Feed) readSlices(p *pod) {
 
 // reshape reads the pod again. REQUIRES: it is one of ours.
 func (f *Feed) reshape(p *pod) {
-	shape, wrong := f.translator.shapeOf(p.obj, p.on())
+	shape, wrong := f.translator.shapeOf(p.obj, f.nodeOf(p))
 	if shape != p.shape || wrong != nil || p.wrong != nil {
 		f.dirtyGroups[p.group] = true
 	}

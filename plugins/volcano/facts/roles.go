@@ -120,15 +120,19 @@ func (f *Feed) rolesByResources(g *group, present []*pod) ([]*tephrav1.Role, *Pr
 		return nil, nil
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: g.obj.Namespace, Name: g.obj.Name}}
+	object, field, on := groupObject(g.obj), "spec.minResources", (*tephrav1.Node)(nil)
 	if g.obj.Spec.MinResources != nil {
 		pod.Spec.Containers = []corev1.Container{{Name: memberRole,
 			Resources: part(*g.obj.Spec.MinResources, int64(count))}}
 	} else if len(present) > 0 {
-		pod = present[0].obj
+		pod, object, field, on = present[0].obj, present[0].object(), "", f.nodeOf(present[0])
 	}
-	shape, wrong := f.translator.shapeOf(pod, nil)
+	shape, wrong := f.translator.shapeOf(pod, on)
 	if wrong != nil {
-		problem := wrong.in("spec.minResources").of(groupObject(g.obj), string(g.obj.UID))
+		if field != "" {
+			wrong = wrong.in(field)
+		}
+		problem := wrong.of(object, string(g.obj.UID))
 		return nil, &problem
 	}
 	g.templates = []made{{pod, shape}}
