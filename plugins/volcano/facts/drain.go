@@ -20,9 +20,14 @@ func sameMessage[M proto.Message](a, b M) bool { return proto.Equal(a, b) }
 func sameTask(a, b told) bool {
 	return a.shape == b.shape && samePlace(a, b) && a.fact.Phase == b.fact.Phase &&
 		a.fact.Node == b.fact.Node && a.fact.StartedMs == b.fact.StartedMs &&
-		a.fact.CheckpointedMs == b.fact.CheckpointedMs && slices.Equal(a.fact.DisruptionBudgets, b.fact.DisruptionBudgets) &&
+		a.fact.CheckpointedMs == b.fact.CheckpointedMs && a.fact.NotPreemptible == b.fact.NotPreemptible &&
+		samePriority(a.fact, b.fact) && slices.Equal(a.fact.DisruptionBudgets, b.fact.DisruptionBudgets) &&
 		slices.EqualFunc(a.fact.Slices, b.fact.Slices, sameSlice) &&
 		(a.fact.Pod == b.fact.Pod || proto.Equal(a.fact.Pod, b.fact.Pod))
+}
+
+func samePriority(a, b *tephrav1.Task) bool {
+	return (a.Priority == nil) == (b.Priority == nil) && a.GetPriority() == b.GetPriority()
 }
 
 func samePlace(a, b told) bool {
