@@ -71,10 +71,10 @@ func (l *AnnotationLanguage) read(pod *corev1.Pod, asks []Ask) *Refusal {
 	}
 	for _, ask := range asks {
 		if ask.Count != 0 {
-			return annotation(key, value, "none beside "+ask.field)
+			return annotation(key, value, "none beside "+ask.field())
 		}
 	}
-	ask := Ask{Count: 1, field: "metadata.annotations[" + key + "]", value: strconv.Quote(value)}
+	ask := Ask{Count: 1, key: key, value: strconv.Quote(value)}
 	if byFraction {
 		part, err := strconv.ParseFloat(fraction, 64)
 		// What is said in decimals is not quite so in binary: 0.289 x 1000 is less than 289.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -19,7 +20,11 @@ type Ask struct {
 	// Per mille of the device's memory, where it was said so; MemoryMiB is 0 then.
 	MemoryPerMille int32
 
-	field, value string // where its memory is said, or else that it asks at all
+	// Where its memory is said, or else that it asks at all.
+	list  string // of containers; empty: in annotations
+	index int
+	key   string
+	value string
 }
 
 // Refusal is what a pod may not ask for, or not so.
@@ -28,7 +33,14 @@ type Refusal struct {
 }
 
 // Refuse refuses the ask for a reason that only the cluster knows.
-func (a Ask) Refuse(expected string) *Refusal { return &Refusal{a.field, a.value, expected} }
+func (a Ask) Refuse(expected string) *Refusal { return &Refusal{a.field(), a.value, expected} }
+
+func (a Ask) field() string {
+	if a.list == "" {
+		return "metadata.annotations[" + a.key + "]"
+	}
+	return fmt.Sprintf("%s[%d].resources.limits[%s]", a.list, a.index, a.key)
+}
 
 // Whole is what a container is taken to hold that runs with what we would have refused.
 var Whole = Ask{Count: 1, Compute: annotations.WholeGPU}
@@ -44,9 +56,7 @@ func (t *Table) Containers(pod *corev1.Pod, advertised func(corev1.ResourceName)
 	}{{"spec.initContainers", pod.Spec.InitContainers}, {"spec.containers", pod.Spec.Containers}} {
 		for i := range list.containers {
 			ask, wrong := t.container(&list.containers[i], advertised)
-			if ask.field != "" {
-				ask.field = fmt.Sprintf("%s[%d].%s", list.field, i, ask.field)
-			}
+			ask.list, ask.index = list.field, i
 			asks = append(asks, ask)
 			if first == nil && wrong != nil {
 				first = &Refusal{fmt.Sprintf("%s[%d].%s", list.field, i, wrong.Field), wrong.Value, wrong.Expected}
@@ -229,7 +239,6 @@ func (l *Language) read(s *sentence) (Ask, *Refusal) {
 	if percent.value != 0 {
 		named = percent
 	}
-	where := named.refuse("")
-	ask.field, ask.value = where.Field, where.Value
+	ask.key, ask.value = named.name, strconv.FormatInt(named.value, 10)
 	return ask, nil
 }
