@@ -9,6 +9,7 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -293,6 +294,19 @@ func (t *Table) Role(name corev1.ResourceName) (role Role, unit int64) {
 	default:
 		return known.role, 1
 	}
+}
+
+// Parts are the resources that say how much of a device or what of it: amounts of no node. In order.
+func (t *Table) Parts() []string {
+	var out []string
+	for name, meaning := range t.resources.names {
+		switch meaning.role {
+		case Memory, MemoryPercentage, Cores, Aside:
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // MayBeAdvertised: the resource is counted by its name where some node has it, and refused elsewhere.
