@@ -17,6 +17,9 @@ import (
 func (t *Table) Annotated(pod *corev1.Pod, asks []Ask) *Refusal {
 	var wrong []string
 	for key, value := range pod.Annotations {
+		if domain, _, has := strings.Cut(key, "/"); has && !t.domains[domain] {
+			continue
+		}
 		if rule := t.keys.of(key); rule != nil && !rule.accepts(value) {
 			wrong = append(wrong, key)
 		}

@@ -42,7 +42,7 @@ func Load(file string) (*Table, error) {
 
 // Parse reads a table, and refuses fields that it does not know.
 func Parse(text []byte) (*Table, error) {
-	t := &Table{}
+	t := &Table{domains: map[string]bool{}}
 	if err := yaml.UnmarshalStrict(text, t); err != nil {
 		return nil, err
 	}
@@ -95,6 +95,7 @@ func (t *Table) addVendor(v *Vendor) error {
 		}
 	}
 	for _, name := range v.Devices {
+		t.noteDomain(name)
 		if known := t.resources.of(name); !v.Cut || known != nil && known.role == Count {
 			continue
 		}
@@ -135,6 +136,7 @@ func (t *Table) addRule(r *Rule) error {
 		if err := t.keys.add(key, r); err != nil {
 			return fmt.Errorf(".keys: %w", err)
 		}
+		t.noteDomain(key)
 	}
 	return nil
 }
@@ -171,5 +173,12 @@ func (t *Table) add(name string, meaning *word) error {
 	if isGlob(name) && meaning.role != Denied {
 		return fmt.Errorf("%q, expected one name", name)
 	}
+	t.noteDomain(name)
 	return t.resources.add(name, meaning)
+}
+
+func (t *Table) noteDomain(name string) {
+	if domain, _, has := strings.Cut(name, "/"); has && !isGlob(domain) {
+		t.domains[domain] = true
+	}
 }

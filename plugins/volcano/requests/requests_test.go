@@ -256,6 +256,9 @@ func TestAnnotationsThatForbidWhatIsNotPlannedAreRefused(t *testing.T) {
 		{"volcano.sh/vgpu-nouse-gpuuuid=a", "", `volcano.sh/vgpu-nouse-gpuuuid]: "a", expected none: single devices cannot be chosen, ` +
 			`name models with nvidia.com/use-gputype or nodes with a selector`},
 		{"amd.com/use-gputype=MI300", "", `amd.com/use-gputype]: "MI300", expected none: devices of this vendor are counted, choose nodes with a selector`},
+		{"example.com/use-prototype=x example.com/numa-bind=true", "nvidia.com/gpu=1", ""}, // not a vendor's
+		{"cambricon.com/use-mluuuid=x", "", `cambricon.com/use-mluuuid]: "x", expected none: single devices cannot be chosen, ` +
+			`name models with nvidia.com/use-gputype or nodes with a selector`},
 		{"example.com/colour=red scheduling.k8s.io/group-name=g", "nvidia.com/gpu=1", ""},
 	} {
 		pod := podOf(annotationsOf(test.says), asking("main", test.asks))

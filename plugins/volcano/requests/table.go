@@ -19,6 +19,7 @@ type Table struct {
 
 	resources dictionary[word]
 	keys      dictionary[Rule] // of annotations
+	domains   map[string]bool  // of any name: what others have in theirs is not ours to read
 	languages []*Language
 }
 
@@ -67,7 +68,7 @@ type Refused struct {
 	Reason           string `json:"reason"` // what is expected instead; empty: the vendor's devices are not cut
 }
 
-// Rule is what becomes of annotations.
+// Rule is what becomes of annotations. A "*" for a key's domain stands for those of the table.
 type Rule struct {
 	Keys     []string `json:"keys"`
 	Effect   Effect   `json:"effect"`
