@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"tephra.sh/volcano/facts"
@@ -58,7 +59,8 @@ type Action struct {
 	ahead      chan struct{} // closed once Prepare is through; nil: not called
 }
 
-// New makes the action of one scheduler. The feed must have synced before the first session.
+// New makes the action of one scheduler. The feed must have synced before the first session, and
+// Volcano's cache may start only now: it is told here what it must not count.
 func New(feed *facts.Feed, options Options) (*Action, error) {
 	if options.Memory == nil {
 		options.Memory = &memory.Store{}
@@ -69,6 +71,9 @@ func New(feed *facts.Feed, options Options) (*Action, error) {
 		a.engine.meantime = "Volcano's stock actions schedule"
 	}
 	a.outcomes = &outcomes{feed: feed, memory: options.Memory}
+	// The cache takes no pod for a node that does not have its resources, and kubelets do not mind
+	// those that the node does not know at all.
+	api.IgnoredDevicesList.AppendList(feed.DeviceParts())
 	var err error
 	a.link, err = link.New(options.EngineSocket, options.Client, a.outcomes)
 	return a, err

@@ -16,6 +16,7 @@ import (
 	vcfake "volcano.sh/apis/pkg/client/clientset/versioned/fake"
 	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
 
+	"tephra.sh/volcano/requests"
 	"tephra.sh/volcano/tephrav1"
 )
 
@@ -38,6 +39,9 @@ func idleFeed(t *testing.T, options Options) *Feed {
 	}
 	return feed
 }
+
+// noKinds are those of a cluster that nobody has asked for anything.
+func noKinds() *kinds { return &kinds{words: &words{table: requests.Default()}} }
 
 func list(pairs ...string) corev1.ResourceList {
 	out := corev1.ResourceList{}

@@ -71,30 +71,40 @@ func tolerates(in corev1.Toleration) *tephrav1.Toleration {
 	return out
 }
 
-// deviceModels spells out Volcano's wishes, which match any part of a model's name in any case,
-// as the models of the cluster. A wish that no model meets is kept as it was written, so that
+// deviceModels spells out HAMi's and Volcano's wishes, which match any part of a model's name in any
+// case, as the models of the cluster. A wish that no model meets is kept as it was written, so that
 // nothing meets it.
 func (t *translator) deviceModels(pod *corev1.Pod) []string {
-	use, used := pod.Annotations[useModels]
-	avoid, avoided := pod.Annotations[avoidModels]
-	if !used && !avoided {
+	use, avoid := wishes(pod.Annotations[useModels]), wishes(pod.Annotations[avoidModels])
+	if len(use)+len(avoid) == 0 {
 		// All that its nodes have: this forbids nothing, and says of which model it asks for GPUs.
 		return sortedKeys(t.products[pod.Spec.NodeSelector[productLabel]])
 	}
-	contains := func(model, wishes string) bool {
-		return slices.ContainsFunc(strings.Split(wishes, ","), func(wish string) bool {
+	meets := func(model string, wishes []string) bool {
+		return slices.ContainsFunc(wishes, func(wish string) bool {
 			return strings.Contains(strings.ToUpper(model), strings.ToUpper(wish))
 		})
 	}
 	var out []string
-	for _, model := range sortedKeys(t.models) {
+	for _, model := range sortedKeys(t.memories) {
 		// As in Volcano, what to avoid is read only where nothing is wished for.
-		if used && contains(model, use) || !used && !contains(model, avoid) {
+		if meets(model, use) || len(use) == 0 && !meets(model, avoid) {
 			out = append(out, model)
 		}
 	}
 	if len(out) == 0 {
-		return []string{cmp.Or(use, "not "+avoid)}
+		return []string{cmp.Or(strings.Join(use, ","), "not "+strings.Join(avoid, ","))}
+	}
+	return out
+}
+
+// wishes are the parts between commas that say something.
+func wishes(text string) []string {
+	var out []string
+	for _, wish := range strings.Split(text, ",") {
+		if wish = strings.TrimSpace(wish); wish != "" {
+			out = append(out, wish)
+		}
 	}
 	return out
 }

@@ -1,93 +1,150 @@
 package facts
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"tephra.sh/volcano/annotations"
+	"tephra.sh/volcano/requests"
 	"tephra.sh/volcano/tephrav1"
 )
 
-// The resources by which containers ask for GPUs.
-const (
-	wholeGPU    corev1.ResourceName = "nvidia.com/gpu"
-	vgpuNumber  corev1.ResourceName = "volcano.sh/vgpu-number"
-	vgpuMemory  corev1.ResourceName = "volcano.sh/vgpu-memory"
-	vgpuCores   corev1.ResourceName = "volcano.sh/vgpu-cores"
-	vgpuPercent corev1.ResourceName = "volcano.sh/vgpu-memory-percentage"
-	gpuShare    corev1.ResourceName = "volcano.sh/gpu-memory" // Volcano's gpushare, before vGPU
-	gpuShares   corev1.ResourceName = "volcano.sh/gpu-number"
-)
+// wholeGPU is what nodes without an inventory say how many GPUs they have by, and queues how many are
+// theirs.
+const wholeGPU corev1.ResourceName = "nvidia.com/gpu"
 
-func isDeviceResource(name corev1.ResourceName) bool {
-	return name == wholeGPU || strings.HasPrefix(string(name), "volcano.sh/vgpu-") ||
-		name == gpuShare || name == gpuShares
+// words are the names of resources and annotations that concern devices.
+type words struct {
+	table *requests.Table
+	// How many nodes have each resource that is counted only where some node has it.
+	advertised map[corev1.ResourceName]int
 }
 
-// deviceRequest is what the container asks of GPUs; nil: nothing. Volcano's rules for its own
-// resources: memory or cores without a number mean one device; without memory a container gets all
-// of it, and so the device for itself; all the cores mean the same.
-func deviceRequest(container *corev1.Container) (*tephrav1.DeviceRequest, *fault) {
-	asked := func(name corev1.ResourceName) (int64, bool) {
-		quantity, given := container.Resources.Limits[name]
-		if !given {
-			quantity, given = container.Resources.Requests[name]
+func (w *words) isAdvertised(name corev1.ResourceName) bool { return w.advertised[name] > 0 }
+
+// counted: the resource is an amount of its node, as CPU is, and not said of devices.
+func (w *words) counted(name corev1.ResourceName) bool {
+	role, _ := w.table.Role(name)
+	return role == requests.Foreign || w.isAdvertised(name)
+}
+
+// advertises notes what the node has, or with -1 no longer has; true: it is the first or the last.
+func (w *words) advertises(node *corev1.Node, by int) bool {
+	changed := false
+	if node == nil {
+		return false
+	}
+	for name, quantity := range node.Status.Allocatable {
+		if quantity.IsZero() || !w.table.MayBeAdvertised(name) {
+			continue
 		}
-		return quantity.Value(), given
+		before := w.advertised[name]
+		w.advertised[name] += by
+		if w.advertised[name] == 0 {
+			delete(w.advertised, name)
+		}
+		changed = changed || before == 0 || before+by == 0
 	}
-	bad := func(name corev1.ResourceName, value any, expected string) *fault {
-		return &fault{"resources.limits[" + string(name) + "]", fmt.Sprint(value), expected}
+	return changed
+}
+
+// DeviceParts are the resources that pods ask for and no node is to have: the engine looks after them.
+func (f *Feed) DeviceParts() []string { return f.options.Devices.Parts() }
+
+// devices are what each container of the pod asks of GPUs, in the order of containerNames; nil:
+// nothing. `on`: the node that it is bound to, nil: none that is known. With a fault they are what a
+// pod holds that runs nevertheless.
+func (t *translator) devices(pod *corev1.Pod, on *tephrav1.Node) ([]*tephrav1.DeviceRequest, *fault) {
+	asks, refused := t.words.table.Containers(pod, t.words.isAdvertised)
+	// Another scheduler's pods have their annotations for that one. KAI has pods of its own hold the
+	// devices that it cuts.
+	if refused == nil && t.ours(pod.Spec.SchedulerName) {
+		refused = t.words.table.Annotated(pod, asks)
 	}
-	for _, name := range []corev1.ResourceName{gpuShare, gpuShares} {
-		if value, given := asked(name); given && value != 0 {
-			return nil, bad(name, value, "none, ask for "+string(vgpuMemory)+" instead")
+	wrong := refusal(refused)
+	out := make([]*tephrav1.DeviceRequest, len(asks))
+	for i, ask := range asks {
+		if ask.Count == 0 {
+			continue
+		}
+		if ask.MemoryPerMille != 0 {
+			size, expected := t.memorySize(pod, on)
+			if expected != "" {
+				wrong = cmp.Or(wrong, refusal(ask.Refuse(expected)))
+				ask = requests.Whole
+			} else {
+				ask.MemoryMiB = max(1, int32(int64(size)*int64(ask.MemoryPerMille)/1000))
+			}
+		}
+		out[i] = &tephrav1.DeviceRequest{Count: ask.Count, Compute: ask.Compute, MemoryMib: ask.MemoryMiB}
+	}
+	return out, wrong
+}
+
+func refusal(refused *requests.Refusal) *fault {
+	if refused == nil {
+		return nil
+	}
+	return &fault{refused.Field, refused.Value, refused.Expected}
+}
+
+// memorySize is the memory in MiB that each device has which the pod may get; else what would have to
+// be so. A part of a device's memory is only an amount where all are of one size: the engine compares
+// and charges requests before it knows the device.
+func (t *translator) memorySize(pod *corev1.Pod, on *tephrav1.Node) (size int32, expected string) {
+	models := t.memories
+	if len(on.GetDevices()) > 0 {
+		models = memories{}
+		for _, device := range on.Devices {
+			models.count(device, +1)
 		}
 	}
-	whole, _ := asked(wholeGPU)
-	number, numbered := asked(vgpuNumber)
-	memory, _ := asked(vgpuMemory)
-	cores, _ := asked(vgpuCores)
-	percent, _ := asked(vgpuPercent)
-	if (memory != 0 || cores != 0 || percent != 0) && !numbered {
-		number = 1
-	}
-	if limit, given := container.Resources.Limits[wholeGPU]; whole != 0 {
-		if request, both := container.Resources.Requests[wholeGPU]; both && (!given || request.Cmp(limit) != 0) {
-			return nil, &fault{"resources.requests[" + string(wholeGPU) + "]", request.String(),
-				"its limit, " + limit.String()}
+	allowed := t.deviceModels(pod)
+	var sizes []string
+	for _, model := range sortedKeys(models) {
+		if len(allowed) > 0 && !slices.Contains(allowed, model) {
+			continue
+		}
+		for _, mib := range sortedKeys(models[model]) {
+			if len(sizes) == 0 || mib != size {
+				sizes = append(sizes, fmt.Sprintf("%d MiB (%s)", mib, cmp.Or(model, "of no model")))
+			}
+			size = mib
 		}
 	}
 	switch {
-	case whole == 0 && number == 0:
-		return nil, nil
-	case whole != 0 && number != 0:
-		return nil, bad(wholeGPU, whole, "none beside "+string(vgpuNumber))
-	case whole < 0 || whole > annotations.MaxDevices:
-		return nil, bad(wholeGPU, whole, fmt.Sprintf("0 to %d", annotations.MaxDevices))
-	case whole != 0:
-		return wholeDevices(whole), nil
-	case number < 0 || number > annotations.MaxDevices:
-		return nil, bad(vgpuNumber, number, fmt.Sprintf("0 to %d", annotations.MaxDevices))
-	case cores < 0 || cores > 100:
-		return nil, bad(vgpuCores, cores, "0 to 100 per cent")
-	case memory < 0 || memory > annotations.MaxDeviceMemoryMiB:
-		return nil, bad(vgpuMemory, memory, fmt.Sprintf("0 to %d MiB", annotations.MaxDeviceMemoryMiB))
-	case percent != 0 && percent != 100 && memory == 0:
-		return nil, bad(vgpuPercent, percent, "100 or none: parts of a memory are asked for as "+string(vgpuMemory))
-	case memory == 0 || cores == 100:
-		request := wholeDevices(number)
-		request.MemoryMib = int32(memory)
-		return request, nil
-	default:
-		return &tephrav1.DeviceRequest{Count: int32(number), Compute: int32(cores * 10),
-			MemoryMib: int32(memory)}, nil
+	case len(sizes) == 0:
+		return 0, "an amount in MiB: no node has a GPU that the pod may use"
+	case len(sizes) > 1:
+		return 0, "an amount in MiB, or models of one size: the pod may use GPUs of " + strings.Join(sizes, ", ")
+	case size == 0:
+		return 0, "an amount in MiB: the nodes do not say what memory the GPUs have"
 	}
+	return size, ""
 }
 
-func wholeDevices(count int64) *tephrav1.DeviceRequest {
-	return &tephrav1.DeviceRequest{Count: int32(count), Compute: annotations.WholeGPU}
+// memories are how many devices there are of each model and memory in MiB.
+type memories map[string]map[int32]int
+
+// count adds devices; true: a pair came or went.
+func (m memories) count(device *tephrav1.Device, by int) bool {
+	if m[device.Model] == nil {
+		m[device.Model] = map[int32]int{}
+	}
+	sizes := m[device.Model]
+	before := sizes[device.MemoryMib]
+	sizes[device.MemoryMib] += by
+	if sizes[device.MemoryMib] == 0 {
+		delete(sizes, device.MemoryMib)
+	}
+	if len(sizes) == 0 {
+		delete(m, device.Model)
+	}
+	return before == 0 || before+by == 0
 }
 
 // podSlices are the slices that the pod's annotation names, on the devices of its node.

@@ -20,9 +20,14 @@ func sameMessage[M proto.Message](a, b M) bool { return proto.Equal(a, b) }
 func sameTask(a, b told) bool {
 	return a.shape == b.shape && samePlace(a, b) && a.fact.Phase == b.fact.Phase &&
 		a.fact.Node == b.fact.Node && a.fact.StartedMs == b.fact.StartedMs &&
-		a.fact.CheckpointedMs == b.fact.CheckpointedMs && slices.Equal(a.fact.DisruptionBudgets, b.fact.DisruptionBudgets) &&
+		a.fact.CheckpointedMs == b.fact.CheckpointedMs && a.fact.NotPreemptible == b.fact.NotPreemptible &&
+		samePriority(a.fact, b.fact) && slices.Equal(a.fact.DisruptionBudgets, b.fact.DisruptionBudgets) &&
 		slices.EqualFunc(a.fact.Slices, b.fact.Slices, sameSlice) &&
 		(a.fact.Pod == b.fact.Pod || proto.Equal(a.fact.Pod, b.fact.Pod))
+}
+
+func samePriority(a, b *tephrav1.Task) bool {
+	return (a.Priority == nil) == (b.Priority == nil) && a.GetPriority() == b.GetPriority()
 }
 
 func samePlace(a, b told) bool {
@@ -194,9 +199,14 @@ func (f *Feed) settleAll() {
 	if f.modelsChanged {
 		f.modelsChanged = false
 		for _, p := range f.pods {
-			if p.group != nil && namesModels(p.obj) {
+			if !f.translator.dependsOnNodes(p.obj) {
+				continue
+			}
+			if p.group != nil {
 				f.reshape(p)
 			}
+			p.load = nil
+			f.tellTasks.touch(p.uid)
 		}
 		f.podlessGroupsChanged()
 	}
@@ -230,9 +240,11 @@ func (f *Feed) settleAll() {
 	f.noteKindsLeft()
 }
 
+// podlessGroupsChanged: those whose pods are still to come are read again, and those that could not
+// be told, of which nothing is known.
 func (f *Feed) podlessGroupsChanged() {
 	for _, g := range f.groups {
-		if len(g.templates) > 0 {
+		if len(g.templates) > 0 || g.obj != nil && f.problems.stands(groupObject(g.obj), "") {
 			f.dirtyGroups[g] = true
 		}
 	}
@@ -259,7 +271,7 @@ func (f *Feed) chooseKinds() {
 	for _, name := range sortedKeys(f.translator.kinds.left) {
 		f.note(Object{Kind: "Resource", Name: name}, "", "", nil)
 	}
-	f.translator.kinds = kinds{}
+	f.translator.kinds = kinds{words: f.translator.words}
 	for _, name := range sortedKeys(f.queues) {
 		f.readQueue(f.queues[name])
 	}

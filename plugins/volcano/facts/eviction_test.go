@@ -254,3 +254,28 @@ func TestEvictionsAreCountedFromWhateverStandsThere(t *testing.T) {
 		}
 	}
 }
+
+func TestAPodThatMayNoLongerGoIsToldAgain(t *testing.T) {
+	feed := idleFeed(t, Options{Admit: true})
+	feed.setGroup(someGroup("g", 1))
+	feed.setPod(somePod("p", "g", on("n1")))
+	m := wholeModel(t, feed)
+	high := int32(7)
+	for _, step := range []struct {
+		what   string
+		change func(*corev1.Pod)
+		want   func(*tephrav1.Task) bool
+	}{
+		{"it is protected", annotated(schedulingv1beta1.PodPreemptable, "false"), (*tephrav1.Task).GetNotPreemptible},
+		{"it has a priority of its own", func(p *corev1.Pod) { p.Spec.Priority = &high },
+			func(task *tephrav1.Task) bool { return task.GetPriority() == high && !task.NotPreemptible }},
+	} {
+		feed.setPod(somePod("p", "g", on("n1"), step.change))
+		if err := m.apply(feed.Drain()); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.tasks["pod-p"]; !step.want(got) {
+			t.Errorf("%s: got %v", step.what, got)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
 
+	"tephra.sh/volcano/requests"
 	"tephra.sh/volcano/tephrav1"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	// Keys of node labels, from the widest to the nearest, that say where a node is that is in no
 	// HyperNode. REQUIRES: CheckDomainLabels is nil.
 	DomainLabels []string
+	// How pods ask for devices; nil: requests.Default.
+	Devices *requests.Table
 	// Changed, if set, is called whenever an informer's object has been taken in; it must not call
 	// back.
 	Changed func()
@@ -93,9 +96,11 @@ type queue struct {
 // the latest, priority classes, Volcano Jobs, HyperNodes and disruption
 // budgets included.
 func New(sources Sources, options Options) (*Feed, error) {
+	if options.Devices == nil {
+		options.Devices = requests.Default()
+	}
 	f := &Feed{
 		options:     options,
-		translator:  newTranslator(),
 		nodes:       map[string]*node{},
 		queues:      map[string]*queue{},
 		priorities:  map[string]*schedulingv1.PriorityClass{},
@@ -118,6 +123,7 @@ func New(sources Sources, options Options) (*Feed, error) {
 		tellDomains: newTable(sameMessage[*tephrav1.Domain]),
 		tellBudgets: newTable(func(a, b int32) bool { return a == b }),
 	}
+	f.translator = newTranslator(options.Devices, f.ours)
 	for _, source := range []struct {
 		of       string
 		informer cache.SharedIndexInformer
@@ -197,6 +203,7 @@ func (f *Feed) nodeNamed(name string) *node {
 func (f *Feed) setNode(obj *corev1.Node) {
 	n := f.nodeNamed(obj.Name)
 	f.regroup(obj.Name, n.obj, obj)
+	f.advertise(n.obj, obj)
 	n.obj = obj
 	f.placeByLabels(obj.Name)
 	f.readNode(n)
@@ -215,6 +222,7 @@ func (f *Feed) dropNode(obj *corev1.Node) {
 	n := f.nodeNamed(obj.Name)
 	before := n.fact
 	f.regroup(obj.Name, n.obj, nil)
+	f.advertise(n.obj, nil)
 	n.obj, n.fact = nil, nil
 	f.placeByLabels(obj.Name)
 	f.note(Object{Kind: "Node", Name: obj.Name}, "", "", nil)
@@ -225,7 +233,13 @@ func (f *Feed) dropNode(obj *corev1.Node) {
 	}
 }
 
-// devicesChanged: slices name devices, and wishes name models.
+// advertise: some resources are asked for only where a node has them.
+func (f *Feed) advertise(before, now *corev1.Node) {
+	more, fewer := f.translator.words.advertises(now, +1), f.translator.words.advertises(before, -1)
+	f.modelsChanged = f.modelsChanged || more || fewer
+}
+
+// devicesChanged: slices name devices, wishes name models, and parts are parts of a device.
 func (f *Feed) devicesChanged(n *node, before *tephrav1.Node) {
 	if (before == nil) == (n.fact == nil) && productOf(before) == productOf(n.fact) &&
 		slices.EqualFunc(before.GetDevices(), n.fact.GetDevices(), sameMessage[*tephrav1.Device]) {
@@ -234,6 +248,9 @@ func (f *Feed) devicesChanged(n *node, before *tephrav1.Node) {
 	for p := range n.pods {
 		f.readSlices(p)
 		f.tellTasks.touch(p.uid)
+		if p.load = nil; p.group != nil && f.translator.dependsOnNodes(p.obj) {
+			f.reshape(p)
+		}
 	}
 	fewer, more := f.translator.countModels(before, -1), f.translator.countModels(n.fact, +1)
 	f.modelsChanged = f.modelsChanged || fewer || more

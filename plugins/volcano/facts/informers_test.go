@@ -200,7 +200,7 @@ func TestInformersFeedWhatAddsUpToASync(t *testing.T) {
 			t.Fatalf("seed %d: drained (-) and synced (+) differ:\n%s", seed, diff)
 		}
 		fresh := wholeModel(t, h.freshFeed(t, options))
-		if diff := difference(comparison(drained, drained, fresh), comparison(fresh, drained, fresh)); diff != "" {
+		if diff := difference(comparison(drained, drained, fresh, feed), comparison(fresh, drained, fresh, feed)); diff != "" {
 			t.Fatalf("seed %d: drained (-) and of a fresh feed (+) differ:\n%s", seed, diff)
 		}
 		stop()

@@ -31,6 +31,7 @@ const (
 // ours or some queue's limit asks for are worth a number; what a node has of others is nothing to
 // the engine. Numbers are given in the order of first asking and stay until Forget.
 type kinds struct {
+	words *words
 	names []string
 	left  map[string]bool // asked for, but no number was free: left to Volcano's own predicates
 }
@@ -68,7 +69,7 @@ func (k *kinds) number(name corev1.ResourceName, declare bool) (uint32, bool) {
 func (k *kinds) amounts(list corev1.ResourceList, declare bool) ([]*tephrav1.Amount, *fault) {
 	var out []*tephrav1.Amount
 	for _, name := range sortedKeys(list) {
-		if isDeviceResource(name) {
+		if !k.words.counted(name) {
 			continue
 		}
 		quantity := list[name]

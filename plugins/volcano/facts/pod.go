@@ -7,29 +7,27 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 
+	"tephra.sh/volcano/requests"
 	"tephra.sh/volcano/tephrav1"
 )
 
 // load is what the pod takes of its node: containers in the order of containerNames, overhead, and
 // what at most one pod of a domain may have. A strict reading fails on a request that the engine
 // cannot weigh; one that is not strict, of pods that run whatever we think of them, takes such
-// devices for whole.
-func (t *translator) load(pod *corev1.Pod, strict bool) (*tephrav1.PodTemplate, *fault) {
+// devices for whole. `on` is as for devices.
+func (t *translator) load(pod *corev1.Pod, on *tephrav1.Node, strict bool) (*tephrav1.PodTemplate, *fault) {
 	out := &tephrav1.PodTemplate{}
+	devices, wrong := t.devices(pod, on)
+	if wrong != nil && strict {
+		return nil, wrong
+	}
 	add := func(field string, container *corev1.Container, kind tephrav1.ContainerKind) *fault {
-		requests, wrong := t.kinds.amounts(container.Resources.Requests, strict)
+		amounts, wrong := t.kinds.amounts(container.Resources.Requests, strict)
 		if wrong != nil && strict {
 			return wrong.in(field + ".resources.requests")
 		}
-		devices, wrong := deviceRequest(container)
-		if wrong != nil && strict {
-			return wrong.in(field)
-		}
-		if wrong != nil {
-			devices = wholeDevices(1)
-		}
 		out.Containers = append(out.Containers, &tephrav1.Container{
-			Name: container.Name, Kind: kind, Requests: requests, Devices: devices})
+			Name: container.Name, Kind: kind, Requests: amounts, Devices: devices[len(out.Containers)]})
 		return nil
 	}
 	for i := range pod.Spec.InitContainers {
@@ -149,8 +147,10 @@ func taskPhase(pod *corev1.Pod) tephrav1.TaskPhase {
 // translator reads pods of one cluster: it knows the cluster's resource kinds and GPU models, and
 // which pods keep which others away.
 type translator struct {
-	kinds  kinds
-	models map[string]int // GPU models by how many devices are of them
+	ours     func(schedulerName string) bool
+	words    *words
+	kinds    kinds
+	memories memories
 	// The same on the nodes of each value that the label of the product has.
 	products map[string]map[string]int
 	apart    apart
@@ -158,9 +158,13 @@ type translator struct {
 	masks    bool // some shape named a mask
 }
 
-func newTranslator() translator {
+func newTranslator(table *requests.Table, ours func(schedulerName string) bool) translator {
+	words := &words{table, map[corev1.ResourceName]int{}}
 	return translator{
-		models:   map[string]int{},
+		ours:     ours,
+		words:    words,
+		kinds:    kinds{words: words},
+		memories: memories{},
 		products: map[string]map[string]int{},
 		apart: apart{terms: map[string]*livingTerm{}, kins: map[string]*kin{},
 			changes: map[*kin]bool{}},
@@ -168,8 +172,8 @@ func newTranslator() translator {
 	}
 }
 
-// countModels adds the node's GPU models, or takes them away; true: the cluster, or what is of one
-// product in it, has one more model than before, or one less.
+// countModels adds the node's GPU models, or takes them away; true: the cluster has one more model or
+// size of one than before, or one less, or what is of one product in it has one more model, or less.
 func (t *translator) countModels(node *tephrav1.Node, by int) bool {
 	changed := false
 	count := func(models map[string]int, model string) {
@@ -182,7 +186,7 @@ func (t *translator) countModels(node *tephrav1.Node, by int) bool {
 	}
 	product := productOf(node)
 	for _, device := range node.GetDevices() {
-		count(t.models, device.Model)
+		changed = t.memories.count(device, by) || changed
 		if product == "" {
 			continue
 		}
@@ -207,9 +211,9 @@ func productOf(node *tephrav1.Node) string {
 	return ""
 }
 
-// namesModels: what the pod asks for depends on which GPU models there are.
-func namesModels(pod *corev1.Pod) bool {
-	return pod.Annotations[useModels] != "" || pod.Annotations[avoidModels] != "" ||
+// dependsOnNodes: what the pod asks for depends on which GPU models and resources there are.
+func (t *translator) dependsOnNodes(pod *corev1.Pod) bool {
+	return t.words.table.DependsOnNodes(pod) || pod.Annotations[useModels] != "" || pod.Annotations[avoidModels] != "" ||
 		pod.Spec.NodeSelector[productLabel] != ""
 }
 
@@ -220,9 +224,9 @@ type shape struct {
 }
 
 // shapeOf is what the engine is to know of a pod of ours. REQUIRES: the pod's own anti-affinities
-// are in t.apart, unless it is only a template.
-func (t *translator) shapeOf(pod *corev1.Pod) (*shape, *fault) {
-	template, wrong := t.load(pod, true)
+// are in t.apart, unless it is only a template. `on` is as for devices.
+func (t *translator) shapeOf(pod *corev1.Pod, on *tephrav1.Node) (*shape, *fault) {
+	template, wrong := t.load(pod, on, true)
 	if wrong != nil {
 		return nil, wrong
 	}

@@ -31,6 +31,14 @@ type pod struct {
 	handed *handover // nil: we have not bound it
 }
 
+// nodeOf is the node that the pod runs on, or ran on; nil: none, or one that is not known.
+func (f *Feed) nodeOf(p *pod) *tephrav1.Node {
+	if n := f.nodes[p.obj.Spec.NodeName]; n != nil {
+		return n.fact
+	}
+	return nil
+}
+
 func (p *pod) object() Object { return Object{"Pod", p.obj.Namespace, p.obj.Name, p.uid} }
 
 // groupOf is the pod group of a pod of ours; empty: it is not ours.
@@ -107,7 +115,7 @@ func (f *Feed) readSlices(p *pod) {
 
 // reshape reads the pod again. REQUIRES: it is one of ours.
 func (f *Feed) reshape(p *pod) {
-	shape, wrong := f.translator.shapeOf(p.obj)
+	shape, wrong := f.translator.shapeOf(p.obj, f.nodeOf(p))
 	if shape != p.shape || wrong != nil || p.wrong != nil {
 		f.dirtyGroups[p.group] = true
 	}

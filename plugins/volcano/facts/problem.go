@@ -110,6 +110,11 @@ func (p *problems) set(object Object, aspect string, problem *Problem) {
 	p.standing[key] = *problem
 }
 
+func (p *problems) stands(object Object, aspect string) bool {
+	_, stood := p.standing[problemKey{object, aspect}]
+	return stood
+}
+
 func (p *problems) drain() []ProblemChange {
 	var out []ProblemChange
 	for key, before := range p.changed {

@@ -7,6 +7,7 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"tephra.sh/volcano/annotations"
+	"tephra.sh/volcano/requests"
 	"tephra.sh/volcano/tephrav1"
 )
 
@@ -63,7 +64,8 @@ func larger(a, b int64) int64  { return max(a, b) }
 func queueAmounts(list corev1.ResourceList, k *kinds, both func(a, b int64) int64) (map[uint32]int64, *fault) {
 	out := map[uint32]int64{}
 	for _, name := range sortedKeys(list) {
-		amount, wrong := whole(name, list[name], mostOf(name))
+		unit := queueUnit(name, k)
+		amount, wrong := whole(name, list[name], maxSum/unit)
 		if wrong != nil {
 			return nil, wrong
 		}
@@ -71,12 +73,7 @@ func queueAmounts(list corev1.ResourceList, k *kinds, both func(a, b int64) int6
 		if !known {
 			continue
 		}
-		switch {
-		case countsGPUs(name):
-			amount *= annotations.WholeGPU
-		case name == vgpuCores:
-			amount *= 10
-		}
+		amount *= unit
 		if before, given := out[kind]; given {
 			amount = both(amount, before)
 		}
@@ -94,21 +91,26 @@ func sparse(amounts map[uint32]int64) (out []*tephrav1.Amount) {
 	return out
 }
 
-func mostOf(name corev1.ResourceName) int64 {
-	if countsGPUs(name) || name == vgpuCores {
-		return maxSum / annotations.WholeGPU
+// queueUnit is one of the resource in the engine's unit.
+func queueUnit(name corev1.ResourceName, k *kinds) int64 {
+	if countsGPUs(name) {
+		return annotations.WholeGPU
 	}
-	return maxSum
+	role, unit := k.words.table.Role(name)
+	if role == requests.Cores {
+		return annotations.WholeGPU / 100
+	}
+	return unit
 }
 
 func queueKind(name corev1.ResourceName, k *kinds) (uint32, bool) {
-	switch name {
-	case wholeGPU, vgpuCores:
+	role, _ := k.words.table.Role(name)
+	switch {
+	case name == wholeGPU || role == requests.Cores:
 		return kindGPU, true
-	case vgpuMemory:
+	case role == requests.Memory:
 		return kindGPUMemory, true
-	}
-	if isDeviceResource(name) {
+	case !k.words.counted(name):
 		return 0, false
 	}
 	if model := modelOf(name); model != "" {

@@ -17,7 +17,7 @@ func TestAQueuesPromisesAreToldInTheEnginesUnits(t *testing.T) {
 		Spec: schedulingv1beta1.QueueSpec{Reclaimable: &no, DequeueStrategy: schedulingv1beta1.DequeueStrategyFIFO,
 			Guarantee: schedulingv1beta1.Guarantee{Resource: list("cpu", "2", "nvidia.com/gpu", "0")},
 			Deserved:  list("nvidia.com/gpu", "3", "volcano.sh/vgpu-cores", "450", "volcano.sh/vgpu-memory", "7", "example.com/ib", "2")},
-	}, &kinds{})
+	}, noKinds())
 	if wrong != nil {
 		t.Fatal(wrong)
 	}
@@ -31,14 +31,14 @@ func TestAQueuesPromisesAreToldInTheEnginesUnits(t *testing.T) {
 		{schedulingv1beta1.QueueSpec{Guarantee: schedulingv1beta1.Guarantee{Resource: list("cpu", "-1")}}, "spec.guarantee.resource.cpu"},
 		{schedulingv1beta1.QueueSpec{Deserved: list("memory", "-1")}, "spec.deserved.memory"},
 	} {
-		if _, wrong := translateQueue(&schedulingv1beta1.Queue{Spec: test.spec}, &kinds{}); wrong == nil || wrong.field != test.want {
+		if _, wrong := translateQueue(&schedulingv1beta1.Queue{Spec: test.spec}, noKinds()); wrong == nil || wrong.field != test.want {
 			t.Errorf("got %v, expected a fault of %s", wrong, test.want)
 		}
 	}
 }
 
 func TestAQueuesGPUsOfOneModelAreAKindOfTheirOwn(t *testing.T) {
-	known := &kinds{}
+	known := noKinds()
 	got, wrong := translateQueue(&schedulingv1beta1.Queue{
 		ObjectMeta: metav1.ObjectMeta{Name: "team"},
 		Spec: schedulingv1beta1.QueueSpec{
@@ -74,7 +74,7 @@ func TestAQueuesCapabilityIsTheEnginesLimit(t *testing.T) {
 			"cpu", "10", "memory", "1Ki", "nvidia.com/gpu", "4", "volcano.sh/vgpu-cores", "250",
 			"volcano.sh/vgpu-memory", "8000", "volcano.sh/vgpu-number", "10", "example.com/fpga", "0")},
 		Status: schedulingv1beta1.QueueStatus{State: schedulingv1beta1.QueueStateClosing},
-	}, &kinds{})
+	}, noKinds())
 	if wrong != nil {
 		t.Fatal(wrong)
 	}
@@ -82,11 +82,11 @@ func TestAQueuesCapabilityIsTheEnginesLimit(t *testing.T) {
 		limit { kind: 0 amount: 10000 } limit { kind: 1 amount: 1024 } limit { kind: 3 amount: 2500 }
 		limit { kind: 4 amount: 8000 } limited_kinds: [0, 1, 3, 4, 5] state: QUEUE_STATE_CLOSING`)
 
-	got, _ = translateQueue(&schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "new"}}, &kinds{})
+	got, _ = translateQueue(&schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "new"}}, noKinds())
 	expect(t, "a queue that says nothing", got, &tephrav1.Queue{},
 		`name: "new" parent: "root" weight: 1 state: QUEUE_STATE_OPEN`)
 
-	_, wrong = translateQueue(&schedulingv1beta1.Queue{Spec: schedulingv1beta1.QueueSpec{Capability: list("cpu", "-1")}}, &kinds{})
+	_, wrong = translateQueue(&schedulingv1beta1.Queue{Spec: schedulingv1beta1.QueueSpec{Capability: list("cpu", "-1")}}, noKinds())
 	if wrong == nil || wrong.field != "spec.capability.cpu" {
 		t.Errorf("a limit below zero: got %v", wrong)
 	}

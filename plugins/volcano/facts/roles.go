@@ -52,7 +52,7 @@ func (f *Feed) gangByJob(g *group, sub subGroups, job *batchv1alpha1.Job) (*teph
 		if !f.ours(pod.Spec.SchedulerName) {
 			return nil, nil
 		}
-		shape, wrong := f.translator.shapeOf(pod)
+		shape, wrong := f.translator.shapeOf(pod, nil)
 		if wrong != nil {
 			problem := wrong.in(fmt.Sprintf("spec.tasks[%d].template", i)).of(
 				Object{"Job", job.Namespace, job.Name, string(job.UID)}, string(g.obj.UID))
@@ -127,15 +127,19 @@ func (f *Feed) gangByResources(g *group, present []*pod) (*tephrav1.Gang, *Probl
 		return nil, nil
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: g.obj.Namespace, Name: g.obj.Name}}
+	object, field, on := groupObject(g.obj), "spec.minResources", (*tephrav1.Node)(nil)
 	if g.obj.Spec.MinResources != nil {
 		pod.Spec.Containers = []corev1.Container{{Name: memberRole,
 			Resources: shareOf(*g.obj.Spec.MinResources, int64(count))}}
 	} else if len(present) > 0 {
-		pod = present[0].obj
+		pod, object, field, on = present[0].obj, present[0].object(), "", f.nodeOf(present[0])
 	}
-	shape, wrong := f.translator.shapeOf(pod)
+	shape, wrong := f.translator.shapeOf(pod, on)
 	if wrong != nil {
-		problem := wrong.in("spec.minResources").of(groupObject(g.obj), string(g.obj.UID))
+		if field != "" {
+			wrong = wrong.in(field)
+		}
+		problem := wrong.of(object, string(g.obj.UID))
 		return nil, &problem
 	}
 	g.templates = []made{{pod, shape}}
@@ -250,7 +254,7 @@ func (f *Feed) rolesOfPart(g *group, sub subGroups, job *batchv1alpha1.Job, of p
 	}
 	if len(shapes) == 0 {
 		template := podOf(job, taskNamed(job, of.task))
-		shape, wrong := f.translator.shapeOf(template)
+		shape, wrong := f.translator.shapeOf(template, nil)
 		if wrong != nil {
 			problem := wrong.in("spec.tasks["+of.task+"].template").of(
 				Object{"Job", job.Namespace, job.Name, string(job.UID)}, string(g.obj.UID))

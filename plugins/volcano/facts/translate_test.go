@@ -2,7 +2,6 @@ package facts
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/prototext"
@@ -66,62 +65,11 @@ func TestNodesAreToldWithWhatTheyHaveAndWhoMayUseThem(t *testing.T) {
 			n.Status.Allocatable["volcano.sh/vgpu-number"] = list("n", "80")["n"]
 		}, ``},
 	} {
-		got, _ := translateNode(someNode("n1", test.change), &kinds{})
+		got, _ := translateNode(someNode("n1", test.change), noKinds())
 		expect(t, test.name, got, &tephrav1.Node{}, `name: "n1"
 			labels { key: "kubernetes.io/hostname" value: "n1" }
 			allocatable { kind: 0 amount: 64000 } allocatable { kind: 1 amount: 274877906944 }
 			allocatable { kind: 2 amount: 110 } `+test.want)
-	}
-}
-
-func TestGPUsAreAskedForInVolcanosWords(t *testing.T) {
-	for _, test := range []struct {
-		asks string // resource=amount, by spaces
-		want string // of the request; "-": nothing; else, after a "!", part of the fault
-	}{
-		{"cpu=1", "-"},
-		{"nvidia.com/gpu=0", "-"},
-		{"nvidia.com/gpu=4", "count: 4 compute: 1000"},
-		{"volcano.sh/vgpu-number=2", "count: 2 compute: 1000"},
-		{"volcano.sh/vgpu-number=2 volcano.sh/vgpu-memory=4000", "count: 2 memory_mib: 4000"},
-		{"volcano.sh/vgpu-memory=4000", "count: 1 memory_mib: 4000"},
-		{"volcano.sh/vgpu-number=0 volcano.sh/vgpu-memory=4000", "-"},
-		{"volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory=4000 volcano.sh/vgpu-cores=30",
-			"count: 1 compute: 300 memory_mib: 4000"},
-		{"volcano.sh/vgpu-cores=30", "count: 1 compute: 1000"}, // all the memory, as Volcano has it
-		{"volcano.sh/vgpu-number=1 volcano.sh/vgpu-cores=100", "count: 1 compute: 1000"},
-		{"volcano.sh/vgpu-number=1 volcano.sh/vgpu-cores=100 volcano.sh/vgpu-memory=4000",
-			"count: 1 compute: 1000 memory_mib: 4000"},
-		{"volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory-percentage=100", "count: 1 compute: 1000"},
-		{"volcano.sh/vgpu-number=1 volcano.sh/vgpu-memory-percentage=50",
-			"!volcano.sh/vgpu-memory-percentage]: 50, expected 100 or none"},
-		{"volcano.sh/vgpu-number=1 volcano.sh/vgpu-cores=101", "!volcano.sh/vgpu-cores]: 101, expected 0 to 100"},
-		{"volcano.sh/gpu-memory=1", "!volcano.sh/gpu-memory]: 1, expected none"},
-		{"volcano.sh/vgpu-number=1 nvidia.com/gpu=1", "!nvidia.com/gpu]: 1, expected none beside"},
-		{"nvidia.com/gpu=70000", "!nvidia.com/gpu]: 70000, expected 0 to 65535"},
-	} {
-		var pairs []string
-		for _, ask := range strings.Fields(test.asks) {
-			name, amount, _ := strings.Cut(ask, "=")
-			pairs = append(pairs, name, amount)
-		}
-		c := container("main", pairs...)
-		got, wrong := deviceRequest(&c)
-		switch {
-		case test.want[0] == '!':
-			if wrong == nil || !strings.Contains(wrong.of(Object{}, "").Error(), test.want[1:]) {
-				t.Errorf("%s: got %v, %v", test.asks, got, wrong)
-			}
-		case wrong != nil || (test.want == "-") != (got == nil):
-			t.Errorf("%s: got %v, %v", test.asks, got, wrong)
-		case got != nil:
-			expect(t, test.asks, got, &tephrav1.DeviceRequest{}, test.want)
-		}
-	}
-	c := container("main", "nvidia.com/gpu", "2")
-	c.Resources.Requests[wholeGPU] = list("n", "1")["n"]
-	if _, wrong := deviceRequest(&c); wrong == nil || wrong.expected != "its limit, 2" {
-		t.Errorf("a request other than the limit: got %v", wrong)
 	}
 }
 
@@ -170,6 +118,10 @@ func TestPodsAreToldWithTheirDemands(t *testing.T) {
 			tolerations { op: TOLERATION_OPERATOR_EXISTS effect: TAINT_EFFECT_NO_EXECUTE } }`},
 		{"part of a model's name", func(p *corev1.Pod) { p.Annotations[useModels] = "h100,v100" },
 			`containers { name: "main" kind: CONTAINER_KIND_APP } constraints { device_models: "NVIDIA-H100" }`},
+		{"spaces, and parts that say nothing", func(p *corev1.Pod) { p.Annotations[useModels] = " v100, h100 ,," },
+			`containers { name: "main" kind: CONTAINER_KIND_APP } constraints { device_models: "NVIDIA-H100" }`},
+		{"empty wishes", func(p *corev1.Pod) { p.Annotations[useModels], p.Annotations[avoidModels] = "", " " },
+			`containers { name: "main" kind: CONTAINER_KIND_APP }`},
 		{"models to avoid", func(p *corev1.Pod) { p.Annotations[avoidModels] = "H100" },
 			`containers { name: "main" kind: CONTAINER_KIND_APP } constraints { device_models: "NVIDIA-A100" }`},
 		{"a model that nobody has", func(p *corev1.Pod) { p.Annotations[useModels] = "B200" },
@@ -185,7 +137,7 @@ func TestPodsAreToldWithTheirDemands(t *testing.T) {
 			limits { group: "anti-affinity/team/app=web" topology_key: "kubernetes.io/hostname" max: 1 }`},
 	} {
 		pod := somePod("p", "g", func(p *corev1.Pod) { p.Spec.Containers = []corev1.Container{container("main")} }, test.change)
-		shape, wrong := feed.translator.shapeOf(pod)
+		shape, wrong := feed.translator.shapeOf(pod, nil)
 		if wrong != nil {
 			t.Errorf("%s: %v", test.name, wrong)
 			continue
@@ -198,7 +150,7 @@ func TestANodeSelectorSaysOfWhichModelsTheGPUsAre(t *testing.T) {
 	feed := idleFeed(t, Options{})
 	models := func() []string {
 		pod := somePod("p", "g", func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{productLabel: "A100-SXM4"} })
-		shape, wrong := feed.translator.shapeOf(pod)
+		shape, wrong := feed.translator.shapeOf(pod, nil)
 		if wrong != nil {
 			t.Fatal(wrong)
 		}
@@ -233,7 +185,7 @@ func TestANodeSelectorSaysOfWhichModelsTheGPUsAre(t *testing.T) {
 func TestWhatOnlyVolcanoCanJudgeNamesAMask(t *testing.T) {
 	feed := idleFeed(t, Options{})
 	masked := func(change func(*corev1.Pod)) string {
-		shape, wrong := feed.translator.shapeOf(somePod("p", "g", change))
+		shape, wrong := feed.translator.shapeOf(somePod("p", "g", change), nil)
 		if wrong != nil {
 			t.Fatal(wrong)
 		}

@@ -73,7 +73,7 @@ func (f *Feed) taskFact(uid string) (told, bool) {
 		return told{}, false
 	}
 	if p.load == nil {
-		p.load, _ = f.translator.load(p.obj, false)
+		p.load, _ = f.translator.load(p.obj, f.nodeOf(p), false)
 	}
 	fact.Pod = p.load
 	return told{fact, nil}, true

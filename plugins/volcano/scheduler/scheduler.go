@@ -21,6 +21,7 @@ import (
 	"tephra.sh/volcano/action"
 	"tephra.sh/volcano/facts"
 	"tephra.sh/volcano/memory"
+	"tephra.sh/volcano/requests"
 )
 
 // Options beyond Volcano's own.
@@ -40,6 +41,8 @@ type Options struct {
 	MinInterval time.Duration
 	// MemoryConfigMap keeps what the engine remembers, in the scheduler's namespace; empty: nothing does.
 	MemoryConfigMap string
+	// DeviceResources is how pods ask for devices; nil: requests.Default.
+	DeviceResources *requests.Table
 }
 
 // Scheduler is one scheduler process; it runs sessions only while it leads.
@@ -74,7 +77,7 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 	s.volcano = vcinformers.NewSharedInformerFactory(s.cache.VCClient(), opt.ResyncPeriod)
 	var err error
 	s.feed, err = facts.New(facts.Sources{Kube: s.cache.SharedInformerFactory(), Volcano: s.volcano},
-		facts.Options{SchedulerNames: opt.SchedulerNames, Admit: own.Admit, DomainLabels: own.DomainLabels, Changed: s.changed})
+		facts.Options{SchedulerNames: opt.SchedulerNames, Admit: own.Admit, DomainLabels: own.DomainLabels, Devices: own.DeviceResources, Changed: s.changed})
 	if err != nil {
 		return nil, err
 	}

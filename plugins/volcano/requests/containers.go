@@ -1,0 +1,244 @@
+package requests
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"tephra.sh/volcano/annotations"
+)
+
+// Ask is what one container wants of GPUs: so many, and of each the same.
+type Ask struct {
+	Count     int32 // 0: none
+	Compute   int32 // per mille; annotations.WholeGPU: the device for itself
+	MemoryMiB int32 // where the device is its own: what it has to have at least
+	// Per mille of the device's memory, where it was said so; MemoryMiB is 0 then.
+	MemoryPerMille int32
+
+	// Where its memory is said, or else that it asks at all.
+	list  string // of containers; empty: in annotations
+	index int
+	key   string
+	value string
+}
+
+// Refusal is what a pod may not ask for, or not so.
+type Refusal struct {
+	Field, Value, Expected string
+}
+
+// Refuse refuses the ask for a reason that only the cluster knows.
+func (a Ask) Refuse(expected string) *Refusal { return &Refusal{a.field(), a.value, expected} }
+
+func (a Ask) field() string {
+	if a.list == "" {
+		return "metadata.annotations[" + a.key + "]"
+	}
+	return fmt.Sprintf("%s[%d].resources.limits[%s]", a.list, a.index, a.key)
+}
+
+// Whole is what a container is taken to hold that runs with what we would have refused.
+var Whole = Ask{Count: 1, Compute: annotations.WholeGPU}
+
+// Containers reads the resources of each container, init containers first. `advertised`: some node
+// has the resource. With a refusal, asks are what the containers hold if they run nevertheless.
+func (t *Table) Containers(pod *corev1.Pod, advertised func(corev1.ResourceName) bool) ([]Ask, *Refusal) {
+	var first *Refusal
+	asks := make([]Ask, 0, len(pod.Spec.InitContainers)+len(pod.Spec.Containers))
+	for _, list := range []struct {
+		field      string
+		containers []corev1.Container
+	}{{"spec.initContainers", pod.Spec.InitContainers}, {"spec.containers", pod.Spec.Containers}} {
+		for i := range list.containers {
+			ask, wrong := t.container(&list.containers[i], advertised)
+			ask.list, ask.index = list.field, i
+			asks = append(asks, ask)
+			if first == nil && wrong != nil {
+				first = &Refusal{fmt.Sprintf("%s[%d].%s", list.field, i, wrong.Field), wrong.Value, wrong.Expected}
+			}
+		}
+	}
+	return asks, first
+}
+
+// DependsOnNodes: what the pod asks for is read otherwise where other nodes are there.
+func (t *Table) DependsOnNodes(pod *corev1.Pod) bool {
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			for _, list := range []corev1.ResourceList{containers[i].Resources.Limits, containers[i].Resources.Requests} {
+				for name := range list {
+					known := t.wordOf(name)
+					if known != nil && (known.role == MemoryPercentage || known.refused != nil && known.refused.UnlessAdvertised) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	for _, vendor := range t.Vendors {
+		for _, language := range vendor.AnnotationLanguages {
+			if _, given := pod.Annotations[language.Fraction]; given {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// said is an amount of the language's, as a container gives it.
+type said struct {
+	name  string
+	value int64
+	given bool
+}
+
+func (s said) refuse(expected string) *Refusal {
+	return &Refusal{"resources.limits[" + s.name + "]", fmt.Sprint(s.value), expected}
+}
+
+// sentence is all that a container says in one language, by role.
+type sentence [Cores + 1]said
+
+func (s *sentence) asks() bool {
+	if s[Count].given {
+		return s[Count].value != 0
+	}
+	return s[Memory].value != 0 || s[MemoryPercentage].value != 0 || s[Cores].value != 0
+}
+
+// first is what the sentence asks for, to name it by.
+func (s *sentence) first() said {
+	for _, role := range []Role{Count, Memory, MemoryPercentage, Cores} {
+		if s[role].value != 0 {
+			return s[role]
+		}
+	}
+	return said{}
+}
+
+func (t *Table) container(c *corev1.Container, advertised func(corev1.ResourceName) bool) (Ask, *Refusal) {
+	var sentences map[*Language]*sentence
+	var other *Refusal // of a vendor whose devices are counted: it holds none of ours
+	for _, name := range t.names(c) {
+		known := t.wordOf(name)
+		if known.role == Aside ||
+			known.refused != nil && known.refused.UnlessAdvertised && advertised(name) {
+			continue
+		}
+		value, wrong := amount(c, name)
+		if wrong == nil && known.role == Denied && value != 0 {
+			wrong = said{name: string(name), value: value}.refuse(known.reason)
+		}
+		switch {
+		case wrong != nil && known.role == Denied && !known.cut:
+			other = cmp.Or(other, wrong)
+		case wrong != nil:
+			return Whole, wrong
+		case known.role != Denied:
+			if sentences == nil {
+				sentences = map[*Language]*sentence{}
+			}
+			if sentences[known.language] == nil {
+				sentences[known.language] = &sentence{}
+			}
+			sentences[known.language][known.role] = said{string(name), value, true}
+		}
+	}
+	var asking *Language
+	for _, language := range t.languages {
+		s := sentences[language]
+		switch {
+		case s == nil || !s.asks():
+		case asking != nil:
+			return Whole, sentences[asking].first().refuse("none beside " + s.first().name)
+		default:
+			asking = language
+		}
+	}
+	if asking == nil {
+		return Ask{}, other
+	}
+	ask, wrong := asking.read(sentences[asking])
+	if wrong != nil {
+		return Whole, wrong
+	}
+	return ask, other
+}
+
+// names are the container's resources that mean something, in order.
+func (t *Table) names(c *corev1.Container) []corev1.ResourceName {
+	var out []corev1.ResourceName
+	for name := range c.Resources.Limits {
+		if t.wordOf(name) != nil {
+			out = append(out, name)
+		}
+	}
+	for name := range c.Resources.Requests {
+		if _, both := c.Resources.Limits[name]; !both && t.wordOf(name) != nil {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// amount is the limit, to which the request is equal where Kubernetes has let the pod in.
+func amount(c *corev1.Container, name corev1.ResourceName) (int64, *Refusal) {
+	limit := c.Resources.Limits[name]
+	if request, given := c.Resources.Requests[name]; given && request.Cmp(limit) != 0 {
+		return 0, &Refusal{"resources.requests[" + string(name) + "]", request.String(), "its limit, " + limit.String()}
+	}
+	value := limit.Value()
+	if limit.Cmp(*resource.NewQuantity(value, resource.DecimalSI)) != 0 {
+		return 0, &Refusal{"resources.limits[" + string(name) + "]", limit.String(), "a whole number"}
+	}
+	return value, nil
+}
+
+// read follows HAMi's rules, which Volcano has too: what is not said is the table's; without a
+// memory a container gets all of it, and so the device for itself; all the cores mean the same.
+func (l *Language) read(s *sentence) (Ask, *Refusal) {
+	count, memory, percent, cores := s[Count], s[Memory], s[MemoryPercentage], s[Cores]
+	if !count.given {
+		count = said{l.Count, l.DefaultCount, false}
+	}
+	named := s.first()
+	switch {
+	case count.value == 0:
+		return Ask{}, named.refuse("none without " + l.Count)
+	case count.value < 0 || count.value > annotations.MaxDevices:
+		return Ask{}, count.refuse(fmt.Sprintf("0 to %d", annotations.MaxDevices))
+	case cores.value < 0 || cores.value > 100:
+		return Ask{}, cores.refuse("0 to 100 per cent")
+	case memory.value < 0 || memory.value > annotations.MaxDeviceMemoryMiB/l.MemoryFactor:
+		return Ask{}, memory.refuse(fmt.Sprintf("0 to %d MiB", annotations.MaxDeviceMemoryMiB/l.MemoryFactor*l.MemoryFactor))
+	case percent.value < 0 || percent.value > 100:
+		return Ask{}, percent.refuse("0 to 100 per cent")
+	case memory.value != 0 && percent.value != 0:
+		return Ask{}, percent.refuse("none beside " + l.Memory)
+	}
+	if memory.value == 0 && percent.value == 0 {
+		memory.value = l.DefaultMemory
+	}
+	if !cores.given {
+		cores.value = l.DefaultCores
+	}
+	ask := Ask{Count: int32(count.value), Compute: int32(cores.value * 10),
+		MemoryMiB: int32(memory.value * l.MemoryFactor)}
+	if percent.value < 100 {
+		ask.MemoryPerMille = int32(percent.value * 10)
+	}
+	if ask.MemoryMiB == 0 && ask.MemoryPerMille == 0 || cores.value == 100 {
+		ask.Compute, ask.MemoryPerMille = annotations.WholeGPU, 0
+	}
+	if percent.value != 0 {
+		named = percent
+	}
+	ask.key, ask.value = named.name, strconv.FormatInt(named.value, 10)
+	return ask, nil
+}

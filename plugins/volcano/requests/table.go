@@ -1,0 +1,148 @@
+// Package requests reads what pods ask of devices, in the languages that people write: whole GPUs
+// (nvidia.com/gpu), HAMi's and Volcano's resources, KAI's annotations. Which names these have, and
+// what is refused, is one table; docs/requests.md says what each means.
+//
+// Reading is pure: it knows a pod and the table, and of the cluster only what it is told.
+package requests
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Table names the resources and annotations. It does not change once read, so anybody may use it.
+type Table struct {
+	Vendors     []Vendor `json:"vendors"`
+	Annotations []Rule   `json:"annotations"`
+
+	resources dictionary[word]
+	keys      dictionary[Rule] // of annotations
+	domains   map[string]bool  // of any name: what others have in theirs is not ours to read
+	languages []*Language
+}
+
+// Vendor is whose devices they are. Those of one vendor, which stand in the nodes' inventories, may
+// be cut; those of all others are counted by the names of their resources.
+type Vendor struct {
+	Name string `json:"name"`
+	Cut  bool   `json:"cut"`
+	// Resources that count whole devices.
+	Devices             []string             `json:"devices"`
+	Languages           []Language           `json:"languages"`
+	AnnotationLanguages []AnnotationLanguage `json:"annotationLanguages"`
+	// Resources that pods have beside the others and that say nothing of how much.
+	Aside   []string  `json:"aside"`
+	Refused []Refused `json:"refused"`
+}
+
+// Language is how containers ask for parts of devices. Its keys are those that HAMi and Volcano have
+// in their own configuration.
+type Language struct {
+	Name             string `json:"name"`
+	Count            string `json:"resourceCountName"`
+	Memory           string `json:"resourceMemoryName"`
+	MemoryPercentage string `json:"resourceMemoryPercentageName"`
+	Cores            string `json:"resourceCoreName"`
+	MemoryFactor     int64  `json:"memoryFactor"` // MiB; 0: 1
+	DefaultMemory    int64  `json:"defaultMemory"`
+	DefaultCores     int64  `json:"defaultCores"`
+	DefaultCount     int64  `json:"defaultGPUNum"`
+}
+
+// AnnotationLanguage is how pods ask for a part of a device by annotations, as with KAI.
+type AnnotationLanguage struct {
+	Name      string `json:"name"`
+	Fraction  string `json:"fraction"`
+	Memory    string `json:"memory"` // MiB
+	Devices   string `json:"devices"`
+	Container string `json:"container"`
+}
+
+// Refused are resources that a container may not ask for.
+type Refused struct {
+	Resources []string `json:"resources"`
+	// Where some node has the resource it is counted by its name.
+	UnlessAdvertised bool   `json:"unlessAdvertised"`
+	Reason           string `json:"reason"` // what is expected instead; empty: the vendor's devices are not cut
+}
+
+// Rule is what becomes of annotations. A "*" for a key's domain stands for those of the table.
+type Rule struct {
+	Keys     []string `json:"keys"`
+	Effect   Effect   `json:"effect"`
+	Accepted []string `json:"accepted"`
+	Reason   string   `json:"reason"`
+}
+
+type Effect string
+
+const (
+	Read    Effect = "read"    // elsewhere
+	Ignored Effect = "ignored" // it is a wish that may be passed over
+	Deny    Effect = "refused" // any value that is not accepted
+)
+
+// Role is what a resource's name stands for.
+type Role int
+
+const (
+	Foreign Role = iota // nothing of a device's: it is counted by its name, as any other
+	Count
+	Memory
+	MemoryPercentage
+	Cores
+	Aside
+	Denied
+)
+
+// word is a name's meaning.
+type word struct {
+	role     Role
+	language *Language // of Count, Memory, MemoryPercentage, Cores
+	refused  *Refused
+	reason   string // of Denied
+	// The vendor's devices are those that containers get by inventory.
+	cut bool
+}
+
+// wordOf is what the name means; nil: nothing.
+func (t *Table) wordOf(name corev1.ResourceName) *word {
+	if !strings.Contains(string(name), "/") {
+		return nil
+	}
+	return t.resources.of(string(name))
+}
+
+// Role is what the name stands for. `unit` is in MiB of Memory, and else 1.
+func (t *Table) Role(name corev1.ResourceName) (role Role, unit int64) {
+	known := t.wordOf(name)
+	switch {
+	case known == nil:
+		return Foreign, 1
+	case known.role == Memory:
+		return Memory, known.language.MemoryFactor
+	default:
+		return known.role, 1
+	}
+}
+
+// Parts are the resources that say how much of a device or what of it: amounts of no node. In order.
+func (t *Table) Parts() []string {
+	var out []string
+	for name, meaning := range t.resources.names {
+		switch meaning.role {
+		case Memory, MemoryPercentage, Cores, Aside:
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// MayBeAdvertised: the resource is counted by its name where some node has it, and refused elsewhere.
+func (t *Table) MayBeAdvertised(name corev1.ResourceName) bool {
+	known := t.wordOf(name)
+	return known != nil && known.refused != nil && known.refused.UnlessAdvertised
+}
