@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
+#include <string_view>
 
 namespace tephra {
 namespace {
@@ -118,11 +120,16 @@ absl::Status ValidateNode(const NodeSpec& node) {
     return absl::InvalidArgumentError(where + ": devices: " + std::to_string(node.devices.size()) +
                                       ", expected at most " + std::to_string(kMaxDevices));
   }
+  std::set<std::string_view> uuids;
   for (const DeviceHardware& device : node.devices) {
     if (device.memory_mib < 0 || device.memory_mib > kMaxDeviceMib) {
       return absl::InvalidArgumentError(
           where + ": device memory_mib: " + std::to_string(device.memory_mib) + ", expected 0 to " +
           std::to_string(kMaxDeviceMib));
+    }
+    if (!device.uuid.empty() && !uuids.insert(device.uuid).second) {
+      return absl::InvalidArgumentError(where + ": device uuid: \"" + device.uuid +
+                                        "\", expected each device once");
     }
   }
   return ValidateLinks(where, node);

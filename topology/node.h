@@ -48,8 +48,8 @@ struct NodeSpec {
 };
 
 // INVALID_ARGUMENT with the field and the value: an empty name, an amount below zero or too large
-// to sum, a derived kind that is given, more devices than a slice can number, links of more or
-// fewer GPUs than there are devices, or of no sensible speed.
+// to sum, a derived kind that is given, more devices than a slice can number, one device twice,
+// links of more or fewer GPUs than there are devices, or of no sensible speed.
 absl::Status ValidateNode(const NodeSpec& node);
 
 struct Toleration {

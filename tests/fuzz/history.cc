@@ -277,6 +277,20 @@ JobSpec History::MakeJob(std::string uid) {
   if (bytes_.Once(3)) job.user = bytes_.Below(2) == 0 ? "ann" : "bob";
   if (job.created % 16 == 5) job.locality = {Locality::Mode::kRequired, 1, ""};
   if (job.created % 64 == 6) job.locality = {Locality::Mode::kRequired, -1, "t"};
+  if (job.created % 8 == 3) {
+    for (const char* name : {"a", "b"}) {
+      GroupSpec& group = job.gang.groups.emplace_back();
+      group.name = name;
+      group.min_member = bytes_.Below(5);
+      group.elastic = bytes_.Below(2) == 0;
+      if (bytes_.Below(2) == 0) group.locality = {Locality::Mode::kRequired, bytes_.Below(3), ""};
+    }
+    for (RoleSpec& role : job.gang.roles) role.group = bytes_.Pick<const char*>({"a", "b", ""});
+    job.gang.groups.resize(static_cast<std::size_t>(bytes_.Below(3)));
+    if (job.gang.groups.empty()) {
+      for (RoleSpec& role : job.gang.roles) role.group.clear();
+    }
+  }
   return job;
 }
 

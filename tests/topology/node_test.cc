@@ -65,6 +65,15 @@ TEST_CASE("ValidateNode: links are between the devices, and of a sensible speed"
         "node \"n\": gpu_links: mb_per_s: -1, expected 0 to 10000000");
 }
 
+TEST_CASE("ValidateNode: a device that has a name is there once") {
+  NodeSpec node = ANode("n").Gpus(3);
+  node.devices[0].uuid = node.devices[2].uuid = "GPU-1";
+  CHECK(ValidateNode(node).message() ==
+        "node \"n\": device uuid: \"GPU-1\", expected each device once");
+  node.devices[2].uuid.clear();
+  CHECK(ValidateNode(node).ok());
+}
+
 TEST_CASE("CheckNode: one term of several is enough, and an empty term matches nothing") {
   const NodeSpec node = ANode("n").Label("a", "1");
   const NodeSelectorTerm yes{{{"a", Op::kExists, {}}}, {}}, no{{{"b", Op::kExists, {}}}, {}};
