@@ -193,6 +193,7 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
                             (HoldsRoom(phase) && (node != task.node || slices != task.slices));
   const bool was_pending = task.phase == TaskPhase::kPending;
   const bool wait_changes = Waits(task.phase) != Waits(phase);
+  const bool counted = CountsToMinimum(task.phase);
   if ((phase == TaskPhase::kReleasing) != (task.phase == TaskPhase::kReleasing)) {
     ListReleasing(id, phase == TaskPhase::kReleasing);
   }
@@ -217,7 +218,9 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
   if (asks_anew && !was_pending) ChangeClass(task, job.roles[task.role].cls);
   if (!was_pending && phase == TaskPhase::kPending) MarkDue(task.job);
   if (wait_changes) RefreshWaiting(task.job);
-  if (CountsToMinimum(phase) && job.satisfied()) LiftHolds(task.job);
+  // An elastic group that is gone is missed by nobody.
+  const bool may_satisfy = CountsToMinimum(phase) || (counted && !job.groups.empty());
+  if (may_satisfy && job.satisfied()) LiftHolds(task.job);
   if (!job.broken) return;
   job.broken = !job.satisfied();
   // Another of its bindings has come out: time to complete or unwind it.

@@ -413,7 +413,7 @@ class Pass {
       const GroupRow& group = job.groups[g];
       if (job.counted(group) == 0 && !begun.contains(g)) {
         GangAsk whole = WholeGroup(cycle_.snapshot, id, g, placed);
-        if (!whole.groups.empty() && !MissingMembers(cycle_.snapshot, whole)) {
+        if (!MissingMembers(cycle_.snapshot, whole)) {
           asks.push_back(std::move(whole));
         }
         continue;

@@ -48,9 +48,9 @@ void AddGroup(const Snapshot& snapshot, const JobRow& job, std::uint32_t g, Gang
   part.first_role = ask.roles.size();
   for (const std::uint32_t r : group.roles) AddRole(snapshot, job, r, ask);
   part.end_role = ask.roles.size();
-  if (part.first_role == part.end_role) return;
   part.least = std::max(LeastOf(ask, part.first_role, part.end_role),
                         group.spec.min_member - job.counted(group));
+  if (part.first_role == part.end_role && part.least <= 0) return;
   ask.groups.push_back(part);
 }
 

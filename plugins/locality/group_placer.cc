@@ -25,7 +25,7 @@ struct Piece {
 std::vector<Piece> PiecesOf(const Snapshot& snapshot, const GangAsk& ask) {
   std::vector<Piece> pieces;
   for (std::size_t g = 0; g < ask.groups.size(); ++g) {
-    pieces.push_back({PartOf(ask, ask.groups[g]), g});
+    if (ask.groups[g].least > 0) pieces.push_back({PartOf(ask, ask.groups[g]), g});
   }
   const auto hardness = [&](const Piece& piece) {
     const Resources demand = LeastDemand(snapshot, piece.ask);

@@ -249,6 +249,7 @@ class SearchRelief final : public Relief {
         // What the next role finds is what this one leaves.
         GangAsk one = ask;
         one.roles = {role};
+        one.groups.clear();
         one.least = need;
         one.roles[0].least = need;
         if (later_.policies().placer->Place(later_, one).outcome != Placer::Outcome::kPlaced) {

@@ -80,6 +80,15 @@ TEST_CASE("Nothing is over-committed and no gang starts below its minimum, whate
   });
 }
 
+TEST_CASE("Gangs with groups: nothing is over-committed and no group runs in part") {
+  ForEachSeed(400, [](std::uint64_t seed) {
+    Engine engine(DefaultAssembly());
+    CaseSize size{.queue_limits = true, .groups = true};
+    Live(engine, seed + 20000000, size, {}, Mirror::Judge::kSoundness,
+         [](const auto&, const auto&, TimeMs, Mirror&) {});
+  });
+}
+
 TEST_CASE("After any history each gang starts exactly if some placement of it exists") {
   ForEachSeed(300, [](std::uint64_t seed) {
     Engine engine(DefaultAssembly());
@@ -136,7 +145,7 @@ TEST_CASE("The same event twice is as good as once") {
 template <class Meddle>
 void SamePlans(std::uint64_t seed, Meddle meddle) {
   Dice dice(seed + 2000000);
-  RandomHistory history(seed, {.queue_limits = true}, {});
+  RandomHistory history(seed, {.queue_limits = true, .groups = seed % 4 == 0}, {});
   Mirror mirror;
   Engine first(DefaultAssembly()), second(DefaultAssembly());
   Complaints complaints(first);

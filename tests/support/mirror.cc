@@ -263,28 +263,68 @@ Room Mirror::Taken(const Room::Masks* masks) const {
   return room;
 }
 
+std::vector<const MirrorRole*> Mirror::RolesOf(const MirrorJob& job,
+                                               const std::string& group) const {
+  std::vector<const MirrorRole*> roles;
+  for (const auto& [name, role] : job.roles) {
+    std::string of;
+    for (const RoleSpec& spec : job.spec.gang.roles) {
+      if (spec.name == name) of = spec.group;
+    }
+    if (of == group) roles.push_back(&role);
+  }
+  return roles;
+}
+
+bool Mirror::Takes(const MirrorJob& job, const GroupSpec& group) const {
+  const std::vector<const MirrorRole*> roles = RolesOf(job, group.name);
+  return !group.elastic || std::any_of(roles.begin(), roles.end(),
+                                       [](const MirrorRole* role) { return Counted(*role) > 0; });
+}
+
 bool Mirror::Satisfied(const MirrorJob& job) const {
   int counted = 0;
-  for (const auto& [name, role] : job.roles) {
-    if (Counted(role) < role.min) return false;
-    counted += Counted(role);
+  const auto whole = [&](const std::string& group, bool takes, int least) {
+    int here = 0;
+    for (const MirrorRole* role : RolesOf(job, group)) {
+      if (takes && Counted(*role) < role->min) return false;
+      here += Counted(*role);
+    }
+    counted += here;
+    return !takes || here >= least;
+  };
+  if (!whole("", true, 0)) return false;
+  for (const GroupSpec& group : job.spec.gang.groups) {
+    if (!whole(group.name, Takes(job, group), group.min_member)) return false;
   }
   return counted >= job.spec.gang.min_member;
 }
 
 bool Mirror::Missing(const MirrorJob& job, GangWish& wish) const {
   wish = {};
-  int counted = 0, least = 0, pending = 0;
-  for (const auto& [name, role] : job.roles) {
-    const int missing = std::max(0, role.min - Counted(role));
-    counted += Counted(role);
-    least += missing;
-    pending += Pending(role);
-    if (missing > Pending(role)) return false;
-    if (Pending(role) > 0) wish.roles.push_back({role.pod, missing, Pending(role)});
+  int all = 0, least = 0, pending = 0;
+  for (const auto& [name, role] : job.roles) all += Counted(role);
+  const auto add = [&](const std::string& group, int min_member) {
+    int counted = 0, of_roles = 0, asking = 0;
+    for (const MirrorRole* role : RolesOf(job, group)) {
+      const int missing = std::max(0, role->min - Counted(*role));
+      counted += Counted(*role);
+      of_roles += missing;
+      asking += Pending(*role);
+      if (missing > Pending(*role)) return false;
+      if (Pending(*role) > 0) wish.roles.push_back({role->pod, missing, Pending(*role)});
+    }
+    const int lacks = std::max(of_roles, min_member - counted);
+    least += lacks;
+    pending += asking;
+    return asking >= lacks;
+  };
+  bool enough = add("", 0);
+  for (const GroupSpec& group : job.spec.gang.groups) {
+    if (Takes(job, group)) enough = add(group.name, group.min_member) && enough;
   }
-  wish.least = std::max(least, job.spec.gang.min_member - counted);
-  return pending >= wish.least;
+  wish.least = std::max(least, job.spec.gang.min_member - all);
+  return enough && pending >= wish.least;
 }
 
 std::string Mirror::CheckNo(const NamedDecision& decision, const MirrorJob& job,

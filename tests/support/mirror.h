@@ -58,6 +58,10 @@ class Mirror {
   // What the gang asks for to reach its minimum; false where too few of its tasks are pending.
   bool Missing(const MirrorJob& job, GangWish& wish) const;
   bool Satisfied(const MirrorJob& job) const;
+  // The job's roles that are of the group; empty: of none.
+  std::vector<const MirrorRole*> RolesOf(const MirrorJob& job, const std::string& group) const;
+  // Whether the minimums of the group count: of an elastic one once it has begun.
+  bool Takes(const MirrorJob& job, const GroupSpec& group) const;
   Room Now() const { return Taken(&masks_); }
   Room Empty() const { return Room(nodes_, nullptr, models_); }
   // What the task holds where it is.

@@ -17,6 +17,7 @@ struct CaseSize {
   int jobs = 8;
   int tasks = 6;  // of a gang, at most
   bool queue_limits = false;
+  bool groups = false;  // some gangs have groups
   bool intricate = false;  // mostly pods of several containers, and roomy hosts with few devices
 };
 

@@ -98,7 +98,9 @@ Event RandomHistory::JobEvent(const Mirror& mirror) {
   std::vector<std::string> names;
   for (const auto& [uid, job] : mirror.jobs()) names.push_back(uid);
   if (names.empty() || (dice_.Percent(60) && static_cast<int>(names.size()) < size_.jobs)) {
-    return JobUpserted{RandomJob(dice_, "j" + std::to_string(++names_), size_), ++version_};
+    JobSpec job = RandomJob(dice_, "j" + std::to_string(++names_), size_);
+    if (size_.groups && dice_.Percent(60)) AddGroups(job);
+    return JobUpserted{std::move(job), ++version_};
   }
   const std::string uid = dice_.Pick(names);
   if (dice_.Percent(40)) return JobRemoved{uid};
@@ -131,7 +133,35 @@ Event RandomHistory::JobEvent(const Mirror& mirror) {
   int replicas = 0;
   for (const RoleSpec& each : spec.gang.roles) replicas += each.replicas;
   spec.gang.min_member = std::min(spec.gang.min_member, replicas);
+  FitGroups(spec);
   return JobUpserted{spec, ++version_};
+}
+
+void RandomHistory::AddGroups(JobSpec& job) {
+  for (const char* name : {"a", "b"}) {
+    job.gang.groups.push_back({name, dice_.From(1, 4), dice_.Percent(40), {}});
+  }
+  for (RoleSpec& role : job.gang.roles) role.group = dice_.Pick<std::string>({"a", "b", ""});
+  FitGroups(job);
+}
+
+// Groups of nobody go, and minimums become what there is.
+void RandomHistory::FitGroups(JobSpec& job) const {
+  int needed = 0;
+  for (const RoleSpec& role : job.gang.roles) needed += role.group.empty() ? role.replicas : 0;
+  std::vector<GroupSpec> groups;
+  for (GroupSpec& group : job.gang.groups) {
+    int tasks = 0;
+    for (const RoleSpec& role : job.gang.roles) {
+      tasks += role.group == group.name ? role.replicas : 0;
+    }
+    if (tasks == 0) continue;
+    group.min_member = std::min(group.min_member, tasks);
+    if (!group.elastic) needed += tasks;
+    groups.push_back(group);
+  }
+  job.gang.groups = std::move(groups);
+  job.gang.min_member = std::min(job.gang.min_member, needed);
 }
 
 Event RandomHistory::TaskEvent(const Mirror& mirror) {

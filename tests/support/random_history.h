@@ -37,6 +37,8 @@ class RandomHistory {
   std::vector<Seat> Seats(const Mirror& mirror, bool (*wanted)(const MirrorTask&)) const;
   Event NodeEvent(const Mirror& mirror);
   Event JobEvent(const Mirror& mirror);
+  void AddGroups(JobSpec& job);
+  void FitGroups(JobSpec& job) const;
   Event TaskEvent(const Mirror& mirror);
   Event ForeignEvent(const Mirror& mirror);
   Event MaskEvent(const Mirror& mirror);
