@@ -71,10 +71,11 @@ std::string ChangeText(const ResourceKinds& kinds, const Change& change) {
     case Easing::kLetIn:
       return "the enqueue gate let it in";
     case Easing::kTier:
-      return change.amount < 0
-                 ? "it did not have to be in one domain"
-                 : "it might be in one domain of tier " + std::to_string(change.amount) +
-                       ", instead of " + std::to_string(change.now);
+      return (change.group.empty() ? "it" : "sub-group " + change.group) +
+             (change.amount < 0
+                  ? " did not have to be in one domain"
+                  : " might be in one domain of tier " + std::to_string(change.amount) +
+                        ", instead of " + std::to_string(change.now));
   }
   return "?";
 }

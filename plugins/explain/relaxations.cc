@@ -234,6 +234,7 @@ class Search {
   }
 
   void FewerMembers(const Scratch::Said& said) {
+    if (!job_.groups.empty()) return;  // a group has its size
     std::int64_t mins = 0, roles = 0;
     for (const RoleRow& role : job_.roles) {
       mins += role.min;
@@ -272,13 +273,23 @@ class Search {
     Most(change, unit, unit, !said.unknown);
   }
 
-  // The next tier at which one domain has room for it, or none has to.
+  // The same for the group that has no room, and for all of the job.
   void HigherTier(const Scratch::Said& said) {
+    for (const GroupRow& group : job_.groups) {
+      if (group.spec.name == said.reason.group) {
+        HigherTier(said, group.spec.locality, group.spec.name);
+      }
+    }
+    HigherTier(said, job_.locality, "");
+  }
+
+  // The next tier at which one domain has room for it, or none has to.
+  void HigherTier(const Scratch::Said& said, const Locality& locality, const std::string& group) {
     const Fabric& fabric = scratch_.books().hardware.fabric();
-    const Locality& locality = job_.locality;
     if (locality.mode != Locality::Mode::kRequired) return;
     Change change;
     change.easing = Easing::kTier;
+    change.group = group;
     change.now = locality.highest_tier_name.empty() ? locality.highest_tier
                                                     : fabric.TierNamed(locality.highest_tier_name);
     std::set<std::int64_t> tiers;

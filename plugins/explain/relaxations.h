@@ -36,14 +36,14 @@ struct Change {
   std::string queue;  // kAhead, kLimit, kLend
   std::string ahead;  // kAhead: the name of the job
   std::string role;   // kAsk; kMembers where it is the minimum of one of several roles
+  std::string group;  // kTier where it is that of one of the gang's groups
   Kind kind = kGpu;   // kLimit, kLend, kAsk
   // kLimit: what the limit is more; kLend: what is kept less; kMembers: the minimum that is met;
   // kAsk: what each task asks for; kReturn, kNodes: how many; kTier: the highest tier, below 0 for
   // none.
   std::int64_t amount = 0;
   // What it is now: the limit, the guarantee, the minimum, what each task asks for, the highest
-  // tier; kReturn: all
-  // nodes that are shut for the same reason.
+  // tier; kReturn: all nodes that are shut for the same reason.
   std::int64_t now = 0;
   // kAsk: what is free, where that would be enough but for the pieces it lies in; else 0.
   std::int64_t free = 0;

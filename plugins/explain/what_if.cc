@@ -38,6 +38,14 @@ JobSpec SpecOf(const Books& books, JobId id) {
   return job;
 }
 
+// Of the group, or of all of the job.
+Locality& LocalityOf(JobSpec& job, const std::string& group) {
+  for (GroupSpec& one : job.gang.groups) {
+    if (!group.empty() && one.name == group) return one.locality;
+  }
+  return job.locality;
+}
+
 void StartWith(const Change& change, GangSpec& gang) {
   const auto members = static_cast<std::int32_t>(change.amount);
   if (change.role.empty()) {
@@ -169,11 +177,10 @@ void Tell(const Books& books, const Change& change, JobId id, Told& told) {
       told.gate_opens = true;
       return;
     case Easing::kTier:
-      told.job.locality = {Locality::Mode::kPreferred, 0, ""};
-      if (change.amount >= 0) {
-        told.job.locality = {Locality::Mode::kRequired, static_cast<std::int32_t>(change.amount),
-                             ""};
-      }
+      LocalityOf(told.job, change.group) =
+          change.amount < 0
+              ? Locality{Locality::Mode::kPreferred, 0, ""}
+              : Locality{Locality::Mode::kRequired, static_cast<std::int32_t>(change.amount), ""};
       told.job_changes = true;
       return;
   }

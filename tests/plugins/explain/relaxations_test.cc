@@ -79,6 +79,21 @@ TEST_CASE("Relaxations: who has to be in one rack is told that a row would do, o
                                          "fits if it did not have to be in one domain"});
 }
 
+TEST_CASE("Relaxations: a group that has to be in one rack is told of what it may be in instead") {
+  SmallCluster cluster;
+  for (const char* node : {"a", "b"}) cluster.Add(ANode(node).Gpus(8));
+  cluster.Tell(DomainUpserted{{"rack-0", 1, "rack", {"a"}, {}}, 1});
+  cluster.Tell(DomainUpserted{{"rack-1", 1, "rack", {"b"}, {}}, 1});
+  cluster.Tell(DomainUpserted{{"row", 2, "row", {}, {"rack-0", "rack-1"}}, 1});
+  JobSpec job = AJob("j").Role("g", 2, APod().Gpus(8));
+  job.gang.roles[0].group = "g";
+  job.gang.groups = {{"g", 2, false, {Locality::Mode::kRequired, 1, ""}}};
+  cluster.Add(job).Tick();
+  CHECK(Texts(cluster, "j") ==
+        Lines{"fits if tasks of role g asked for 4 GPU each",
+              "fits if sub-group g might be in one domain of tier 2, instead of 1"});
+}
+
 TEST_CASE("Relaxations: limits of several levels and kinds are raised together") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(8)).Add(AQueue("top").Limit(kGpu, 3000));
