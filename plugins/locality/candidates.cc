@@ -9,28 +9,38 @@
 namespace tephra {
 namespace {
 
-// Whether each role by itself has room there, and all together have enough.
+// Whether roles that are alike have room there, and all together have enough.
 class Rooms {
  public:
   Rooms(Workbench& bench, const GangAsk& ask) : ask_(ask) {
     for (const std::size_t r : HardestFirst(bench.ledger().snapshot(), ask)) {
-      roles_.push_back({&ask.roles[r], &bench.rankings().WithRoom(ask.roles[r].cls, ask.without)});
+      const RoleAsk& role = ask.roles[r];
+      const Ranking* ranking = &bench.rankings().WithRoom(role.cls, ask.without);
+      auto alike = std::find_if(alike_.begin(), alike_.end(),
+                                [&](const Alike& one) { return one.ranking == ranking; });
+      if (alike == alike_.end()) alike = alike_.insert(alike_.end(), {ranking, 0, 0});
+      alike->least += role.least;
+      alike->tasks += static_cast<std::int64_t>(role.tasks.size());
     }
   }
   bool Enough(RankSpan span) const {
     std::int64_t could = 0;
-    for (const auto& [role, ranking] : roles_) {
-      const std::int64_t room = ranking->room(span);
-      if (room < role->least) return false;
-      could += std::min(room, static_cast<std::int64_t>(role->tasks.size()));
+    for (const Alike& alike : alike_) {
+      const std::int64_t room = alike.ranking->room(span);
+      if (room < alike.least) return false;
+      could += std::min(room, alike.tasks);
     }
     return could >= ask_.least;
   }
-  std::int64_t Hardest(RankSpan span) const { return roles_[0].second->room(span); }
+  std::int64_t Hardest(RankSpan span) const { return alike_[0].ranking->room(span); }
 
  private:
+  struct Alike {
+    const Ranking* ranking;
+    std::int64_t least, tasks;  // of the roles of that ranking
+  };
   const GangAsk& ask_;
-  std::vector<std::pair<const RoleAsk*, const Ranking*>> roles_;
+  std::vector<Alike> alike_;  // hardest first
 };
 
 }  // namespace
