@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/peers/kai_gang.h"
+
 namespace tephra {
 namespace {
 
@@ -61,6 +63,24 @@ KaiTask TaskOf(const Json& json) {
   return task;
 }
 
+// Without a number of its own a sub-group needs all of its parts.
+KaiPart PartOf(const Json& json) {
+  KaiPart part;
+  part.name = json.at("name").get<std::string>();
+  for (const char* below : {"pod_sets", "sub_groups"}) {
+    for (const Json& inner : Get<Json>(json, below, Json::array())) {
+      part.parts.push_back(PartOf(inner));
+    }
+  }
+  const auto all = static_cast<std::int32_t>(part.parts.size());
+  part.least = Get<std::int32_t>(json, "min_available", Get(json, "min_sub_groups", all));
+  const Json near = Get<Json>(json, "topology_constraint", Json::object());
+  part.topology = Get<std::string>(near, "topology", "");
+  part.required = Get<std::string>(near, "required_level", "");
+  part.preferred = Get<std::string>(near, "preferred_level", "");
+  return part;
+}
+
 KaiJob JobOf(const Json& json) {
   KaiJob job;
   job.name = json.at("name").get<std::string>();
@@ -70,21 +90,9 @@ KaiJob JobOf(const Json& json) {
   job.age_min = json.at("age_min").get<std::int64_t>();
   job.preemptible = json.at("preemptible").get<bool>();
   job.stays_releasing = Get<bool>(json, "delete_when_evicted", false);
-  for (const Json& set : Get<Json>(json.at("tree"), "pod_sets", Json::array())) {
-    job.sets.emplace_back(set.at("name").get<std::string>(),
-                          set.at("min_available").get<std::int32_t>());
-  }
+  job.tree = PartOf(json.at("tree"));
   for (const Json& task : json.at("tasks")) job.tasks.push_back(TaskOf(task));
   return job;
-}
-
-bool NamesTopology(const Json& tree) {
-  if (tree.contains("topology_constraint")) return true;
-  for (const char* below : {"pod_sets", "sub_groups"}) {
-    const Json parts = Get<Json>(tree, below, Json::array());
-    if (std::any_of(parts.begin(), parts.end(), NamesTopology)) return true;
-  }
-  return false;
 }
 
 // A pod set is a role of the gang; a role has one kind of pod.
@@ -105,10 +113,6 @@ std::string Excluded(const KaiCase& one, const Json& json) {
     return "consolidation: what runs is not moved yet";
   }
   for (const Json& job : json.at("jobs")) {
-    if (NamesTopology(job.at("tree"))) return "topology constraints are not in the engine yet";
-    if (!Get<Json>(job.at("tree"), "sub_groups", Json::array()).empty()) {
-      return "gangs inside gangs are not in the engine yet";
-    }
     for (const Json& task : job.at("tasks")) {
       if (task.at("request").at("kind") == "mig" || Get<bool>(task, "legacy_mig", false)) {
         return "MIG profiles are not in the engine yet";
@@ -119,8 +123,13 @@ std::string Excluded(const KaiCase& one, const Json& json) {
     if (node.contains("numa")) return "NUMA zones are the kubelet's: the engine does not know them";
     if (node.contains("mig_strategy")) return "MIG profiles are not in the engine yet";
   }
+  if (Get<Json>(json, "topologies", Json::array()).size() > 1) {
+    return "several topologies of the same nodes: the engine has one forest of domains";
+  }
   for (const KaiJob& job : one.jobs) {
-    if (job.sets.size() > 1 && UnlikeInSet(job)) {
+    const KaiGang gang = GangOf(one, job);
+    if (!gang.excluded.empty()) return gang.excluded;
+    if (gang.sets.size() > 1 && UnlikeInSet(job)) {
       return "a pod set of unlike pods: a role has one kind of pod";
     }
   }
@@ -147,6 +156,10 @@ KaiCase CaseOf(const std::string& file, const Json& json) {
   one.gpu_strategy = json.at("placement").at("gpus").get<std::string>();
   for (const Json& node : json.at("nodes")) one.nodes.push_back(NodeOf(node));
   one.node_ties = json.at("node_ties").get<std::vector<std::vector<std::string>>>();
+  for (const Json& topology : Get<Json>(json, "topologies", Json::array())) {
+    one.topology = topology.at("name").get<std::string>();
+    one.levels = topology.at("levels").get<std::vector<std::string>>();
+  }
   for (const Json& queue : json.at("departments")) one.departments.push_back(QueueOf(queue));
   for (const Json& queue : json.at("queues")) one.queues.push_back(QueueOf(queue));
   for (const Json& job : json.at("jobs")) one.jobs.push_back(JobOf(job));

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "topology/base/status.h"
@@ -50,13 +49,22 @@ struct KaiTask {
   std::vector<std::string> allowed_nodes;  // none given: all
 };
 
+// A pod set or, where it has parts, a sub-group.
+struct KaiPart {
+  std::string name;
+  std::int32_t least = 0;           // pods of a pod set; parts of a sub-group
+  std::string topology;             // it is to be near in; empty: none
+  std::string required, preferred;  // levels of it; empty: not that
+  std::vector<KaiPart> parts;
+};
+
 struct KaiJob {
   std::string name, queue;
   std::int32_t priority = 0, min_available = 1;
   std::int64_t age_min = 0;
   bool preemptible = true;
   bool stays_releasing = false;  // what is on its way out of it stays so while the case lasts
-  std::vector<std::pair<std::string, std::int32_t>> sets;  // pod sets and the least of each
+  KaiPart tree;
   std::vector<KaiTask> tasks;
 };
 
@@ -76,6 +84,8 @@ struct KaiCase {
   std::string node_strategy, gpu_strategy;
   std::vector<KaiNode> nodes;
   std::vector<std::vector<std::string>> node_ties;
+  std::string topology;
+  std::vector<std::string> levels;  // labels of the topology, the widest first
   std::vector<KaiQueue> departments, queues;
   std::vector<KaiJob> jobs;
   std::map<std::string, KaiOutcome> expected;  // by task

@@ -1,5 +1,6 @@
 // Whether what became of a case is what KAI expects: the status of each task that is named, its
-// node unless the input does not tell the nodes apart, and no more calls than it allows.
+// node unless the input does not tell the nodes, or domains of them, apart, and no more calls than
+// it allows.
 //
 // Tasks that the input does not tell apart may change places.
 #pragma once

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "tests/peers/kai_gang.h"
+
 namespace tephra {
 namespace {
 
@@ -15,6 +17,7 @@ EngineConfig ConfigOf(const KaiCase& one) {
   config.full_verify_every = 1;
   if (one.node_strategy == "spread") config.node_scores = {{"spread", 1}};
   if (one.gpu_strategy == "spread") config.device_scores = {{"spread", 1}};
+  if (!one.levels.empty()) config.gang_locality = GangLocality::kNone;
   if (one.kind != "unit") return config;
   // One action alone. Waiting for what is on its way out belongs to allocate too, so that action
   // keeps both on and has nobody who may be evicted (JobOf).
@@ -44,6 +47,32 @@ NodeSpec HardwareOf(const KaiNode& node) {
   return spec;
 }
 
+// A domain for each value of each level, named after those above it. As with KAI a node is in none
+// unless it has a value of each.
+std::vector<DomainSpec> DomainsOf(const KaiCase& one) {
+  std::map<std::string, DomainSpec> domains;
+  for (const KaiNode& node : one.nodes) {
+    const bool inside = std::all_of(one.levels.begin(), one.levels.end(),
+                                    [&](const auto& level) { return node.labels.contains(level); });
+    if (!inside) continue;
+    DomainSpec* above = nullptr;
+    auto tier = static_cast<std::int32_t>(one.levels.size());
+    for (const std::string& level : one.levels) {
+      const std::string& value = node.labels.at(level);
+      const std::string name = above == nullptr ? value : above->name + "/" + value;
+      const auto [at, fresh] = domains.try_emplace(name);
+      at->second.name = name;
+      at->second.tier = tier--;
+      if (fresh && above != nullptr) above->domains.push_back(name);
+      above = &at->second;
+    }
+    if (above != nullptr) above->nodes.push_back(node.name);
+  }
+  std::vector<DomainSpec> specs;
+  for (auto& [name, spec] : domains) specs.push_back(std::move(spec));
+  return specs;
+}
+
 std::int64_t AmountOf(double amount) {
   return std::min<std::int64_t>(kMaxSum, std::llround(amount));
 }
@@ -64,6 +93,7 @@ class Setup {
   KaiSetup Run() {
     Tell(ConfigChanged{ConfigOf(case_)});
     for (const KaiNode& node : case_.nodes) Tell(NodeUpserted{HardwareOf(node), ++out_.version});
+    for (DomainSpec& domain : DomainsOf(case_)) Tell(DomainUpserted{domain, ++out_.version});
     for (const KaiQueue& queue : case_.departments)
       Tell(QueueUpserted{SpecOf(queue, case_.departments), ++out_.version});
     for (const KaiQueue& queue : case_.queues)
@@ -163,6 +193,7 @@ class Setup {
   }
 
   void AddJob(const KaiJob& job) {
+    const KaiGang gang = GangOf(case_, job);
     JobSpec spec;
     spec.uid = spec.name = job.name;
     spec.queue = job.queue;
@@ -170,7 +201,9 @@ class Setup {
     spec.created = CreatedOf(job);
     spec.pods_exist = true;
     spec.preemptible = job.preemptible && AnybodyMayGo(case_);
-    spec.gang.min_member = job.min_available;
+    spec.gang.min_member = gang.min_member;
+    spec.gang.groups = gang.groups;
+    spec.locality = gang.locality;
     std::vector<std::string> sets;  // of each role
     std::vector<const KaiTask*> tasks;
     for (const KaiTask& task : job.tasks) tasks.push_back(&task);
@@ -187,12 +220,12 @@ class Setup {
       RoleSpec& role = spec.gang.roles[r];
       out_.seats[task->id] = {job.name, role.name, role.replicas++};
     }
-    if (job.sets.size() > 1) {
-      for (std::size_t r = 0; r < sets.size(); ++r) {
-        for (const auto& [set, least] : job.sets) {
-          if (set == sets[r]) spec.gang.roles[r].min = least;
-        }
-      }
+    // Of a single pod set the minimum is the gang's, or its group's.
+    for (std::size_t r = 0; r < sets.size(); ++r) {
+      const auto set = gang.sets.find(sets[r]);
+      if (set == gang.sets.end()) continue;
+      if (gang.sets.size() > 1) spec.gang.roles[r].min = set->second.least;
+      spec.gang.roles[r].group = set->second.group;
     }
     Tell(JobUpserted{std::move(spec), ++out_.version});
   }

@@ -5,7 +5,8 @@
 //                       queues of a department deserve is cut to what it deserves itself, which
 //                       with us would count for the department too. Weight 0 is next to nothing.
 //   job                 a gang whose pods exist; its roles are its equal tasks, in the order of the
-//                       tasks. Pod sets that are several are roles with a minimum.
+//                       tasks. Pod sets and sub-groups: kai_gang.h
+//   level of a topology a tier of domains. Who says nothing of it is placed by score alone
 //   part of a GPU       that part of its compute and of its memory; of GPU memory, the part of the
 //                       compute that it is of the memory
 //   age                 created, and what runs started, as long ago
