@@ -69,7 +69,7 @@ func TestAGangLeftInPartIsAFaultAfterTwoCyclesUnlessSomebodyHasDecided(t *testin
 				}
 				return now, nil
 			},
-			decided: func(context.Context, Gang) (bool, error) { return test.decided, test.err },
+			decided: func(context.Context, Gang) (bool, string, error) { return test.decided, "", test.err },
 		}
 		if test.pods == 2 {
 			stop()

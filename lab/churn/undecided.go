@@ -16,8 +16,9 @@ const mostCycles = 2
 
 // undecided looks for gangs that stay bound in part.
 type undecided struct {
-	cycle   func(context.Context) (instant, error)
-	decided func(context.Context, Gang) (bool, error) // somebody has: a node for each pod, or its end
+	cycle func(context.Context) (instant, error)
+	// decided: somebody has: a node for each pod, or its end. What is said of the gang where nobody has.
+	decided func(context.Context, Gang) (yes bool, said string, err error)
 	since   map[string]instant
 	faults  map[string]string
 	longest time.Duration // that any gang was bound in part
@@ -37,7 +38,7 @@ func newUndecided(cluster *e2e.Cluster) *undecided {
 			cycle, err := cluster.Scheduler.Metric(ctx, "tephra_scheduler_engine_seconds")
 			return instant{scheduler, cycle}, err
 		},
-		decided: func(ctx context.Context, gang Gang) (bool, error) { return decided(ctx, cluster.Engine, gang) },
+		decided: func(ctx context.Context, gang Gang) (bool, string, error) { return decided(ctx, cluster.Engine, gang) },
 		since:   map[string]instant{}, faults: map[string]string{},
 	}
 }
@@ -79,39 +80,45 @@ func (u *undecided) look(ctx context.Context, gang standing, now instant) {
 	if passed <= mostCycles {
 		return
 	}
-	if yes, err := u.decided(ctx, gang.Gang); err == nil && !yes {
-		u.faults[gang.Name] = fmt.Sprintf("%s: %d of %d pods bound for %.0f cycles and %.1f s, and nobody has decided about the others",
-			gang.Name, len(gang.bound), gang.Least, passed, time.Since(gang.half).Seconds())
+	if yes, said, err := u.decided(ctx, gang.Gang); err == nil && !yes {
+		u.faults[gang.Name] = fmt.Sprintf("%s: %d of %d pods bound for %.0f cycles and %.1f s, and nobody has decided about the others: %s",
+			gang.Name, len(gang.bound), gang.Least, passed, time.Since(gang.half).Seconds(), said)
 	}
 }
 
 // decided: the engine has given enough of the gang's pods a node, or takes back those that have one.
 // An error: the engine does not answer.
-func decided(ctx context.Context, engine *e2e.Engine, gang Gang) (bool, error) {
+func decided(ctx context.Context, engine *e2e.Engine, gang Gang) (yes bool, said string, err error) {
 	text, err := engine.Tephra(ctx, "explain", "job/"+namespace+"/"+gang.Name, "--output", "json")
 	if err != nil && strings.Contains(err.Error(), "the engine knows none") {
-		return false, nil
+		return false, "the engine does not know it", nil
 	}
 	if err != nil {
-		return false, err
+		return false, "", err
 	}
 	var reply struct {
 		Job struct {
-			Roles []struct{ Placed int32 }
+			Roles   []struct{ Placed, Pending int32 }
+			Note    struct{ Text string }
+			Verdict string
 		}
 		Tasks []struct{ Phase string }
 	}
 	if err := json.Unmarshal([]byte(text), &reply); err != nil {
-		return false, err
+		return false, "", err
 	}
 	for _, task := range reply.Tasks {
 		if task.Phase == "TASK_PHASE_RELEASING" {
-			return true, nil
+			return true, "", nil
 		}
 	}
-	placed := int32(0)
+	if reply.Job.Verdict == "VERDICT_START_AFTER_EVICTION" {
+		return true, "", nil // room is set aside for the others
+	}
+	placed, pending := int32(0), int32(0)
 	for _, role := range reply.Job.Roles {
 		placed += role.Placed
+		pending += role.Pending
 	}
-	return placed >= gang.Least, nil
+	return placed >= gang.Least, fmt.Sprintf("%d placed, %d pending, %q", placed, pending, reply.Job.Note.Text), nil
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -16,16 +17,26 @@
 namespace tephra {
 namespace {
 
-// The queues that somebody waits in or under, each with those under it by whose turn it is.
+// Gangs of which only some run, for what those hold serves nobody, but for those behind a higher
+// priority of their own queue; then the queues that somebody waits in or under, each with those
+// under it by whose turn it is.
 class FairLine final : public Line {
  public:
   FairLine(const Ledger& ledger, const std::vector<JobId>& sorted) : snapshot_(ledger.snapshot()) {
     const Snapshot& snapshot = snapshot_;
-    for (const JobId id : sorted) QueueAt(snapshot.job(id).queue).jobs.push_back(id);
+    for (const JobId id : sorted) {
+      Waiting& queue = QueueAt(snapshot.job(id).queue);
+      if (!InPart(id))
+        queue.highest = std::max(queue.highest, PriorityOf(snapshot, snapshot.job(id)));
+    }
+    for (const JobId id : sorted) {
+      (GoesAhead(id) ? in_part_ : QueueAt(snapshot.job(id).queue).jobs).push_back(id);
+    }
     FillLines(sorted);
     if (snapshot.books().usage.on()) RankUsers();
     if (queues_.size() > 1) shares_ = FairShares().Of(snapshot.books()).share;
     for (const JobId id : sorted) {
+      if (QueueAt(snapshot.job(id).queue).jobs.empty()) continue;
       for (QueueId at = snapshot.job(id).queue; Enter(ledger, at);
            at = snapshot.queues().parent(at)) {
         continue;
@@ -43,6 +54,11 @@ class FairLine final : public Line {
     for (const QueueId queue : left_) Weigh(ledger, queue);
     last_ = QueueId();
     left_.clear();
+    if (next_in_part_ < in_part_.size()) {
+      const JobId id = in_part_[next_in_part_++];
+      last_ = snapshot_.job(id).queue;
+      return id;
+    }
     if (top_.turns.empty()) return JobId();
     const Waiting* queue = &top_;
     // A queue's own jobs before those of the queues under it.
@@ -72,11 +88,23 @@ class FairLine final : public Line {
   struct Waiting {
     std::vector<JobId> jobs;
     std::size_t next = 0;
+    // Priority of the first of whom none runs.
+    std::int64_t highest = std::numeric_limits<std::int64_t>::min();
     JobId head;            // in a fifo queue, the first that was asked and still waits
     std::set<Turn> turns;  // of the queues under it in which somebody still waits
     Turn turn;             // its own, as it stands with its parent
     bool entered = false;
   };
+
+  bool InPart(JobId id) const {
+    const JobRow& job = snapshot_.job(id);
+    return job.counted() > 0 && !job.satisfied();
+  }
+
+  bool GoesAhead(JobId id) {
+    const JobRow& job = snapshot_.job(id);
+    return InPart(id) && PriorityOf(snapshot_, job) >= QueueAt(job.queue).highest;
+  }
 
   Waiting& QueueAt(QueueId id) { return id.valid() ? queues_[id.value] : top_; }
   bool Fifo(QueueId id) const { return snapshot_.queues().spec(id).dequeue == Dequeue::kFifo; }
@@ -94,7 +122,7 @@ class FairLine final : public Line {
     for (const JobId id : snapshot_.books().waiting) {
       const QueueId queue = snapshot_.job(id).queue;
       const auto known = queues_.find(queue.value);
-      if (Fifo(queue) && known != queues_.end()) known->second.jobs.push_back(id);
+      if (Fifo(queue) && known != queues_.end() && !GoesAhead(id)) known->second.jobs.push_back(id);
     }
     for (auto& [id, queue] : queues_) {
       if (!Fifo(QueueId(id))) continue;
@@ -185,6 +213,8 @@ class FairLine final : public Line {
 
   const Snapshot& snapshot_;
   std::vector<Resources> shares_;  // empty while there is but one queue
+  std::vector<JobId> in_part_;
+  std::size_t next_in_part_ = 0;
   Waiting top_;
   std::map<std::uint32_t, Waiting> queues_;  // by QueueId
   QueueId last_;                             // that of the job that Next gave last
