@@ -25,9 +25,9 @@ class FairLine final : public Line {
   FairLine(const Ledger& ledger, const std::vector<JobId>& sorted) : snapshot_(ledger.snapshot()) {
     const Snapshot& snapshot = snapshot_;
     for (const JobId id : sorted) {
-      Waiting& queue = QueueAt(snapshot.job(id).queue);
-      if (!InPart(id))
-        queue.highest = std::max(queue.highest, PriorityOf(snapshot, snapshot.job(id)));
+      const JobRow& job = snapshot.job(id);
+      std::int64_t& highest = QueueAt(job.queue).highest;
+      if (!InPart(id)) highest = std::max(highest, PriorityOf(snapshot, job));
     }
     for (const JobId id : sorted) {
       (GoesAhead(id) ? in_part_ : QueueAt(snapshot.job(id).queue).jobs).push_back(id);

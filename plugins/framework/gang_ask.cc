@@ -62,10 +62,6 @@ bool OneHolds(const Fabric& fabric, const RankSpan& span, std::int32_t highest_t
   return !around.empty() && fabric.domains()[around.front()].tier <= highest_tier;
 }
 
-}  // namespace
-
-namespace {
-
 Nearness NearnessOf(const Snapshot& snapshot, const Locality& locality, std::int32_t members) {
   Nearness nearness;
   switch (locality.mode) {
@@ -120,34 +116,34 @@ void Locate(const Snapshot& snapshot, const JobRow& job, std::uint32_t group,
   }
 }
 
+// Of the ask these roles, so many of their tasks, and so near.
+GangAsk Piece(const GangAsk& ask, std::size_t first_role, std::size_t end_role, std::int32_t least,
+              const Nearness& nearness) {
+  GangAsk piece;
+  static_cast<Nearness&>(piece) = nearness;
+  piece.job = ask.job;
+  piece.queue = ask.queue;
+  piece.roles.assign(ask.roles.begin() + static_cast<std::ptrdiff_t>(first_role),
+                     ask.roles.begin() + static_cast<std::ptrdiff_t>(end_role));
+  piece.least = least;
+  piece.without = ask.without;
+  piece.within = ask.within;
+  return piece;
+}
+
 }  // namespace
 
 GangAsk PartOf(const GangAsk& ask, const GroupAsk& group) {
-  GangAsk part;
-  static_cast<Nearness&>(part) = group;
-  part.job = ask.job;
-  part.queue = ask.queue;
+  GangAsk part = Piece(ask, group.first_role, group.end_role, group.least, group);
   part.group = group.group;
-  part.roles.assign(ask.roles.begin() + static_cast<std::ptrdiff_t>(group.first_role),
-                    ask.roles.begin() + static_cast<std::ptrdiff_t>(group.end_role));
-  part.least = group.least;
-  part.without = ask.without;
-  part.within = ask.within;
   return part;
 }
 
 GangAsk RestOf(const GangAsk& ask) {
-  GangAsk rest;
-  static_cast<Nearness&>(rest) = ask;
-  rest.job = ask.job;
-  rest.queue = ask.queue;
+  std::int32_t least = ask.least;
+  for (const GroupAsk& group : ask.groups) least -= group.least;
   const std::size_t end = ask.groups.empty() ? ask.roles.size() : ask.groups[0].first_role;
-  rest.roles.assign(ask.roles.begin(), ask.roles.begin() + static_cast<std::ptrdiff_t>(end));
-  rest.least = ask.least;
-  for (const GroupAsk& group : ask.groups) rest.least -= group.least;
-  rest.without = ask.without;
-  rest.within = ask.within;
-  return rest;
+  return Piece(ask, 0, end, least, ask);
 }
 
 void Locate(const Snapshot& snapshot, const std::vector<Placement>& placed, GangAsk& ask) {
@@ -171,8 +167,8 @@ bool Together(const Snapshot& snapshot, const GangAsk& ask,
     if (!nearness.tied()) return true;
     RankSpan span = nearness.around;
     for (const Placement& placement : placements) {
-      if (group != kNoGroup && job.roles[snapshot.task(placement.task).role].group != group)
-        continue;
+      const std::uint32_t of = job.roles[snapshot.task(placement.task).role].group;
+      if (group != kNoGroup && of != group) continue;
       span = RankSpan::Around(span, SpanOf(snapshot.hardware(), placement.node));
     }
     return OneHolds(snapshot.hardware().fabric(), span, nearness.highest_tier);

@@ -413,9 +413,7 @@ class Pass {
       const GroupRow& group = job.groups[g];
       if (job.counted(group) == 0 && !begun.contains(g)) {
         GangAsk whole = WholeGroup(cycle_.snapshot, id, g, placed);
-        if (!MissingMembers(cycle_.snapshot, whole)) {
-          asks.push_back(std::move(whole));
-        }
+        if (!MissingMembers(cycle_.snapshot, whole)) asks.push_back(std::move(whole));
         continue;
       }
       GangAsk any;

@@ -16,8 +16,7 @@ constexpr bool Asks(TaskPhase phase) {
 // Tasks that run already count: a gang of which one member restarts is completed.
 GangAsk MissingMinimum(const Snapshot& snapshot, JobId id);
 
-// What the group lacks to begin: of its own, beside those of the job that run or are among
-// `placed`. Asks for nothing (no group) where it has no tasks.
+// What the group lacks to begin, near those of the job that run or are among `placed`.
 GangAsk WholeGroup(const Snapshot& snapshot, JobId id, std::uint32_t group,
                    const std::vector<Placement>& placed);
 

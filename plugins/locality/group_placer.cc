@@ -1,7 +1,6 @@
 #include "plugins/locality/group_placer.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <tuple>
 #include <vector>
