@@ -164,7 +164,7 @@ void LiveEngine::Cycle(const v1::CycleRequest& request) {
   std::size_t placements = 0;
   for (const Decision& decision : plan.decisions) {
     placements += decision.placements.size();
-    if (decision.reason.obstacle != Obstacle::kNone) {
+    if (decision.reason->obstacle != Obstacle::kNone) {
       FillNote(decision, books, cycle->add_notes());
     }
   }

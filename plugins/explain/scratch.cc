@@ -122,7 +122,8 @@ Scratch::Said Scratch::Ask() {
     said.starts = decision.verdict == Verdict::kStart;
     said.verdict = decision.verdict;
     said.reason = decision.reason;
-    said.unknown = decision.reason.obstacle == Obstacle::kSearch || MayBeElsewhere(decision.reason);
+    said.unknown =
+        decision.reason->obstacle == Obstacle::kSearch || MayBeElsewhere(decision.reason);
   }
   // The State does not take the plan as done, so the bench must not either.
   for (const Decision& decision : plan.decisions) {

@@ -7,6 +7,7 @@
 
 #include "plugins/framework/memory.h"
 #include "plugins/framework/reason.h"
+#include "topology/base/boxed.h"
 #include "topology/base/ids.h"
 #include "topology/base/time.h"
 #include "topology/device.h"
@@ -39,7 +40,7 @@ struct Decision {
   JobId job;
   Part part = Part::kMinimum;
   Verdict verdict = Verdict::kWait;
-  Reason reason;
+  Boxed<Reason> reason;
   std::vector<Placement> placements;
   std::vector<TaskId> evictions;
 };

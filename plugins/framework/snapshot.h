@@ -72,7 +72,7 @@ struct GroupRow {
 struct Standing {
   bool asked = false;
   Verdict verdict = Verdict::kWait;
-  Reason reason;
+  Boxed<Reason> reason;
   TimeMs since = 0;  // when the verdict or its obstacle last changed
 };
 
@@ -124,7 +124,7 @@ struct JobRow {
   }
   // Where there is an enqueue gate: it is past it. Who loses all that it held is not.
   bool let_in() const {
-    return counted() > 0 || held() > 0 || (standing.asked && BehindGate(standing.reason.obstacle));
+    return counted() > 0 || held() > 0 || (standing.asked && BehindGate(standing.reason->obstacle));
   }
   std::int32_t counted(const GroupRow& group) const {
     std::int32_t sum = 0;

@@ -63,8 +63,8 @@ void State::Assume(const Plan& plan) {
     books_.inqueue.Touch(decision.job);
     Standing& standing = books_.jobs[decision.job.index()].standing;
     if (!standing.asked || standing.verdict != decision.verdict ||
-        standing.reason.obstacle != decision.reason.obstacle ||
-        standing.reason.binding != decision.reason.binding) {
+        standing.reason->obstacle != decision.reason->obstacle ||
+        standing.reason->binding != decision.reason->binding) {
       standing.since = plan.now;
     }
     standing.asked = true;

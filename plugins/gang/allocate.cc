@@ -36,8 +36,8 @@ class Pass {
     // One of which some run already is in the middle of its turn.
     if (ahead.valid() && cycle_.snapshot.job(id).counted() == 0) {
       const Standing& said = cycle_.snapshot.job(id).standing;
-      if (said.asked && said.reason.obstacle == Obstacle::kBehind &&
-          said.reason.ahead == cycle_.snapshot.job(ahead).name) {
+      if (said.asked && said.reason->obstacle == Obstacle::kBehind &&
+          said.reason->ahead == cycle_.snapshot.job(ahead).name) {
         return false;
       }
       Reason reason;
@@ -447,7 +447,7 @@ class Pass {
     return tasks;
   }
 
-  void Say(JobId job, Part part, Verdict verdict, Reason reason,
+  void Say(JobId job, Part part, Verdict verdict, Boxed<Reason> reason,
            std::vector<Placement> placements) {
     Say({job, part, verdict, std::move(reason), std::move(placements), {}});
   }

@@ -81,7 +81,7 @@ void Encode(const Decision& in, const Books& books, v1::Decision* out) {
   out->set_job(books.jobs[in.job.index()].uid);
   out->set_part(ToWire<v1::Part>(in.part));
   out->set_verdict(ToWire<v1::Verdict>(in.verdict));
-  if (in.reason != Reason{}) Encode(in.reason, out->mutable_reason());
+  if (in.reason != Boxed<Reason>{}) Encode(in.reason, out->mutable_reason());
   for (const Placement& placement : in.placements) {
     Encode(placement, books, out->add_placements());
   }

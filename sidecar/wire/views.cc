@@ -192,7 +192,7 @@ void FillJob(const Books& books, JobId id, v1::JobView* out) {
   v1::Decision* said = plan.mutable_decisions(0);
   out->set_verdict(said->verdict());
   if (said->has_reason()) out->mutable_reason()->Swap(said->mutable_reason());
-  if (job.standing.reason.obstacle != Obstacle::kNone) FillNote(last, books, out->mutable_note());
+  if (job.standing.reason->obstacle != Obstacle::kNone) FillNote(last, books, out->mutable_note());
 }
 
 void FillTask(const Books& books, const TaskRow& task, v1::TaskView* out) {

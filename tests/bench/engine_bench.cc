@@ -292,7 +292,7 @@ void ReclaimLargeGang(benchmark::State& state) {
     state.SetIterationTime(SecondsSince(start));
     TEPHRA_CHECK_OP(plan.decisions.size(), ==, 1u);
     TEPHRA_CHECK_OP(plan.decisions[0].evictions.size(), ==, static_cast<std::size_t>(4 * nodes));
-    TEPHRA_CHECK(plan.decisions[0].reason.fewest);
+    TEPHRA_CHECK(plan.decisions[0].reason->fewest);
     for (const Event& event : Departures(engine, plan)) Must(engine.Apply(event));
     TEPHRA_CHECK_OP(Placed(engine.Tick(2)), ==, static_cast<std::size_t>(nodes / 2));
   }
@@ -316,7 +316,7 @@ void Unhelped(benchmark::State& state, Engine& engine, Remedy remedy) {
     state.SetIterationTime(SecondsSince(start));
     TEPHRA_CHECK_OP(plan.decisions.size(), ==, 1u);
     TEPHRA_CHECK(plan.decisions[0].evictions.empty());
-    TEPHRA_CHECK(plan.decisions[0].reason.remedy == remedy);
+    TEPHRA_CHECK(plan.decisions[0].reason->remedy == remedy);
     Must(engine.Apply(JobRemoved{"owner"}));
     engine.Tick(++now);
   }

@@ -143,7 +143,7 @@ void Confirm(Dice& dice, World& world, const NamedPlan& plan) {
 
 Toll TollOf(const NamedDecision& decision, const Books& books, TimeMs now,
             const Share::Answer& shares) {
-  Toll toll{decision.reason.gangs_broken * Toll::kGang, 0, 0};
+  Toll toll{decision.reason->gangs_broken * Toll::kGang, 0, 0};
   std::int32_t living = 0;
   const Snapshot snapshot(books, now, &living);
   const VictimCost costs(books.config);
@@ -237,7 +237,7 @@ void TryOne(std::uint64_t seed, Tally& tally) {
     so_far.decisions.resize(d);
     REQUIRE(mirror.Follow(so_far, now, Mirror::Judge::kSoundness) == "");
     const bool evicts = decision.verdict == Verdict::kStartAfterEviction;
-    const Obstacle why = decision.reason.obstacle;
+    const Obstacle why = decision.reason->obstacle;
     const bool refused =
         decision.verdict == Verdict::kWait && decision.part == Part::kMinimum &&
         (why == Obstacle::kRoom || why == Obstacle::kTogether || why == Obstacle::kQueueLimit);
@@ -248,7 +248,7 @@ void TryOne(std::uint64_t seed, Tally& tally) {
         ++tally.kept_off;
       } else if (best.given_up) {
         ++tally.given_up;
-      } else if (decision.reason.remedy == Remedy::kSearch || !decision.reason.fewest) {
+      } else if (decision.reason->remedy == Remedy::kSearch || !decision.reason->fewest) {
         ++tally.unproven;
       } else if (evicts) {
         REQUIRE(best.possible);

@@ -99,8 +99,8 @@ NamedPlan Tick(Engine& engine, TimeMs now, int& let_in, int& kept_out) {
   for (const Decision& decision : plan.decisions) {
     const JobRow& job = before.jobs[decision.job.index()];
     if (decision.part != Part::kMinimum || job.let_in()) continue;
-    if (!WasAsked(decision.reason.obstacle)) continue;
-    const bool no = decision.reason.obstacle == Obstacle::kGate;
+    if (!WasAsked(decision.reason->obstacle)) continue;
+    const bool no = decision.reason->obstacle == Obstacle::kGate;
     INFO(job.name << ": " << ReasonText(before.kinds, decision.reason));
     REQUIRE(no == bounds.Exceeds(job));
     ++(no ? kept_out : let_in);
@@ -147,7 +147,7 @@ TEST_CASE("The gate lets each job in exactly if it fits, and nobody waits at one
       const Bounds bounds(books);
       for (const JobRow& job : books.jobs) {
         if (!job.live || job.let_in() || !job.standing.asked) continue;
-        if (job.standing.reason.obstacle != Obstacle::kGate || job.pending() == 0) continue;
+        if (job.standing.reason->obstacle != Obstacle::kGate || job.pending() == 0) continue;
         INFO(job.name << ": " << ReasonText(books.kinds, job.standing.reason));
         REQUIRE(bounds.Exceeds(job));
         ++waited;

@@ -154,7 +154,7 @@ TEST_CASE("A gang that has to be in one domain starts where one has room, and no
     }
     REQUIRE((said.verdict == Verdict::kStart) == lowest.has_value());
     if (!lowest.has_value()) {
-      apart += said.reason.obstacle == Obstacle::kLocality;
+      apart += said.reason->obstacle == Obstacle::kLocality;
       return;
     }
     ++started;
@@ -217,7 +217,7 @@ Price PriceOf(const SmallCluster& cluster) {
   const NamedDecision& said = cluster.Of("train");
   if (said.verdict == Verdict::kStart) return std::pair<std::int64_t, std::size_t>{0, 0};
   if (said.verdict != Verdict::kStartAfterEviction) return std::nullopt;
-  return std::pair{said.reason.gangs_broken, said.evictions.size()};
+  return std::pair{said.reason->gangs_broken, said.evictions.size()};
 }
 
 TEST_CASE("For a gang tied to a domain as few go as in the best of those by itself") {
@@ -354,7 +354,7 @@ TEST_CASE(
     const bool possible = AnyChoice(world, gang, 0, chosen);
     if (said.verdict != Verdict::kStart) {
       const bool proven =
-          said.reason.obstacle != Obstacle::kGroups && said.reason.obstacle != Obstacle::kSearch;
+          said.reason->obstacle != Obstacle::kGroups && said.reason->obstacle != Obstacle::kSearch;
       REQUIRE((!possible || !proven));
       missed += possible;
       impossible += !possible;

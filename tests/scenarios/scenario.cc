@@ -101,7 +101,7 @@ absl::StatusOr<Scenario> Read(absl::StatusOr<Simulation> simulation) {
 // What was last said of a part of a job.
 struct Said {
   Verdict verdict = Verdict::kWait;
-  Reason reason;
+  Boxed<Reason> reason;
 };
 
 class Run {
@@ -180,9 +180,9 @@ class Run {
       fault("verdict " + VerdictWords()[static_cast<std::size_t>(*expected.verdict)],
             VerdictWords()[static_cast<std::size_t>(said->second.verdict)]);
     }
-    if (expected.reason && said->second.reason.obstacle != *expected.reason) {
+    if (expected.reason && said->second.reason->obstacle != *expected.reason) {
       fault("reason " + ReasonWords()[static_cast<std::size_t>(*expected.reason)],
-            ReasonWords()[static_cast<std::size_t>(said->second.reason.obstacle)]);
+            ReasonWords()[static_cast<std::size_t>(said->second.reason->obstacle)]);
     }
     for (const std::string& part : expected.text) {
       if (text.find(part) == std::string::npos) fault("text \"" + part + "\"", "another");

@@ -94,10 +94,11 @@ TEST_CASE("Plan codec: evictions and dropped jobs go out in names too") {
 
 TEST_CASE("Plan codec: misfits are counted sparsely, in the order of the enum") {
   Case made;
-  Reason& reason = made.plan.decisions[1].reason;
+  Reason reason = made.plan.decisions[1].reason;
   reason.nodes = {};
   reason.nodes[static_cast<int>(Misfit::kFragmented)] = 3;
   reason.nodes[static_cast<int>(Misfit::kFits)] = 2;
+  made.plan.decisions[1].reason = reason;
   const v1::Reason sent = made.Wire().decisions(1).reason();
   REQUIRE(sent.nodes_size() == 2);
   CHECK(sent.nodes(0).misfit() == v1::MISFIT_FITS);

@@ -329,7 +329,7 @@ bool Mirror::Missing(const MirrorJob& job, GangWish& wish) const {
 
 std::string Mirror::CheckNo(const NamedDecision& decision, const MirrorJob& job,
                             const GangWish& wish, const Room& room) const {
-  switch (decision.reason.obstacle) {
+  switch (decision.reason->obstacle) {
     case Obstacle::kQueueMissing:
     case Obstacle::kQueueClosed:
       return Open(job.spec.queue) ? "waits for a queue that is open" : "";
@@ -362,7 +362,7 @@ std::string Mirror::CheckNo(const NamedDecision& decision, const MirrorJob& job,
 // A gang that a failed binding left in part, and that has no place for the rest, gives back what
 // runs of it, once no other binding of it is under way. Nobody else is evicted.
 std::string Mirror::FollowEvictions(const NamedDecision& decision, TimeMs now, MirrorJob& job) {
-  const Obstacle why = decision.reason.obstacle;
+  const Obstacle why = decision.reason->obstacle;
   const bool unwinds = job.broken && decision.part == Part::kMinimum &&
                        decision.verdict != Verdict::kStart && why != Obstacle::kMembers &&
                        CountPhase(job, TaskPhase::kAssumed) == 0;
@@ -423,7 +423,7 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
   GangWish wish;
   const bool enough = Missing(job, wish);
   ++asked_;
-  if (decision.reason.obstacle == Obstacle::kSearch) ++searches_ended_;
+  if (decision.reason->obstacle == Obstacle::kSearch) ++searches_ended_;
   const bool later = decision.verdict == Verdict::kStartAfterEviction;
   if (std::string fault =
           later ? FollowVictims(decision, now, job) : FollowEvictions(decision, now, job);
@@ -441,7 +441,7 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
   if (decision.verdict != Verdict::kStart && !later) {
     if (!decision.placements.empty()) return "places tasks without a start";
     if (decision.part == Part::kElastic || judge == Judge::kSoundness) return "";
-    if (decision.reason.obstacle == Obstacle::kMembers) {
+    if (decision.reason->obstacle == Obstacle::kMembers) {
       return enough ? "waits for members that it has" : "";
     }
     return CheckNo(decision, job, wish, room);

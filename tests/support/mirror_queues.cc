@@ -21,7 +21,7 @@ bool Mirror::BehindAnother(const NamedDecision& decision, const MirrorJob& job) 
   if (queue == queues_.end() || queue->second.dequeue != Dequeue::kFifo) return false;
   return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
     const JobSpec& other = entry.second.spec;
-    return other.name == decision.reason.ahead && other.queue == job.spec.queue &&
+    return other.name == decision.reason->ahead && other.queue == job.spec.queue &&
            !Satisfied(entry.second) &&
            std::make_tuple(-other.priority, other.created, other.uid) <
                std::make_tuple(-job.spec.priority, job.spec.created, job.spec.uid);

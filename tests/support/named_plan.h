@@ -23,7 +23,7 @@ struct NamedDecision {
   std::string job;
   Part part = Part::kMinimum;
   Verdict verdict = Verdict::kWait;
-  Reason reason;
+  Boxed<Reason> reason;
   std::vector<NamedPlacement> placements;
   std::vector<std::string> evictions;  // pods
 

@@ -44,7 +44,7 @@ TEST_CASE("The gate: parents that form a cycle end nothing") {
   SmallCluster cluster(Gated());
   cluster.Add(ANode("a").Gpus(8)).Add(AQueue("x").Under("y")).Add(AQueue("y").Under("x"));
   cluster.Add(Gang("j", 1, "x")).Add(Gang("k", 1)).Tick();
-  CHECK(cluster.Of("j").reason.obstacle == Obstacle::kQueueCycle);
+  CHECK(cluster.Of("j").reason->obstacle == Obstacle::kQueueCycle);
   CHECK(cluster.Started("k"));
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("The gate: of one cycle the jobs asked first are let in, waiting or no
   cluster.Add(AJob("third").Priority(1).Role("w", 1, APod().Gpus(1)));
   cluster.Tick();
   CHECK(cluster.Started("first"));
-  CHECK(cluster.Of("second").reason.obstacle == Obstacle::kRoom);
+  CHECK(cluster.Of("second").reason->obstacle == Obstacle::kRoom);
   CHECK(cluster.Why("third") ==
         "not let in: of 6 GPU with overcommitment 0 GPU are used, jobs that were let in lack 6 "
         "GPU, and this needs 1 GPU");
@@ -67,8 +67,8 @@ TEST_CASE("The gate: foreign pods are used, and belong to no queue") {
   cluster.Add(ANode("a").Gpus(4)).Add(AQueue("q").Limit(kGpu, 4000));
   cluster.Foreign("f", "a", APod().Gpus(2), {WholeSlice(0), WholeSlice(1)});
   cluster.Add(Gang("j", 3, "q")).Tick();
-  CHECK(cluster.Of("j").reason.queue.empty());
-  CHECK(cluster.Of("j").reason.used == 2000);
+  CHECK(cluster.Of("j").reason->queue.empty());
+  CHECK(cluster.Of("j").reason->used == 2000);
   cluster.Gone("f").Tick();
   CHECK(cluster.Started("j"));
 }
@@ -85,7 +85,7 @@ TEST_CASE("The gate: a gang without a minimum asks for nothing, and is in") {
   cluster.Add(ANode("a").Gpus(1)).Add(Gang("runs", 1)).Tick();
   cluster.Add(AJob("j").Role("w", 2, APod().Gpus(1)).MinMember(0)).Tick();
   CHECK(cluster.job("j").satisfied());
-  CHECK(cluster.job("j").standing.reason.obstacle != Obstacle::kGate);
+  CHECK(cluster.job("j").standing.reason->obstacle != Obstacle::kGate);
 }
 
 TEST_CASE("The gate: tasks that have ended well are no claim any more") {
@@ -93,8 +93,8 @@ TEST_CASE("The gate: tasks that have ended well are no claim any more") {
   cluster.Add(ANode("a").Gpus(4)).Add(AQueue("q").Limit(kGpu, 4000));
   cluster.Add(Gang("old", 4, "q")).Tick();
   cluster.Confirm().Add(Gang("new", 2, "q")).Tick();
-  CHECK(cluster.Of("new").reason.obstacle == Obstacle::kGate);
-  CHECK(cluster.Of("new").reason.used == 4000);
+  CHECK(cluster.Of("new").reason->obstacle == Obstacle::kGate);
+  CHECK(cluster.Of("new").reason->used == 4000);
   for (int i = 0; i < 2; ++i) cluster.Task("old", "w", i, TaskPhase::kSucceeded, "a");
   cluster.Tick();
   CHECK(cluster.Started("new"));
@@ -106,9 +106,9 @@ TEST_CASE("The gate: a job that moves takes its claim with it") {
   cluster.Add(AQueue("p").Limit(kGpu, 4000)).Add(AQueue("q").Limit(kGpu, 4000));
   cluster.Add(Gang("runs", 2, "p")).Tick();
   cluster.Confirm().Add(Gang("waits", 3, "p")).Tick();
-  CHECK(cluster.Of("waits").reason.queue == "p");
+  CHECK(cluster.Of("waits").reason->queue == "p");
   cluster.Add(Gang("runs", 2, "q")).Tick();
-  CHECK(cluster.Of("waits").reason.obstacle == Obstacle::kRoom);
+  CHECK(cluster.Of("waits").reason->obstacle == Obstacle::kRoom);
   CHECK(cluster.engine().state().CheckBooks() == "");
 }
 
@@ -118,11 +118,11 @@ TEST_CASE(
   cluster.Add(ANode("a").Gpus(4)).Add(Gang("runs", 4)).Tick();
   cluster.Confirm().Add(Gang("waits", 4)).Tick();
   cluster.Tell(ConfigChanged{Gated(1000)}).Add(Gang("late", 1)).Tick();
-  CHECK(cluster.Of("waits").reason.obstacle == Obstacle::kRoom);
-  CHECK(cluster.Of("late").reason.kept == 4000);
+  CHECK(cluster.Of("waits").reason->obstacle == Obstacle::kRoom);
+  CHECK(cluster.Of("late").reason->kept == 4000);
   CHECK(cluster.engine().state().CheckBooks() == "");
   cluster.Tell(ConfigChanged{EngineConfig{}}).Tick();
-  CHECK(cluster.Of("late").reason.obstacle == Obstacle::kRoom);
+  CHECK(cluster.Of("late").reason->obstacle == Obstacle::kRoom);
   CHECK(cluster.engine().state().CheckBooks() == "");
 }
 

@@ -16,7 +16,7 @@ TaskPhase Phase(const SmallCluster& cluster, const std::string& job, std::size_t
 }
 Misfit Only(const NamedDecision& decision) {
   for (int m = 0; m < kMisfits; ++m) {
-    if (decision.reason.nodes[static_cast<std::size_t>(m)] > 0) return static_cast<Misfit>(m);
+    if (decision.reason->nodes[static_cast<std::size_t>(m)] > 0) return static_cast<Misfit>(m);
   }
   return Misfit::kAbsent;
 }
@@ -35,7 +35,7 @@ TEST_CASE("Pods: room held before the pods exist is given up when they come, and
   CHECK(Phase(cluster, "j", 0) == TaskPhase::kPending);
   CHECK(Phase(cluster, "j", 1) == TaskPhase::kAbsent);
   cluster.Tick(1);
-  CHECK(cluster.Of("j").reason.obstacle == Obstacle::kMembers);
+  CHECK(cluster.Of("j").reason->obstacle == Obstacle::kMembers);
   CHECK(cluster.Why("j") == "2 of 4 pods exist");
   cluster.Task("j", "w", 1, TaskPhase::kPending).Task("j", "w", 3, TaskPhase::kPending).Tick(2);
   CHECK(cluster.Started("j"));

@@ -528,7 +528,7 @@ TEST_CASE("State: a refusal takes back what was assumed, and holds until the nod
   CHECK(cluster.Of("j").placements[0].node == "b");
   cluster.Tell(PlacementRefused{"j", "w", "b", "port"}).Tick(2);
   CHECK(cluster.Of("j").verdict == Verdict::kWait);
-  CHECK(cluster.Of("j").reason.nodes[static_cast<int>(Misfit::kRefused)] == 2);
+  CHECK(cluster.Of("j").reason->nodes[static_cast<int>(Misfit::kRefused)] == 2);
   cluster.Add(ANode("a").Gpus(1).Label("x", "y")).Tick(3);
   CHECK(cluster.Of("j").placements.at(0).node == "a");
 }

@@ -394,7 +394,7 @@ TEST_CASE("Engine: a decision that fails verification is dropped, told, and its 
   // It is not tried again, whatever happens to others.
   cluster.Tick(1);
   cluster.Add(ANode("z").Cores(64)).Tick(2);
-  CHECK(cluster.Of("big").reason.obstacle == Obstacle::kQuarantine);
+  CHECK(cluster.Of("big").reason->obstacle == Obstacle::kQuarantine);
   CHECK(cluster.plan().dropped.empty());
   // Its own facts change: it may try again.
   cluster.Add(AJob("big").Role("w", 1, APod().Cores(0))).Tick(3);

@@ -61,11 +61,11 @@ TEST_CASE("Gang: one that needs 17 GPUs of 16 is told so in numbers") {
   cluster.Add(AJob("j").Role("w", 17, APod().Gpus(1))).Tick();
   const NamedDecision& said = cluster.Of("j");
   CHECK(said.verdict == Verdict::kInfeasible);
-  CHECK(said.reason.tasks_needed == 17);
-  CHECK(said.reason.tasks_fit == 16);
-  CHECK(said.reason.per_task == 1000);
-  CHECK(said.reason.free_total == 16000);
-  CHECK(said.reason.capacity_total == 16000);
+  CHECK(said.reason->tasks_needed == 17);
+  CHECK(said.reason->tasks_fit == 16);
+  CHECK(said.reason->per_task == 1000);
+  CHECK(said.reason->free_total == 16000);
+  CHECK(said.reason->capacity_total == 16000);
 }
 
 TEST_CASE("Gang: on nodes that others over-committed nothing is free, and never less than that") {
@@ -73,13 +73,13 @@ TEST_CASE("Gang: on nodes that others over-committed nothing is free, and never 
   cluster.Add(ANode("a").Cores(4)).Foreign("f", "a", APod().Cores(6));
   cluster.Add(ANode("b").Cores(4).Cordoned());  // so that not the totals of all nodes serve
   cluster.Add(AJob("j").Role("w", 1, APod().Cores(1))).Tick();
-  CHECK(cluster.Of("j").reason.best_free == 0);
-  CHECK(cluster.Of("j").reason.free_total == 0);
+  CHECK(cluster.Of("j").reason->best_free == 0);
+  CHECK(cluster.Of("j").reason->free_total == 0);
   cluster.Add(ANode("b").Cores(4)).Foreign("g", "b", APod().Cores(9));
   cluster.Add(AJob("k").Role("w", 1, APod().Cores(1))).Tick();
-  CHECK(cluster.Of("k").reason.best_free == 0);
-  CHECK(cluster.Of("k").reason.free_total == 0);
-  CHECK(cluster.Of("k").reason.capacity_total == 8000);
+  CHECK(cluster.Of("k").reason->best_free == 0);
+  CHECK(cluster.Of("k").reason->free_total == 0);
+  CHECK(cluster.Of("k").reason->capacity_total == 8000);
 }
 
 TEST_CASE("Gang: a role without a minimum of its own is asked for what the others cannot give") {
@@ -89,8 +89,8 @@ TEST_CASE("Gang: a role without a minimum of its own is asked for what the other
       .Tick();
   CHECK(cluster.Of("j").verdict == Verdict::kInfeasible);
   // Two of each fit, and six are needed: four of whichever role is named.
-  CHECK(cluster.Of("j").reason.tasks_needed == 4);
-  CHECK(cluster.Of("j").reason.tasks_fit == 2);
+  CHECK(cluster.Of("j").reason->tasks_needed == 4);
+  CHECK(cluster.Of("j").reason->tasks_fit == 2);
 }
 
 TEST_CASE("Gang: the role that is named is one that lacks room, not one that has too few tasks") {
@@ -100,9 +100,9 @@ TEST_CASE("Gang: the role that is named is one that lacks room, not one that has
       .Add(AJob("j").Role("easy", 4, APod().Cores(1)).Role("hard", 2, APod().Gpus(2)).MinMember(5))
       .Tick();
   CHECK(cluster.Of("j").verdict == Verdict::kInfeasible);
-  CHECK(cluster.Of("j").reason.role == "hard");
-  CHECK(cluster.Of("j").reason.tasks_needed == 1);
-  CHECK(cluster.Of("j").reason.tasks_fit == 0);
+  CHECK(cluster.Of("j").reason->role == "hard");
+  CHECK(cluster.Of("j").reason->tasks_needed == 1);
+  CHECK(cluster.Of("j").reason->tasks_fit == 0);
 }
 
 TEST_CASE("Gang: infeasible speaks of the empty cluster, wait of the one of now") {
@@ -111,10 +111,10 @@ TEST_CASE("Gang: infeasible speaks of the empty cluster, wait of the one of now"
   cluster.Add(AJob("never").Role("w", 1, APod().Gpus(9)));
   cluster.Add(AJob("later").Role("w", 1, APod().Gpus(8))).Tick();
   CHECK(cluster.Of("never").verdict == Verdict::kInfeasible);
-  CHECK(cluster.Of("never").reason.free_total == 8000);
+  CHECK(cluster.Of("never").reason->free_total == 8000);
   CHECK(cluster.Of("later").verdict == Verdict::kWait);
-  CHECK(cluster.Of("later").reason.free_total == 2000);
-  CHECK(cluster.Of("later").reason.best_node == "a");
+  CHECK(cluster.Of("later").reason->free_total == 2000);
+  CHECK(cluster.Of("later").reason->best_node == "a");
 }
 
 TEST_CASE("Gang: members that are missing are a reason of their own") {
@@ -124,9 +124,9 @@ TEST_CASE("Gang: members that are missing are a reason of their own") {
   cluster.Task("j", "w", 0, TaskPhase::kFailed).Task("j", "w", 1, TaskPhase::kFailed);
   cluster.Task("j", "w", 0, TaskPhase::kPending).Tick(1);
   CHECK(cluster.Of("j").verdict == Verdict::kWait);
-  CHECK(cluster.Of("j").reason.obstacle == Obstacle::kMembers);
-  CHECK(cluster.Of("j").reason.tasks_needed == 2);
-  CHECK(cluster.Of("j").reason.tasks_fit == 1);
+  CHECK(cluster.Of("j").reason->obstacle == Obstacle::kMembers);
+  CHECK(cluster.Of("j").reason->tasks_needed == 2);
+  CHECK(cluster.Of("j").reason->tasks_fit == 1);
 }
 
 TEST_CASE("Gang: greedy fails and the search finds it") {
@@ -150,7 +150,7 @@ TEST_CASE("Gang: search budget spent is said as such, and never as impossible") 
                   .Role("picky", 1, APod().Gpus(2).Select("ok", "1")));
   cluster.Tick();
   CHECK(cluster.Of("j").verdict == Verdict::kWait);
-  CHECK(cluster.Of("j").reason.obstacle == Obstacle::kSearch);
+  CHECK(cluster.Of("j").reason->obstacle == Obstacle::kSearch);
 }
 
 TEST_CASE("Gang: one search budget more or less never changes a start into another placement") {
@@ -184,7 +184,7 @@ TEST_CASE("Gang: cards that differ by uuid alone are alike to the search") {
   cluster.Add(AJob("j").Role("two", 10, APod().Gpus(2)).Role("also", 1, APod().Gpus(2).Cores(1)));
   cluster.Tick();
   CHECK(cluster.Of("j").verdict == Verdict::kInfeasible);
-  CHECK(cluster.Of("j").reason.obstacle == Obstacle::kTogether);
+  CHECK(cluster.Of("j").reason->obstacle == Obstacle::kTogether);
 }
 
 TEST_CASE("Gang: of equal nodes the one whose name sorts first is taken") {
@@ -219,7 +219,7 @@ TEST_CASE("Gang: a thousand tasks that cannot fit are refused without a search")
   for (int n = 0; n < 20; ++n) cluster.Add(ANode("n" + std::to_string(n)).Gpus(8));
   cluster.Add(AJob("j").Role("w", 1000, APod().Gpus(1))).Tick();
   CHECK(cluster.Of("j").verdict == Verdict::kInfeasible);
-  CHECK(cluster.Of("j").reason.tasks_fit == 160);
+  CHECK(cluster.Of("j").reason->tasks_fit == 160);
 }
 
 }  // namespace
