@@ -115,7 +115,7 @@ class ProcessFigures final : public prometheus::Collectable {
 
 struct Metrics::Families {
   std::shared_ptr<Registry> registry = std::make_shared<Registry>();
-  std::shared_ptr<ProcessFigures> process = std::make_shared<ProcessFigures>();
+  std::shared_ptr<prometheus::Collectable> process = std::make_shared<ProcessFigures>();
   std::unique_ptr<prometheus::Exposer> exposer;
 
   Histogram& cycle = prometheus::BuildHistogram()

@@ -34,6 +34,7 @@ constexpr int kMaxKinds = 16;
 using KindSet = std::uint32_t;
 
 constexpr std::int64_t kWholeGpu = 1000;
+constexpr std::int64_t kMiB = 1 << 20;  // in bytes
 
 // A kind of this name with a model behind it, "gpu.H100", counts the devices of that model alone,
 // in per mille as kGpu does, which counts them too. What a node has of it, and a task holds,

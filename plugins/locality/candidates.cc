@@ -49,10 +49,10 @@ const Fabric& FabricOf(const Workbench& bench) {
   return bench.ledger().snapshot().hardware().fabric();
 }
 
-std::vector<Candidate> CandidatesOf(Workbench& bench, const GangAsk& ask) {
+std::vector<DomainCandidate> CandidatesOf(Workbench& bench, const GangAsk& ask) {
   const Fabric& fabric = FabricOf(bench);
   const Rooms rooms(bench, ask);
-  std::vector<Candidate> candidates;
+  std::vector<DomainCandidate> candidates;
   const auto consider = [&](std::uint32_t d) {
     const Fabric::Domain& domain = fabric.domains()[d];
     if (domain.tier > ask.highest_tier || domain.span.empty()) return;
@@ -64,13 +64,14 @@ std::vector<Candidate> CandidatesOf(Workbench& bench, const GangAsk& ask) {
   } else {
     for (const std::uint32_t d : fabric.Around(ask.around)) consider(d);
   }
-  std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
-    const auto key = [&](const Candidate& one) {
-      const Fabric::Domain& domain = fabric.domains()[one.domain];
-      return std::tuple(domain.tier, one.room, domain.span.first, one.domain);
-    };
-    return key(a) < key(b);
-  });
+  std::sort(candidates.begin(), candidates.end(),
+            [&](const DomainCandidate& a, const DomainCandidate& b) {
+              const auto key = [&](const DomainCandidate& one) {
+                const Fabric::Domain& domain = fabric.domains()[one.domain];
+                return std::tuple(domain.tier, one.room, domain.span.first, one.domain);
+              };
+              return key(a) < key(b);
+            });
   return candidates;
 }
 

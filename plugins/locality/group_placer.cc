@@ -108,7 +108,7 @@ Placer::Answer GroupPlacer::Place(Workbench& bench, const GangAsk& ask) const {
   }
   bool unknown = false;
   std::size_t tries = 0;
-  for (const Candidate& candidate : CandidatesOf(bench, ask)) {
+  for (const DomainCandidate& candidate : CandidatesOf(bench, ask)) {
     if (++tries > kMostTries && (!ask.tied() || answer.steps > budget_)) {
       unknown = true;
       break;

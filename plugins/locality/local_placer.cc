@@ -73,9 +73,9 @@ Placer::Answer LocalPlacer::Place(Workbench& bench, const GangAsk& ask) const {
     return anywhere_->Place(bench, ask);
   }
   Answer answer;
-  const std::vector<Candidate> candidates = CandidatesOf(bench, ask);
+  const std::vector<DomainCandidate> candidates = CandidatesOf(bench, ask);
   std::size_t tries = 0;
-  for (const Candidate& candidate : candidates) {
+  for (const DomainCandidate& candidate : candidates) {
     if (++tries > kMostTries && (!ask.tied() || answer.steps > budget_)) break;
     answer.steps += ask.least;
     if (Pack(bench, ask, candidate.domain)) {
@@ -85,7 +85,7 @@ Placer::Answer LocalPlacer::Place(Workbench& bench, const GangAsk& ask) const {
   }
   if (ask.tied()) {
     std::vector<std::uint32_t> widest;
-    for (const Candidate& candidate : candidates) {
+    for (const DomainCandidate& candidate : candidates) {
       const std::uint32_t up = FabricOf(bench).domains()[candidate.domain].parent;
       const bool farther = up != Fabric::kNone &&
                            FabricOf(bench).domains()[up].tier <= ask.highest_tier &&

@@ -1,6 +1,5 @@
 #include "sidecar/client/explain_command.h"
 
-#include <chrono>
 #include <iostream>
 #include <memory>
 
@@ -125,12 +124,6 @@ std::string JobOfSimulation(const std::string& argument) {
   return argument.rfind(kPrefix, 0) == 0 ? argument.substr(sizeof kPrefix - 1) : argument;
 }
 
-std::int64_t Now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 }  // namespace
 
 std::string JobNamed(const std::string& argument) {
@@ -209,7 +202,7 @@ void AddExplainCommand(CLI::App& app, ExplainSimulated simulated, int& code) {
       PrintMessage(reply, arguments->output, std::cout);
     } else {
       PrintExplanation(reply, arguments->output == Output::kWide,
-                       live ? Times::kDates : Times::kSimulated, live ? Now() : reply.now_ms(),
+                       live ? Times::kDates : Times::kSimulated, live ? NowMs() : reply.now_ms(),
                        std::cout);
     }
   });

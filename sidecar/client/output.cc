@@ -1,5 +1,6 @@
 #include "sidecar/client/output.h"
 
+#include <chrono>
 #include <map>
 
 #include <CLI/CLI.hpp>
@@ -72,6 +73,12 @@ int FailLooking(const char* command, const absl::Status& why, std::ostream& err)
                  why.code() == absl::StatusCode::kDeadlineExceeded
              ? 3
              : 1;
+}
+
+std::int64_t NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace tephra

@@ -1,6 +1,7 @@
 // How an answer is shown: as text for people, or whole for scripts.
 #pragma once
 
+#include <cstdint>
 #include <ostream>
 #include <string>
 
@@ -27,6 +28,9 @@ void PrintMessage(const google::protobuf::Message& message, Output output, std::
 // Says what went wrong and gives the exit code of a command that looks: 1 the engine says no, 3 no
 // engine answers.
 int FailLooking(const char* command, const absl::Status& why, std::ostream& err);
+
+// Since 1970, for "so long ago".
+std::int64_t NowMs();
 
 // For the footers of their --help.
 inline constexpr char kLookExitCodes[] =

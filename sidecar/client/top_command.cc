@@ -1,7 +1,6 @@
 #include "sidecar/client/top_command.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <memory>
 #include <vector>
@@ -183,12 +182,6 @@ void PrintJobs(const v1::GetStateReply& state, bool wide, int most, std::int64_t
   }
 }
 
-std::int64_t Now() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 }  // namespace
 
 void PrintTop(const v1::GetStateReply& state, const std::string& what, bool wide,
@@ -236,7 +229,7 @@ void AddTopCommand(CLI::App& app, int& code) {
       }
       PrintMessage(state, arguments->output, std::cout);
     } else {
-      PrintTop(state, arguments->what, arguments->output == Output::kWide, Now(), std::cout);
+      PrintTop(state, arguments->what, arguments->output == Output::kWide, NowMs(), std::cout);
     }
   });
 }

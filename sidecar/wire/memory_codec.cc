@@ -6,9 +6,9 @@
 namespace tephra {
 namespace {
 
-using WireAmounts = google::protobuf::RepeatedPtrField<v1::RememberedAmount>;
+using WireRemembered = google::protobuf::RepeatedPtrField<v1::RememberedAmount>;
 
-void Encode(const std::vector<RememberedAmount>& in, TextCopier& text, WireAmounts* out) {
+void Encode(const std::vector<RememberedAmount>& in, TextCopier& text, WireRemembered* out) {
   for (const RememberedAmount& amount : in) {
     v1::RememberedAmount* wire = out->Add();
     text.Copy(amount.kind, wire->mutable_kind());
@@ -16,7 +16,7 @@ void Encode(const std::vector<RememberedAmount>& in, TextCopier& text, WireAmoun
   }
 }
 
-std::vector<RememberedAmount> Decode(const WireAmounts& in) {
+std::vector<RememberedAmount> Decode(const WireRemembered& in) {
   std::vector<RememberedAmount> out;
   for (const v1::RememberedAmount& wire : in) out.push_back({wire.kind(), wire.spent()});
   return out;

@@ -13,7 +13,6 @@
 namespace tephra {
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
 constexpr std::int64_t kMostMiB = kMostQuantity / kMiB;
 constexpr std::int64_t kPodsPerNode = 1001;
 

@@ -7,7 +7,6 @@
 namespace tephra {
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
 constexpr std::int64_t kMostGpus = 1024;  // on one node
 
 // A common machine with eight GPUs; pods as the kubelet allows unless told otherwise.

@@ -4,8 +4,6 @@
 namespace tephra {
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
-
 // gpus, gpu_share, gpu_memory: see the table in docs/simulate.md.
 DeviceRequest ReadDeviceRequest(Fields& fields) {
   DeviceRequest request;

@@ -6,8 +6,6 @@
 namespace tephra {
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
-
 // The kinds that `field` names, with 0 too.
 KindSet ReadAmounts(Sections& sections, Fields& fields, const char* field, Resources& amounts) {
   KindSet kinds = 0;

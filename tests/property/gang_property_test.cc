@@ -92,7 +92,7 @@ TEST_CASE("More capacity never turns a start or a wait into infeasible") {
     INFO("the plan:\n" << Text(large.state().books().kinds, plan));
     for (const NamedDecision& decision : plan.decisions) {
       if (decision.verdict != Verdict::kInfeasible) continue;
-      INFO("job " << decision.job << " was told to " << VerdictText(before[decision.job]));
+      INFO("job " << decision.job << " was told to " << VerdictWord(before[decision.job]));
       REQUIRE(before[decision.job] == Verdict::kInfeasible);
     }
   });

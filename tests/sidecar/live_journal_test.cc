@@ -27,7 +27,7 @@ std::vector<Event> Cluster() {
   return {NodeUpserted{ANode("a").Gpus(8), 1}, NodeUpserted{ANode("b").Gpus(8), 1}, queue};
 }
 
-JobUpserted Gang(const std::string& name, int tasks) {
+JobUpserted NewGang(const std::string& name, int tasks) {
   JobUpserted fact{AJob("uid-" + name).Role("worker", tasks, APod().Gpus(1)), 1};
   fact.job.name = "default/" + name;
   fact.job.queue = "research";
@@ -75,7 +75,7 @@ TEST_CASE("A full segment asks for a sync, old ones go, and each that is kept re
       client.Delta({gone});
       truth.erase(truth.begin() + 3);
     }
-    truth.push_back(Gang(name, 4 + i % 7));
+    truth.push_back(NewGang(name, 4 + i % 7));
     client.Delta({truth.back()});
     syncs += CycleOrSync(client, truth, i * 1000);
   }
@@ -96,7 +96,7 @@ TEST_CASE("A segment cut off by the death of its engine replays up to the cut") 
   RunningServer running({}, JournalSettings{folder.path()});
   SchedulerClient client(ConnectTo(running.socket()));
   client.Sync(Cluster());
-  client.Delta({Gang("train", 8)});
+  client.Delta({NewGang("train", 8)});
   client.Cycle(1);
   client.Cycle(2);
   // As a kill would leave it: what the writer still holds never comes.
@@ -116,7 +116,7 @@ TEST_CASE("A changed configuration is in the journal, and the replay follows it"
   EngineConfig spread;
   spread.node_scores = {{"spread", 1}};
   running.owner.Run([&] { running.live.ChangeConfig(spread); });
-  client.Delta({Gang("one", 1), Gang("two", 1)});
+  client.Delta({NewGang("one", 1), NewGang("two", 1)});
   const v1::ScheduleReply reply = client.Cycle(2);
   std::set<std::string> nodes;
   for (const auto& decision : reply.cycle().plan().decisions()) {
@@ -154,7 +154,7 @@ TEST_CASE("A full disk stops the journal and not the scheduling, and is tried ag
   {
     const FileSizeLimit full(2048);
     for (int i = 0; i < 50; ++i) {
-      truth.push_back(Gang("j" + std::to_string(i), 1));
+      truth.push_back(NewGang("j" + std::to_string(i), 1));
       client.Delta({truth.back()});
       REQUIRE(client.Cycle(i * 1000).has_cycle());
     }
@@ -178,7 +178,7 @@ TEST_CASE("A journal directory that cannot be made is reported, and scheduling g
   RunningServer running({}, JournalSettings{"/dev/null/journal", 1 << 20, 8});
   SchedulerClient client(ConnectTo(running.socket()));
   client.Sync(Cluster());
-  client.Delta({Gang("train", 8)});
+  client.Delta({NewGang("train", 8)});
   REQUIRE(client.Cycle(1).has_cycle());
   REQUIRE(client.Cycle(100'000'000).has_cycle());
   CHECK(running.metrics.Text().find("tephra_engine_journal_failures_total 1") != std::string::npos);

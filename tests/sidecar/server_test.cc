@@ -19,7 +19,7 @@ QueueUpserted Open(const std::string& name) {
   return fact;
 }
 
-JobUpserted Gang(const std::string& name, int tasks, std::uint64_t version = 1) {
+JobUpserted RunningGang(const std::string& name, int tasks, std::uint64_t version = 1) {
   JobUpserted fact{AJob("uid-" + name).Role("worker", tasks, APod().Gpus(1)), version};
   fact.job.name = "default/" + name;
   fact.job.queue = "research";
@@ -56,7 +56,7 @@ TEST_CASE("A gang told over the socket is placed by the next cycle") {
   SchedulerClient client(ConnectTo(running.socket()));
   REQUIRE(client.connected());
   client.Sync(TwoNodes());
-  client.Delta({Gang("train", 16)});
+  client.Delta({RunningGang("train", 16)});
   const v1::ScheduleReply reply = client.Cycle(1000);
   REQUIRE(reply.has_cycle());
   REQUIRE(Placements(reply) == 16);
@@ -67,7 +67,7 @@ TEST_CASE("A gang that does not fit is told why, in numbers, and since when") {
   RunningServer running;
   SchedulerClient client(ConnectTo(running.socket()));
   client.Sync(TwoNodes());
-  client.Delta({Gang("large", 17)});
+  client.Delta({RunningGang("large", 17)});
   const v1::ScheduleReply reply = client.Cycle(5000);
   REQUIRE(reply.cycle().notes_size() == 1);
   const v1::Note& note = reply.cycle().notes(0);
@@ -111,8 +111,8 @@ TEST_CASE("A gap, a repetition and a message out of order each end in a resync, 
   if (fault == "repetition") --client.sequence;
   if (fault == "order") client.sequence += 2;
   if (fault == "epoch") client.epoch += 7;
-  client.Delta({Gang("lost", 4)});
-  client.Delta({Gang("lost too", 4)});
+  client.Delta({RunningGang("lost", 4)});
+  client.Delta({RunningGang("lost too", 4)});
   const auto reply = client.Read();
   REQUIRE(reply.has_value());
   REQUIRE(reply->has_resync());
@@ -120,7 +120,7 @@ TEST_CASE("A gap, a repetition and a message out of order each end in a resync, 
   client.epoch = reply->resync().epoch();
   client.sequence = 0;
   // What was told in the old epoch is not known; what the sync says is.
-  truth.push_back(Gang("train", 8));
+  truth.push_back(RunningGang("train", 8));
   client.Sync(truth, 3);
   REQUIRE(Placements(client.Cycle(1)) == 8);
 
@@ -150,7 +150,7 @@ TEST_CASE("A second stream is refused, and looking goes on beside the first") {
   REQUIRE_FALSE(second.connected());
   REQUIRE(second.status().error_code() == grpc::StatusCode::ALREADY_EXISTS);
   REQUIRE(StateOf(channel).nodes_size() == 2);
-  first.Delta({Gang("train", 2)});
+  first.Delta({RunningGang("train", 2)});
   REQUIRE(Placements(first.Cycle(1)) == 2);
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("A fact that makes no sense is refused by name, and the others of its 
   NodeSpec bad = ANode("bad");
   bad.allocatable[kCpu] = -1;
   *facts.add_events() = FactsOf({NodeUpserted{bad, 1}}).events(0);
-  *facts.add_events() = FactsOf({Gang("train", 16)}).events(0);
+  *facts.add_events() = FactsOf({RunningGang("train", 16)}).events(0);
   facts.set_sync(v1::SYNC_MARK_WHOLE);
   client.WriteFacts(std::move(facts));
   REQUIRE(Placements(client.Cycle(1)) == 16);
@@ -232,7 +232,8 @@ TEST_CASE("Of several words on one object between two cycles the last one counts
   client.Sync(TwoNodes());
   client.Cycle(1);
   const std::uint64_t version = StateOf(channel).version();
-  for (std::uint64_t v = 1; v <= 5; ++v) client.Delta({Gang("train", static_cast<int>(v), v)});
+  for (std::uint64_t v = 1; v <= 5; ++v)
+    client.Delta({RunningGang("train", static_cast<int>(v), v)});
   REQUIRE(Placements(client.Cycle(1)) == 5);
   // The job, and the plan that was taken as done.
   REQUIRE(StateOf(channel).version() <= version + 2);

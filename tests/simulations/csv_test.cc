@@ -8,7 +8,7 @@ namespace tephra {
 namespace {
 
 // Reads all rows; the error without the path, or "".
-std::string ErrorOf(const std::string& text, int* rows = nullptr) {
+std::string CsvError(const std::string& text, int* rows = nullptr) {
   const ScratchFile file(text);
   const auto strip = [&](const absl::Status& status) {
     return std::string(status.message()).substr(file.path().size());
@@ -40,33 +40,33 @@ TEST_CASE("CsvReader: columns are found by name, beside others and in any order"
 }
 
 TEST_CASE("CsvReader: a row with too few or too many fields is refused") {
-  CHECK(ErrorOf("name,count\na,1\nb\n") ==
+  CHECK(CsvError("name,count\na,1\nb\n") ==
         ":3: \"b\", expected 2 fields as in the header, here are 1");
-  CHECK(ErrorOf("name,count\na,1,2\n").find("here are 3") != std::string::npos);
+  CHECK(CsvError("name,count\na,1,2\n").find("here are 3") != std::string::npos);
 }
 
 TEST_CASE("CsvReader: a file cut at any byte but the end of a row is refused") {
   const std::string text = "name,count\nalpha,10\n\"be,ta\",20\n";
   for (std::size_t cut = 1; cut < text.size(); ++cut) {
     CAPTURE(cut);
-    CHECK(ErrorOf(text.substr(0, cut)).empty() == (text[cut - 1] == '\n'));
+    CHECK(CsvError(text.substr(0, cut)).empty() == (text[cut - 1] == '\n'));
   }
   int rows = 0;
-  CHECK(ErrorOf(text, &rows).empty());
+  CHECK(CsvError(text, &rows).empty());
   CHECK(rows == 2);
 }
 
 TEST_CASE("CsvReader: faults name line, column, value and what was expected") {
-  CHECK(ErrorOf("name,count\na,-2\n") ==
+  CHECK(CsvError("name,count\na,-2\n") ==
         ":2: count: \"-2\", expected a whole number from 0 to 100");
-  CHECK(ErrorOf("name,cuont\n") ==
+  CHECK(CsvError("name,cuont\n") ==
         ":1: header: \"name,cuont\", expected a column count, did you mean \"cuont\"?");
-  CHECK(ErrorOf("name,count,name\n") == ":1: header: \"name\", expected each column once");
-  CHECK(ErrorOf("") == ":1: \"\", expected a header row");
-  CHECK(ErrorOf("name,count\n\"a\"b,1\n").find("RFC 4180") != std::string::npos);
-  CHECK(ErrorOf("name,count\n\"a,1\n").starts_with(":2: "));
-  CHECK(ErrorOf("name,count\na,\xff\n").find("UTF-8") != std::string::npos);
-  CHECK(ErrorOf("name,count\n" + std::string(10'000'000, 'x') + ",1\n").starts_with(":2: "));
+  CHECK(CsvError("name,count,name\n") == ":1: header: \"name\", expected each column once");
+  CHECK(CsvError("") == ":1: \"\", expected a header row");
+  CHECK(CsvError("name,count\n\"a\"b,1\n").find("RFC 4180") != std::string::npos);
+  CHECK(CsvError("name,count\n\"a,1\n").starts_with(":2: "));
+  CHECK(CsvError("name,count\na,\xff\n").find("UTF-8") != std::string::npos);
+  CHECK(CsvError("name,count\n" + std::string(10'000'000, 'x') + ",1\n").starts_with(":2: "));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace tephra {
 namespace {
 
-std::string ErrorOf(const std::string& text) {
+std::string HostsError(const std::string& text) {
   const ScratchFile file(text);
   const auto hosts = ReadHosts(file.path(), "ip", {"ASW", "PSW"});
   return hosts.ok() ? "" : std::string(hosts.status().message()).substr(file.path().size());
@@ -26,12 +26,12 @@ TEST_CASE("Hosts: a column for each tier gives domains that are named after thos
 }
 
 TEST_CASE("Hosts: what cannot be is refused with its line and column") {
-  CHECK(ErrorOf("ip,PSW,ASW\n,P1,S1\n").find(":2: ip: \"\", expected a name") == 0);
-  CHECK(ErrorOf("ip,PSW,ASW\nh,P1,S1\nh,P1,S1\n").find(":3: ip: \"h\"") == 0);
-  CHECK(ErrorOf("ip,PSW,ASW\nh,P/1,S1\n").find(":2: PSW: \"P/1\"") == 0);
-  CHECK(ErrorOf("ip,PSW,ASW\nh,X,S\ng,,X\n")
+  CHECK(HostsError("ip,PSW,ASW\n,P1,S1\n").find(":2: ip: \"\", expected a name") == 0);
+  CHECK(HostsError("ip,PSW,ASW\nh,P1,S1\nh,P1,S1\n").find(":3: ip: \"h\"") == 0);
+  CHECK(HostsError("ip,PSW,ASW\nh,P/1,S1\n").find(":2: PSW: \"P/1\"") == 0);
+  CHECK(HostsError("ip,PSW,ASW\nh,X,S\ng,,X\n")
             .find(":3: ASW: \"X\", expected a name that column PSW") == 0);
-  CHECK(ErrorOf("ip,ASW\nh,S\n").find("PSW") != std::string::npos);
+  CHECK(HostsError("ip,ASW\nh,S\n").find("PSW") != std::string::npos);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 
 const std::string kCluster = "cluster: { nodes: 2, gpus_per_node: 8 }\n";
 
-std::string ErrorOf(const std::string& text) {
+std::string FileError(const std::string& text) {
   const auto simulation = ParseSimulation("f", text);
   return simulation.ok() ? "" : std::string(simulation.status().message());
 }
@@ -41,15 +41,15 @@ jobs:
 
 TEST_CASE("simulation: domains that are no forest, or name what is not there, are a fault") {
   const std::string two = "cluster: { nodes: 2, domains: [";
-  CHECK(ErrorOf(two + "{ name: a, nodes: [n-0] }] }\n") == "");
-  CHECK(ErrorOf(two + "{ name: a, nodes: [n-7] }] }\n") ==
+  CHECK(FileError(two + "{ name: a, nodes: [n-0] }] }\n") == "");
+  CHECK(FileError(two + "{ name: a, nodes: [n-7] }] }\n") ==
         "f:1: cluster.domains[0].nodes: \"n-7\", expected a node of this file");
-  CHECK(ErrorOf(two + "{ name: a, nodes: [n-0] }, { name: b, nodes: [n-0] }] }\n")
+  CHECK(FileError(two + "{ name: a, nodes: [n-0] }, { name: b, nodes: [n-0] }] }\n")
             .find("node \"n-0\" is in domains \"a\" and \"b\"") != std::string::npos);
-  CHECK(ErrorOf(two + "{ name: a, domains: [b] }, { name: b, domains: [a] }] }\n")
+  CHECK(FileError(two + "{ name: a, domains: [b] }, { name: b, domains: [a] }] }\n")
             .find("expected a part of a lower tier") != std::string::npos);
-  CHECK(ErrorOf(two + "{ name: a, domains: [c] }] }\n").find("not c") != std::string::npos);
-  CHECK(ErrorOf(two + "{ name: a }, { name: a }] }\n").find("cluster.domains[1].name") !=
+  CHECK(FileError(two + "{ name: a, domains: [c] }] }\n").find("not c") != std::string::npos);
+  CHECK(FileError(two + "{ name: a }, { name: a }] }\n").find("cluster.domains[1].name") !=
         std::string::npos);
 }
 
@@ -60,13 +60,14 @@ TEST_CASE("simulation: how near a job's tasks are to be is said in Volcano's wor
   const auto read = ParseSimulation("f", job("mode: hard, highest_tier_allowed: 2"));
   REQUIRE(read.ok());
   CHECK(read->jobs[0].job.locality == Locality{Locality::Mode::kRequired, 2, ""});
-  CHECK(ErrorOf(job("mode: soft")) == "");
-  CHECK(ErrorOf(job("mode: near")).find("\"near\", expected hard or soft") != std::string::npos);
-  CHECK(ErrorOf(job("mode: hard")).find("highest_tier_allowed or highest_tier_name") !=
+  CHECK(FileError(job("mode: soft")) == "");
+  CHECK(FileError(job("mode: near")).find("\"near\", expected hard or soft") != std::string::npos);
+  CHECK(FileError(job("mode: hard")).find("highest_tier_allowed or highest_tier_name") !=
         std::string::npos);
-  CHECK(ErrorOf(job("highest_tier_allowed: 1, highest_tier_name: rack")).find("not both") !=
+  CHECK(FileError(job("highest_tier_allowed: 1, highest_tier_name: rack")).find("not both") !=
         std::string::npos);
-  CHECK(ErrorOf(job("highest_tier_allowed: -1")).find("highest_tier_allowed") != std::string::npos);
+  CHECK(FileError(job("highest_tier_allowed: -1")).find("highest_tier_allowed") !=
+        std::string::npos);
 }
 
 TEST_CASE("simulation: the long form gives every field of nodes and pods") {
@@ -218,25 +219,25 @@ TEST_CASE("simulation: every fault names file, line, field, value and what was e
   };
   for (const Case& one : cases) {
     CAPTURE(one.text);
-    CHECK(ErrorOf(one.text) == one.error);
+    CHECK(FileError(one.text) == one.error);
   }
 }
 
 TEST_CASE("simulation: an unknown key is refused, with the nearest known one") {
-  CHECK(ErrorOf(kCluster + "jbos: []\n").find("did you mean \"jobs\"?") != std::string::npos);
-  CHECK(ErrorOf(kCluster + "jobs: [{ name: a, gpu: 1 }]\n").find("did you mean \"gpus\"?") !=
+  CHECK(FileError(kCluster + "jbos: []\n").find("did you mean \"jobs\"?") != std::string::npos);
+  CHECK(FileError(kCluster + "jobs: [{ name: a, gpu: 1 }]\n").find("did you mean \"gpus\"?") !=
         std::string::npos);
 }
 
 TEST_CASE("simulation: settings that the engine refuses are refused with their line") {
-  const std::string error = ErrorOf(kCluster + "policies:\n  score: { nodes: best }\n");
+  const std::string error = FileError(kCluster + "policies:\n  score: { nodes: best }\n");
   CHECK(error.starts_with("f:3: "));
   CHECK(error.find("best") != std::string::npos);
 }
 
 TEST_CASE("simulation: keys of the caller's own are left to the caller") {
   const std::string text = kCluster + "expect: [{ job: a }]\n";
-  CHECK_FALSE(ErrorOf(text).empty());
+  CHECK_FALSE(FileError(text).empty());
   const auto read = ParseSimulation("f", text, {"expect"});
   REQUIRE(read.ok());
   Diagnosis wrong("f");
@@ -262,15 +263,15 @@ TEST_CASE("simulation: bandwidths are of a GPU, within its node and on the way o
   REQUIRE(read.ok());
   CHECK(read->bandwidths == Bandwidths{3600, {400, 200}});
   CHECK_FALSE(ParseSimulation("f", kCluster)->bandwidths.has_value());
-  CHECK(ErrorOf(cluster("{ uplinks: [400] }")).find("f:1: cluster.bandwidth.node") == 0);
-  CHECK(ErrorOf(cluster("{ node: 0, uplinks: [400] }")).find("f:1: cluster.bandwidth.node") == 0);
-  CHECK(ErrorOf(cluster("{ node: 1 }")).find("f:1: cluster.bandwidth.uplinks") == 0);
-  CHECK(ErrorOf(cluster("{ node: 1, uplinks: [] }")).find("f:1: cluster.bandwidth.uplinks") == 0);
-  CHECK(ErrorOf(cluster("{ node: 1, uplinks: [400, -1] }"))
+  CHECK(FileError(cluster("{ uplinks: [400] }")).find("f:1: cluster.bandwidth.node") == 0);
+  CHECK(FileError(cluster("{ node: 0, uplinks: [400] }")).find("f:1: cluster.bandwidth.node") == 0);
+  CHECK(FileError(cluster("{ node: 1 }")).find("f:1: cluster.bandwidth.uplinks") == 0);
+  CHECK(FileError(cluster("{ node: 1, uplinks: [] }")).find("f:1: cluster.bandwidth.uplinks") == 0);
+  CHECK(FileError(cluster("{ node: 1, uplinks: [400, -1] }"))
             .find("f:1: cluster.bandwidth.uplinks[1]") == 0);
-  CHECK(ErrorOf(cluster("{ node: 1, uplinks: [100001] }"))
+  CHECK(FileError(cluster("{ node: 1, uplinks: [100001] }"))
             .find("f:1: cluster.bandwidth.uplinks[0]") == 0);
-  CHECK(ErrorOf(cluster("{ node: 1, uplinks: [1], tiers: [1] }")).find("tiers") !=
+  CHECK(FileError(cluster("{ node: 1, uplinks: [1], tiers: [1] }")).find("tiers") !=
         std::string::npos);
 }
 
@@ -296,11 +297,11 @@ cluster:
       {"a/s1/l1", 1, "leaf", {"r-0", "r-1"}, {}},
   };
   CHECK(read->domains == expected);
-  CHECK(ErrorOf(cluster("[odd]")).find("f:9: cluster.domain_labels") == 0);
-  CHECK(ErrorOf(cluster("[b.io/leaf, a.io/leaf]")).find("leaf-only has b.io/leaf=x/y") !=
+  CHECK(FileError(cluster("[odd]")).find("f:9: cluster.domain_labels") == 0);
+  CHECK(FileError(cluster("[b.io/leaf, a.io/leaf]")).find("leaf-only has b.io/leaf=x/y") !=
         std::string::npos);
-  CHECK(ErrorOf(cluster("[spine, spine]")).find("each label once") != std::string::npos);
-  CHECK(ErrorOf(cluster("[spine]", "  domains: [{ name: d, tier: 1 }]\n")).find("not both") !=
+  CHECK(FileError(cluster("[spine, spine]")).find("each label once") != std::string::npos);
+  CHECK(FileError(cluster("[spine]", "  domains: [{ name: d, tier: 1 }]\n")).find("not both") !=
         std::string::npos);
 }
 

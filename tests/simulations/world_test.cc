@@ -45,10 +45,10 @@ class Run final : public WorldListener {
   std::int64_t free_gpu = 0;
 };
 
-const std::string kCluster = "cluster: { nodes: 2, gpus_per_node: 4 }\n";
+const std::string kMachines = "cluster: { nodes: 2, gpus_per_node: 4 }\n";
 
 TEST_CASE("World: tasks run for their time, and what waited starts then") {
-  const Run run(kCluster + R"(
+  const Run run(kMachines + R"(
 jobs:
   - { name: a, members: 8, gpus: 1, at: 0s, run: 10s }
   - { name: b, members: 8, gpus: 1, at: 1s, run: 5s }
@@ -62,14 +62,14 @@ jobs:
 }
 
 TEST_CASE("World: a job without a run time never ends") {
-  const Run run(kCluster + "jobs: [{ name: a, gpus: 1 }]\n");
+  const Run run(kMachines + "jobs: [{ name: a, gpus: 1 }]\n");
   REQUIRE(run.left.contains("a"));
   CHECK(run.left.at("a").tasks[0].running);
   CHECK(run.left.at("a").tasks[0].node == "n-0");
 }
 
 TEST_CASE("World: dropped jobs go in the cycle of their arrival") {
-  const Run run(kCluster + R"(
+  const Run run(kMachines + R"(
 workload:
   unschedulable: drop
   jobs:
@@ -83,7 +83,7 @@ workload:
 }
 
 TEST_CASE("World: a task that fails is started again, and its old end is void") {
-  const Run run(kCluster + R"(
+  const Run run(kMachines + R"(
 jobs: [{ name: a, members: 2, gpus: 1, run: 10s }]
 events: [{ at: 4s, fail_task: a/worker/1 }]
 )");
@@ -96,7 +96,7 @@ events: [{ at: 4s, fail_task: a/worker/1 }]
 }
 
 TEST_CASE("World: the tasks of a node that goes are wanted again elsewhere") {
-  const Run run(kCluster + R"(
+  const Run run(kMachines + R"(
 jobs: [{ name: a, members: 2, gpus: 1, run: 10s }]
 events: [{ at: 4s, remove_node: n-0 }]
 )");
@@ -106,7 +106,7 @@ events: [{ at: 4s, remove_node: n-0 }]
 }
 
 TEST_CASE("World: a job that is taken away leaves its room to others") {
-  const Run run(kCluster + R"(
+  const Run run(kMachines + R"(
 jobs:
   - { name: a, members: 8, gpus: 1, at: 0s }
   - { name: b, members: 8, gpus: 1, at: 1s }
@@ -118,7 +118,7 @@ events: [{ at: 5s, remove_job: a }]
 
 TEST_CASE(
     "World: nodes that come, are cordoned and opened, and queues that close change what fits") {
-  const Run run(kCluster + R"(
+  const Run run(kMachines + R"(
 queues: [{ name: q }]
 jobs:
   - { name: a, queue: q, members: 3, gpus: 4, at: 0s }
@@ -138,7 +138,7 @@ events:
 }
 
 TEST_CASE("World: a job that shrinks ends the tasks that it no longer has") {
-  const Run run(kCluster + R"(
+  const Run run(kMachines + R"(
 jobs:
   - { name: a, members: 8, gpus: 1, run: 1m }
   - { name: b, members: 4, gpus: 1, at: 1s, run: 10s }
@@ -150,7 +150,7 @@ events: [{ at: 5s, set_job: { name: a, members: 4, gpus: 1 } }]
 }
 
 TEST_CASE("World: nothing happens after `until`, and time passes up to it") {
-  const Run run(kCluster +
+  const Run run(kMachines +
                 "jobs: [{ name: a, gpus: 1, run: 1m }, { name: b, at: 2m }]\nuntil: 30s\n");
   CHECK(run.end == 30'000);
   CHECK(run.left.at("a").tasks[0].running);
@@ -158,7 +158,7 @@ TEST_CASE("World: nothing happens after `until`, and time passes up to it") {
 }
 
 TEST_CASE("World: foreign pods hold room until they end") {
-  const Run run(kCluster + R"(
+  const Run run(kMachines + R"(
 jobs: [{ name: a, members: 2, gpus: 4, at: 1s }]
 events:
   - { at: 0s, run_pod: { name: p, node: n-1, gpus: 1 } }

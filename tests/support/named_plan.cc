@@ -20,7 +20,7 @@ NamedPlan NameOf(const State& state, const Plan& plan) {
   return named;
 }
 
-const char* VerdictText(Verdict verdict) {
+const char* VerdictWord(Verdict verdict) {
   switch (verdict) {
     case Verdict::kStart:
       return "start";
@@ -49,7 +49,7 @@ std::string Text(const ResourceKinds& kinds, const NamedPlan& plan) {
   std::string text;
   for (const NamedDecision& decision : plan.decisions) {
     text += "  " + decision.job + (decision.part == Part::kElastic ? " (elastic)" : "") + ": " +
-            VerdictText(decision.verdict) + " " + ReasonText(kinds, decision.reason) + "\n";
+            VerdictWord(decision.verdict) + " " + ReasonText(kinds, decision.reason) + "\n";
     for (const NamedPlacement& placed : decision.placements) {
       text += "    " + placed.role + "/" + std::to_string(placed.index) + " on " + placed.node +
               SliceText(placed.slices) + "\n";

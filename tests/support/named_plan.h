@@ -41,7 +41,7 @@ struct NamedPlan {
 NamedPlan NameOf(const State& state, const Plan& plan);
 // A line for each decision and placement.
 std::string Text(const ResourceKinds& kinds, const NamedPlan& plan);
-const char* VerdictText(Verdict verdict);
+const char* VerdictWord(Verdict verdict);
 std::string SliceText(const Slices& slices);
 
 }  // namespace tephra

@@ -5,7 +5,7 @@
 namespace tephra {
 namespace {
 
-std::string ErrorOf(const std::string& text) {
+std::string TreeError(const std::string& text) {
   const auto tree = ParseYaml("f", text);
   return tree.ok() ? "" : std::string(tree.status().message());
 }
@@ -31,32 +31,32 @@ TEST_CASE("Yaml: a bomb of aliases is refused where it grows too large") {
     for (int k = 0; k < 10; ++k) bomb += (k > 0 ? ", *a" : "*a") + from;
     bomb += "]\n";
   }
-  CHECK(ErrorOf(bomb) ==
+  CHECK(TreeError(bomb) ==
         "f:6: \"values, aliases expanded: more than 1000000\", expected at most "
         "that many");
 }
 
 TEST_CASE("Yaml: nesting is bounded, with aliases too") {
-  CHECK(ErrorOf(std::string(60, '[') + std::string(60, ']')).empty());
-  CHECK(ErrorOf(std::string(100, '[') + std::string(100, ']')).find("64 levels") !=
+  CHECK(TreeError(std::string(60, '[') + std::string(60, ']')).empty());
+  CHECK(TreeError(std::string(100, '[') + std::string(100, ']')).find("64 levels") !=
         std::string::npos);
-  CHECK_FALSE(ErrorOf(std::string(100'000, '[')).empty());
+  CHECK_FALSE(TreeError(std::string(100'000, '[')).empty());
   std::string chain = "a0: &a0 []\n";
   for (int i = 1; i < 100; ++i) {
     chain += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) +
              "]\n";
   }
-  CHECK(ErrorOf(chain).find("64 levels") != std::string::npos);
+  CHECK(TreeError(chain).find("64 levels") != std::string::npos);
 }
 
 TEST_CASE("Yaml: faults name the line") {
-  CHECK(ErrorOf("a: 1\nb: 2\na: 3\n") == "f:3: \"a\", expected each key once");
-  CHECK(ErrorOf("a: [1, 2\nb: }\n").starts_with("f:2: "));
-  CHECK(ErrorOf("a: &x\n  b: *x\n").find("anchor") != std::string::npos);
-  CHECK(ErrorOf("a: *nobody\n").starts_with("f:1: "));
-  CHECK(ErrorOf("[1]: 2\n").find("plain text as key") != std::string::npos);
-  CHECK(ErrorOf("a: 1\n---\nb: 2\n").find("one YAML document") != std::string::npos);
-  CHECK(ErrorOf("").starts_with("f:1: "));
+  CHECK(TreeError("a: 1\nb: 2\na: 3\n") == "f:3: \"a\", expected each key once");
+  CHECK(TreeError("a: [1, 2\nb: }\n").starts_with("f:2: "));
+  CHECK(TreeError("a: &x\n  b: *x\n").find("anchor") != std::string::npos);
+  CHECK(TreeError("a: *nobody\n").starts_with("f:1: "));
+  CHECK(TreeError("[1]: 2\n").find("plain text as key") != std::string::npos);
+  CHECK(TreeError("a: 1\n---\nb: 2\n").find("one YAML document") != std::string::npos);
+  CHECK(TreeError("").starts_with("f:1: "));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace tephra {
 namespace {
 
-std::vector<Shortfall> Found(SmallCluster& cluster, const std::string& job, TimeMs now = 1) {
+std::vector<Shortfall> Lacking(SmallCluster& cluster, const std::string& job, TimeMs now = 1) {
   const Assembly assembly = DefaultAssembly();
   const Books& books = cluster.books();
   std::int32_t living = 0;
@@ -18,9 +18,9 @@ std::vector<Shortfall> Found(SmallCluster& cluster, const std::string& job, Time
   return FindShortfalls(snapshot, policies, cluster.engine().state().FindJob(job));
 }
 
-std::vector<std::string> Texts(SmallCluster& cluster, const std::string& job, TimeMs now = 1) {
+std::vector<std::string> WordsOf(SmallCluster& cluster, const std::string& job, TimeMs now = 1) {
   std::vector<std::string> lines;
-  for (const Shortfall& shortfall : Found(cluster, job, now)) {
+  for (const Shortfall& shortfall : Lacking(cluster, job, now)) {
     lines.push_back(ShortfallText(cluster.books().kinds, shortfall));
     for (const Borrower& borrower : shortfall.borrowers) {
       lines.push_back(BorrowerText(cluster.books().kinds, shortfall.kind, borrower));
@@ -42,14 +42,14 @@ const char kHas[] = "queue research is to have 4 GPU (deserves 6 GPU) and holds 
 
 TEST_CASE("Borrowers: who holds more than its own, and that it may be reclaimed") {
   SmallCluster cluster = Lent(AQueue("dev"));
-  CHECK(Texts(cluster, "j") ==
+  CHECK(WordsOf(cluster, "j") ==
         std::vector<std::string>{
             kHas, "queue dev holds 8 GPU, 4 GPU more than its own: 4 GPU may be reclaimed"});
-  CHECK(Texts(cluster, "lent").empty());
+  CHECK(WordsOf(cluster, "lent").empty());
 }
 
 TEST_CASE("Borrowers: why what they hold is left alone") {
-  const auto why = [](SmallCluster cluster) { return Texts(cluster, "j", 1).at(1); };
+  const auto why = [](SmallCluster cluster) { return WordsOf(cluster, "j", 1).at(1); };
   const std::string begin = "queue dev holds 8 GPU, 4 GPU more than its own: 8 GPU ";
   CHECK(why(Lent(AQueue("dev").Reclaimable(false))) ==
         begin + "is left alone, since its queue is not reclaimable");
@@ -66,7 +66,7 @@ TEST_CASE("Borrowers: why what they hold is left alone") {
 TEST_CASE("Borrowers: a job that asks for more than its queue is to have takes nothing back") {
   SmallCluster cluster = Lent(AQueue("dev"));
   cluster.Add(AJob("large").In("research").Role("w", 8, APod().Gpus(1)));
-  CHECK(Texts(cluster, "large").at(1) ==
+  CHECK(WordsOf(cluster, "large").at(1) ==
         "queue dev holds 8 GPU, 7 GPU more than its own: 8 GPU is left alone, since with this job "
         "its queue would hold more than its own");
 }
@@ -79,7 +79,7 @@ TEST_CASE("Borrowers: those beside the queue above are named at their level") {
       .Add(AQueue("ads").Under("web"));
   cluster.Add(AJob("lent").In("ads").Role("w", 8, APod().Gpus(1))).Tick();
   cluster.Confirm().Add(AJob("j").In("research").Role("w", 4, APod().Gpus(1)));
-  const std::vector<Shortfall> found = Found(cluster, "j");
+  const std::vector<Shortfall> found = Lacking(cluster, "j");
   REQUIRE(found.size() == 1);
   CHECK(found[0].queue == "science");
   REQUIRE(found[0].borrowers.size() == 1);
@@ -96,7 +96,7 @@ TEST_CASE("Borrowers: the five largest are named, the others summed") {
   }
   cluster.Tick();
   cluster.Confirm().Add(AJob("j").In("mine").Role("w", 28, APod().Gpus(1)));
-  const std::vector<Shortfall> found = Found(cluster, "j");
+  const std::vector<Shortfall> found = Lacking(cluster, "j");
   REQUIRE(found.size() == 1);
   REQUIRE(found[0].borrowers.size() == 5);
   CHECK(found[0].borrowers[0].queue == "q7");

@@ -6,7 +6,7 @@
 namespace tephra {
 namespace {
 
-PodTemplate OneGpu() { return APod().Gpus(1).Cores(1); }
+PodTemplate AWorker() { return APod().Gpus(1).Cores(1); }
 
 std::int64_t FreeGpu(const SmallCluster& cluster) {
   return cluster.books().occupancy.free_total()[kGpu];
@@ -25,12 +25,12 @@ Misfit Only(const NamedDecision& decision) {
 
 TEST_CASE("Pods: room held before the pods exist is given up when they come, and decided anew") {
   SmallCluster cluster;
-  cluster.Add(ANode("n").Gpus(4)).Add(AJob("j").Role("w", 4, OneGpu())).Tick();
+  cluster.Add(ANode("n").Gpus(4)).Add(AJob("j").Role("w", 4, AWorker())).Tick();
   REQUIRE(cluster.Started("j"));
   CHECK(FreeGpu(cluster) == 0);
   cluster.Task("j", "w", 0, TaskPhase::kPending).Task("j", "w", 2, TaskPhase::kPending);
   CHECK(Phase(cluster, "j", 0) == TaskPhase::kAssumed);
-  cluster.Add(AJob("j").Role("w", 4, OneGpu()).PodsExist());
+  cluster.Add(AJob("j").Role("w", 4, AWorker()).PodsExist());
   CHECK(FreeGpu(cluster) == 4000);
   CHECK(Phase(cluster, "j", 0) == TaskPhase::kPending);
   CHECK(Phase(cluster, "j", 1) == TaskPhase::kAbsent);
@@ -45,7 +45,7 @@ TEST_CASE("Pods: a role short of pods is named") {
   SmallCluster cluster;
   cluster.Add(ANode("n").Gpus(4));
   cluster.Add(
-      AJob("j").Role("a", 2, OneGpu(), 2).Role("b", 2, OneGpu(), 1).MinMember(3).PodsExist());
+      AJob("j").Role("a", 2, AWorker(), 2).Role("b", 2, AWorker(), 1).MinMember(3).PodsExist());
   cluster.Task("j", "a", 0, TaskPhase::kPending).Task("j", "b", 0, TaskPhase::kPending).Tick();
   CHECK(cluster.Why("j") == "1 of 2 pods of role a exist");
 }
@@ -53,7 +53,7 @@ TEST_CASE("Pods: a role short of pods is named") {
 TEST_CASE("Pods: only what has a pod is placed, members beyond the minimum too") {
   SmallCluster cluster;
   cluster.Add(ANode("n").Gpus(4));
-  cluster.Add(AJob("j").Role("w", 4, OneGpu()).MinMember(1).PodsExist()).Tick();
+  cluster.Add(AJob("j").Role("w", 4, AWorker()).MinMember(1).PodsExist()).Tick();
   CHECK(cluster.plan().decisions.empty());
   cluster.Task("j", "w", 1, TaskPhase::kPending).Task("j", "w", 3, TaskPhase::kPending).Tick(1);
   CHECK(FreeGpu(cluster) == 2000);
@@ -61,7 +61,7 @@ TEST_CASE("Pods: only what has a pod is placed, members beyond the minimum too")
 
 TEST_CASE("Pods: a pod that is gone leaves its place absent, and one that succeeded still counts") {
   SmallCluster cluster;
-  cluster.Add(ANode("n").Gpus(2)).Add(AJob("j").Role("w", 2, OneGpu()).PodsExist());
+  cluster.Add(ANode("n").Gpus(2)).Add(AJob("j").Role("w", 2, AWorker()).PodsExist());
   cluster.Task("j", "w", 0, TaskPhase::kPending).Task("j", "w", 1, TaskPhase::kPending).Tick();
   cluster.Confirm().Gone("j/w/0");
   CHECK(Phase(cluster, "j", 0) == TaskPhase::kAbsent);
@@ -74,16 +74,16 @@ TEST_CASE("Pods: a pod that is gone leaves its place absent, and one that succee
 
 TEST_CASE("Pods: when none is expected any more, every place asks again") {
   SmallCluster cluster;
-  cluster.Add(ANode("n").Gpus(2)).Add(AJob("j").Role("w", 2, OneGpu()).PodsExist());
+  cluster.Add(ANode("n").Gpus(2)).Add(AJob("j").Role("w", 2, AWorker()).PodsExist());
   cluster.Task("j", "w", 0, TaskPhase::kPending).Gone("j/w/0");
   CHECK(cluster.Tick().decisions.empty());
-  cluster.Add(AJob("j").Role("w", 2, OneGpu())).Tick(1);
+  cluster.Add(AJob("j").Role("w", 2, AWorker())).Tick(1);
   CHECK(cluster.Started("j"));
 }
 
 TEST_CASE("Pods: an assumption about a pod that another has replaced is given up") {
   SmallCluster cluster;
-  cluster.Add(ANode("n").Gpus(1)).Add(AJob("j").Role("w", 1, OneGpu()).PodsExist());
+  cluster.Add(ANode("n").Gpus(1)).Add(AJob("j").Role("w", 1, AWorker()).PodsExist());
   cluster.Task("j", "w", 0, TaskPhase::kPending).Tick();
   REQUIRE(cluster.Started("j"));
   TaskFact other;
@@ -96,7 +96,7 @@ TEST_CASE("Pods: an assumption about a pod that another has replaced is given up
 
 // Two members run, a third was handed over by a second plan, its binding under way.
 void GrowByOne(SmallCluster& cluster) {
-  cluster.Add(ANode("a").Gpus(2)).Add(AJob("j").Role("w", 3, OneGpu()).MinMember(2)).Tick();
+  cluster.Add(ANode("a").Gpus(2)).Add(AJob("j").Role("w", 3, AWorker()).MinMember(2)).Tick();
   cluster.Confirm().Add(ANode("b").Gpus(1)).Tick(1);
   REQUIRE(Phase(cluster, "j", 2) == TaskPhase::kAssumed);
 }
@@ -104,7 +104,7 @@ void GrowByOne(SmallCluster& cluster) {
 TEST_CASE("Refusal: a binding under way of an earlier plan stays, and so does what runs") {
   SmallCluster cluster;
   GrowByOne(cluster);
-  cluster.Add(ANode("c").Gpus(1)).Add(AJob("j").Role("w", 4, OneGpu()).MinMember(2)).Tick(2);
+  cluster.Add(ANode("c").Gpus(1)).Add(AJob("j").Role("w", 4, AWorker()).MinMember(2)).Tick(2);
   REQUIRE(Phase(cluster, "j", 3) == TaskPhase::kAssumed);
   cluster.Tell(PlacementRefused{"j", "w", "c", "port"});
   CHECK(Phase(cluster, "j", 0) == TaskPhase::kRunning);
@@ -114,7 +114,7 @@ TEST_CASE("Refusal: a binding under way of an earlier plan stays, and so does wh
 
 TEST_CASE("Refusal: of elastic members it leaves the minimum of the same plan alone") {
   SmallCluster cluster;
-  cluster.Add(ANode("a").Gpus(3)).Add(AJob("j").Role("w", 3, OneGpu()).MinMember(2)).Tick();
+  cluster.Add(ANode("a").Gpus(3)).Add(AJob("j").Role("w", 3, AWorker()).MinMember(2)).Tick();
   // Both parts are on the node: only the refusal can tell.
   cluster.Tell(PlacementRefused{"j", "w", "a", "port", true});
   CHECK(Phase(cluster, "j", 0) == TaskPhase::kAssumed);
@@ -135,14 +135,14 @@ TEST_CASE("Refusal: of elastic members it leaves the minimum of the same plan al
 
 TEST_CASE("Refusal: of the minimum it takes the plan's elastic members along") {
   SmallCluster cluster;
-  cluster.Add(ANode("a").Gpus(3)).Add(AJob("j").Role("w", 3, OneGpu()).MinMember(2)).Tick();
+  cluster.Add(ANode("a").Gpus(3)).Add(AJob("j").Role("w", 3, AWorker()).MinMember(2)).Tick();
   cluster.Tell(PlacementRefused{"j", "w", "a", "port"});
   CHECK(FreeGpu(cluster) == 3000);
 }
 
 TEST_CASE("Refusal: one about a node where nothing is assumed takes nothing back") {
   SmallCluster cluster;
-  cluster.Add(ANode("a").Gpus(1)).Add(ANode("b")).Add(AJob("j").Role("w", 1, OneGpu())).Tick();
+  cluster.Add(ANode("a").Gpus(1)).Add(ANode("b")).Add(AJob("j").Role("w", 1, AWorker())).Tick();
   cluster.Tell(PlacementRefused{"j", "w", "b", "port"});
   CHECK(Phase(cluster, "j", 0) == TaskPhase::kAssumed);
 }
@@ -159,7 +159,7 @@ TEST_CASE("Stale plan: what the latest plan assumed is taken back, and the gang 
 
 TEST_CASE("Stale plan: of elastic members it leaves the minimum alone") {
   SmallCluster cluster;
-  cluster.Add(ANode("a").Gpus(3)).Add(AJob("j").Role("w", 3, OneGpu()).MinMember(2)).Tick();
+  cluster.Add(ANode("a").Gpus(3)).Add(AJob("j").Role("w", 3, AWorker()).MinMember(2)).Tick();
   cluster.Tell(PlanStale{"j", "a pod is gone", true});
   CHECK(FreeGpu(cluster) == 1000);
 }
@@ -171,7 +171,7 @@ TEST_CASE(
                                                PlacementRefused{"j", "w", "n", ""}}) {
     CHECK(state.Apply(event).ok());
   }
-  REQUIRE(state.Apply(JobUpserted{AJob("j").Role("w", 1, OneGpu()), 1}).ok());
+  REQUIRE(state.Apply(JobUpserted{AJob("j").Role("w", 1, AWorker()), 1}).ok());
   CHECK(absl::IsNotFound(state.Apply(BindFailed{"j", "x", 0, "n", ""})));
   CHECK(absl::IsNotFound(state.Apply(BindFailed{"j", "w", 1, "n", ""})));
   CHECK(absl::IsNotFound(state.Apply(BindFailed{"j", "w", -1, "n", ""})));
@@ -181,7 +181,7 @@ TEST_CASE(
 
 // Three of four run, the fourth's binding failed.
 void BreakOne(SmallCluster& cluster) {
-  cluster.Add(ANode("a").Gpus(4)).Add(AJob("j").Role("w", 4, OneGpu())).Tick();
+  cluster.Add(ANode("a").Gpus(4)).Add(AJob("j").Role("w", 4, AWorker())).Tick();
   REQUIRE(cluster.Started("j"));
   for (int i = 0; i < 3; ++i) {
     const NamedPlacement& placed = cluster.Of("j").placements[static_cast<std::size_t>(i)];
@@ -205,7 +205,7 @@ TEST_CASE("Failed binding: the gang is completed on another node where there is 
 TEST_CASE("Failed binding: a job that changes and is as incomplete as before stays broken") {
   SmallCluster cluster;
   BreakOne(cluster);
-  cluster.Add(AJob("j").Role("w", 3, OneGpu(), 3).Role("x", 1, OneGpu(), 1).MinMember(3));
+  cluster.Add(AJob("j").Role("w", 3, AWorker(), 3).Role("x", 1, AWorker(), 1).MinMember(3));
   CHECK(cluster.job("j").broken);
 }
 
@@ -240,7 +240,7 @@ TEST_CASE("Failed binding: an eviction that nobody carries out is decided again"
 
 TEST_CASE("Failed binding: while another one is under way the gang is not unwound yet") {
   SmallCluster cluster;
-  cluster.Add(ANode("a").Gpus(3)).Add(AJob("j").Role("w", 3, OneGpu())).Tick();
+  cluster.Add(ANode("a").Gpus(3)).Add(AJob("j").Role("w", 3, AWorker())).Tick();
   const NamedPlacement first = cluster.Of("j").placements[0];
   const NamedPlacement second = cluster.Of("j").placements[1];
   cluster.Task("j", "w", first.index, TaskPhase::kRunning, "a", first.slices);
@@ -253,7 +253,7 @@ TEST_CASE("Failed binding: while another one is under way the gang is not unwoun
 
 TEST_CASE("Failed binding: a gang that misses a member for another reason evicts nobody") {
   SmallCluster cluster;
-  cluster.Add(ANode("a").Gpus(2)).Add(AJob("j").Role("w", 2, OneGpu())).Tick();
+  cluster.Add(ANode("a").Gpus(2)).Add(AJob("j").Role("w", 2, AWorker())).Tick();
   cluster.Confirm().Foreign("f", "a", APod().Cores(63));
   cluster.Task("j", "w", 1, TaskPhase::kFailed).Task("j", "w", 1, TaskPhase::kPending).Tick(1);
   CHECK(cluster.Of("j").verdict == Verdict::kWait);
@@ -275,7 +275,7 @@ TEST_CASE("Failed binding: evictions and placements that lapse together leave th
   config.assume_timeout_ms = 100;
   cluster.Tell(ConfigChanged{config});
   cluster.Add(ANode("a").Gpus(3));
-  cluster.Add(AJob("j").Role("w", 6, OneGpu()).MinMember(3)).Tick(1000);
+  cluster.Add(AJob("j").Role("w", 6, AWorker()).MinMember(3)).Tick(1000);
   const std::vector<NamedPlacement> placed = cluster.Of("j").placements;
   REQUIRE(placed.size() == 3);
   for (const NamedPlacement& one : {placed[0], placed[1]}) {
@@ -286,7 +286,7 @@ TEST_CASE("Failed binding: evictions and placements that lapse together leave th
   cluster.Add(ANode("b").Gpus(3)).Tick(1001);
   REQUIRE(cluster.Started("j"));
   // Neither the evictions nor the placements come true, and there is no room for the rest.
-  cluster.Foreign("f", "a", OneGpu()).Tell(NodeRemoved{"b"}).Tick(1101);
+  cluster.Foreign("f", "a", AWorker()).Tell(NodeRemoved{"b"}).Tick(1101);
   CHECK(cluster.Of("j").evictions.size() == 2);
 }
 
@@ -301,7 +301,7 @@ TEST_CASE("Failed binding: of a member beyond the minimum it breaks nothing") {
 
 TEST_CASE("Failed binding: one that runs by a fact, or is assumed elsewhere, is left alone") {
   SmallCluster cluster;
-  cluster.Add(ANode("a").Gpus(1)).Add(ANode("b")).Add(AJob("j").Role("w", 1, OneGpu())).Tick();
+  cluster.Add(ANode("a").Gpus(1)).Add(ANode("b")).Add(AJob("j").Role("w", 1, AWorker())).Tick();
   cluster.Tell(BindFailed{"j", "w", 0, "b", "late"});
   CHECK(Phase(cluster, "j", 0) == TaskPhase::kAssumed);
   cluster.Confirm().Tell(BindFailed{"j", "w", 0, "a", "late"});
@@ -314,7 +314,7 @@ TEST_CASE(
   EngineConfig config;
   config.assume_timeout_ms = 100;
   cluster.Tell(ConfigChanged{config});
-  cluster.Add(ANode("a").Gpus(1)).Add(AJob("j").Role("w", 1, OneGpu())).Tick(1000);
+  cluster.Add(ANode("a").Gpus(1)).Add(AJob("j").Role("w", 1, AWorker())).Tick(1000);
   cluster.Tell(BindFailed{"j", "w", 0, "a", "conflict"}).Tick(1099);
   CHECK(Only(cluster.Of("j")) == Misfit::kRefused);
   cluster.Tick(1100);
@@ -328,7 +328,7 @@ TEST_CASE(
 
 TEST_CASE("Failed binding: without a node it holds nothing against any") {
   SmallCluster cluster;
-  cluster.Add(ANode("a").Gpus(1)).Add(AJob("j").Role("w", 1, OneGpu())).Tick();
+  cluster.Add(ANode("a").Gpus(1)).Add(AJob("j").Role("w", 1, AWorker())).Tick();
   cluster.Tell(BindFailed{"j", "w", 0, "", "the API server did not answer"}).Tick(1);
   CHECK(cluster.Started("j"));
 }
@@ -340,7 +340,7 @@ TEST_CASE("Mask: a node that it excludes is out, for pods that name it and for n
   cluster.Add(ANode("a").Gpus(1)).Add(ANode("b").Gpus(1)).Tell(MaskUpserted{"m", {"a"}, 1});
   cluster.Add(AJob("j").Role("w", 1, APod().Gpus(1).Masked("m"))).Tick();
   CHECK(cluster.Of("j").placements.at(0).node == "b");
-  cluster.Add(AJob("k").Role("w", 1, OneGpu())).Tick(1);
+  cluster.Add(AJob("k").Role("w", 1, AWorker())).Tick(1);
   CHECK(cluster.Of("k").placements.at(0).node == "a");
 }
 
