@@ -23,10 +23,19 @@
 namespace tephra {
 namespace {
 
-using MakeScore = std::unique_ptr<Score> (*)(const EngineConfig&, const Scarcity&);
+// What some scores look at: the pods that are expected, by the configuration or as they came of
+// late.
+struct Outlook {
+  std::vector<ExpectedPod> pods;
+  Scarcity scarcity;
+
+  bool operator==(const Outlook&) const = default;
+};
+
+using MakeScore = std::unique_ptr<Score> (*)(const Outlook&);
 
 template <class T>
-std::unique_ptr<Score> Make(const EngineConfig&, const Scarcity&) {
+std::unique_ptr<Score> Make(const Outlook&) {
   return std::make_unique<T>();
 }
 
@@ -36,16 +45,18 @@ const std::map<std::string, MakeScore>& Scores() {
       {"binpack", Make<Binpack>},
       {"dotprod", Make<DotProduct>},
       {"fgd",
-       [](const EngineConfig& config, const Scarcity&) -> std::unique_ptr<Score> {
-         return std::make_unique<Fgd>(config.expected_pods);
+       [](const Outlook& outlook) -> std::unique_ptr<Score> {
+         return std::make_unique<Fgd>(outlook.pods);
        }},
       {"gpuclustering", Make<GpuClustering>},
       {"gpupacking", Make<GpuPacking>},
       {"random", Make<RandomScore>},
       {"spread", Make<Spread>},
       {"stranding",
-       [](const EngineConfig& config, const Scarcity& scarcity) -> std::unique_ptr<Score> {
-         return std::make_unique<Stranding>(config.expected_pods, scarcity);
+       [](const Outlook& outlook) -> std::unique_ptr<Score> {
+         // Nobody with devices is expected yet: the fullest node.
+         if (!Stranding::Foresees(outlook.pods)) return std::make_unique<Binpack>();
+         return std::make_unique<Stranding>(outlook.pods, outlook.scarcity);
        }},
   };
   return kScores;
@@ -58,17 +69,17 @@ constexpr std::int32_t kLeastOvercommit = 1000, kMostOvercommit = 1'000'000;
 // The weighted mean of several scores, rounded down to a fixed integer.
 class WeightedScore final : public Score {
  public:
-  WeightedScore(const EngineConfig& config, Scarcity scarcity) : scarcity_(std::move(scarcity)) {
+  WeightedScore(const EngineConfig& config, Outlook outlook) : outlook_(std::move(outlook)) {
     std::map<std::string, std::shared_ptr<const Score>> made;
     const auto part = [&](const WeightedName& entry) -> Weighted {
       auto& score = made[entry.name];
-      if (score == nullptr) score = Scores().at(entry.name)(config, scarcity_);
+      if (score == nullptr) score = Scores().at(entry.name)(outlook_);
       return {score, entry.weight};
     };
     for (const WeightedName& entry : config.node_scores) nodes_.push_back(part(entry));
     for (const WeightedName& entry : config.device_scores) devices_.push_back(part(entry));
   }
-  const Scarcity& scarcity() const { return scarcity_; }
+  const Outlook& outlook() const { return outlook_; }
   Points Rate(const NodeView& view, const TaskClass& cls) const override {
     if (nodes_.size() == 1) return nodes_[0].score->Rate(view, cls);
     return Mean(nodes_, [&](const Score& score) { return score.Rate(view, cls); });
@@ -94,7 +105,7 @@ class WeightedScore final : public Score {
     return static_cast<Points>(sum / weights);
   }
 
-  Scarcity scarcity_;  // of which a part is made, where one of them looks at it
+  Outlook outlook_;  // empty where none of them looks at it
   std::vector<Weighted> nodes_, devices_;
 };
 
@@ -104,13 +115,17 @@ bool Uses(const EngineConfig& config, const std::string& name) {
          std::any_of(config.device_scores.begin(), config.device_scores.end(), is);
 }
 
-std::shared_ptr<const Score> MakeWeighted(const EngineConfig& config, const Hardware& hardware,
+std::shared_ptr<const Score> MakeWeighted(const EngineConfig& config, const Books& books,
                                           std::shared_ptr<const Score> current) {
-  Scarcity scarcity;
-  if (Uses(config, "stranding")) scarcity = ScarcityOf(config.expected_pods, hardware);
+  Outlook outlook;
+  if (Uses(config, "fgd") || Uses(config, "stranding")) {
+    const bool told = !config.expected_pods.empty();
+    outlook.pods = told ? config.expected_pods : books.recent_pods.expected();
+    outlook.scarcity = ScarcityOf(outlook.pods, books.hardware);
+  }
   const auto* known = dynamic_cast<const WeightedScore*>(current.get());
-  if (known != nullptr && known->scarcity() == scarcity) return current;
-  return std::make_shared<WeightedScore>(config, std::move(scarcity));
+  if (known != nullptr && known->outlook() == outlook) return current;
+  return std::make_shared<WeightedScore>(config, std::move(outlook));
 }
 
 // `what` is "score" and the like.

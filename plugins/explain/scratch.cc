@@ -45,7 +45,7 @@ Scratch::Scratch(const State& state, const Assembly& assembly, JobId job, TimeMs
   config.enqueue_gate = EnqueueGate::kNone;
   config.disabled_actions.insert(config.disabled_actions.end(), {"reclaim", "preempt"});
   TEPHRA_CHECK(state_.Apply(ConfigChanged{config}).ok());
-  score_ = assembly_.score(config, books().hardware, nullptr);
+  score_ = assembly_.score(config, books(), nullptr);
   const QueueId queue = books().jobs[job.index()].queue;
   if (books().queues.present(queue) && books().queues.spec(queue).dequeue == Dequeue::kFifo) {
     QueueSpec spec = books().queues.spec(queue);

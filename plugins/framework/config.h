@@ -48,11 +48,14 @@ enum class GangLocality : std::uint8_t {
 };
 
 struct EngineConfig {
-  std::vector<WeightedName> node_scores = {{"binpack", 1}};
-  std::vector<WeightedName> device_scores = {{"binpack", 1}};
+  // What costs the pods to come least; binpack settles ties, and is all while nobody is expected.
+  std::vector<WeightedName> node_scores = {{"stranding", 1000}, {"binpack", 1}};
+  std::vector<WeightedName> device_scores = {{"stranding", 1000}, {"binpack", 1}};
   Ties ties = Ties::kFirstName;
   std::uint64_t seed = 0;
-  std::vector<ExpectedPod> expected_pods;  // for score fgd, most frequent first
+  // For scores fgd and stranding, most frequent first; none given: stranding goes by what has come
+  // of late (RecentPods).
+  std::vector<ExpectedPod> expected_pods;
   // Steps of the exact search for a gang whose tasks did not fit one by one.
   std::int32_t search_budget = 20000;
   // What makes a task dear to evict.

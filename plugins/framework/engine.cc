@@ -21,6 +21,7 @@ Plan Engine::Tick(TimeMs now) {
   std::optional<Memory> memory;
   if (state_.TakeMemoryDue()) memory = state_.Remember();
   if (!state_.NeedsCycle()) return {state_.books().version, now, {}, {}, std::move(memory)};
+  state_.SettleRecentPods();
   std::vector<JobId> due = state_.TakeDue();
   Plan plan;
   {
@@ -36,10 +37,12 @@ Plan Engine::Tick(TimeMs now) {
 }
 
 void Engine::RenewScore() {
-  const Hardware& hardware = state_.books().hardware;
-  if (score_ != nullptr && hardware_scored_ == hardware.version()) return;
-  hardware_scored_ = hardware.version();
-  auto score = assembly_.score(state_.books().config, hardware, score_);
+  const Books& books = state_.books();
+  const std::uint64_t hardware = books.hardware.version(), pods = books.recent_pods.version();
+  if (score_ != nullptr && hardware_scored_ == hardware && pods_scored_ == pods) return;
+  hardware_scored_ = hardware;
+  pods_scored_ = pods;
+  auto score = assembly_.score(books.config, books, score_);
   // What was rated by another may be rated otherwise now. After a new config it is forgotten
   // anyway.
   if (score_ != nullptr && score != score_) DropDerived();

@@ -20,11 +20,11 @@ namespace tephra {
 struct Assembly {
   // INVALID_ARGUMENT names the setting, its value and what is known.
   std::function<absl::Status(const EngineConfig&)> validate;
-  // Both REQUIRE that validate(config) was OK. The score depends on the config and on what hardware
-  // there is; it is asked for again when either has changed, and is `current`, the one in use for
-  // the same config (null: none), unless it would answer otherwise. The other policies live for one
-  // cycle.
-  std::function<std::shared_ptr<const Score>(const EngineConfig&, const Hardware&,
+  // Both REQUIRE that validate(config) was OK. The score depends on the config, on what hardware
+  // there is, and on the list of recent pods; it is asked for again when one of them has changed,
+  // and is `current`, the one in use for the same config (null: none), unless it would answer
+  // otherwise. The other policies live for one cycle.
+  std::function<std::shared_ptr<const Score>(const EngineConfig&, const Books&,
                                              std::shared_ptr<const Score> current)>
       score;
   std::function<Policies(const EngineConfig&, const Snapshot&, std::shared_ptr<const Score>)>
@@ -55,7 +55,8 @@ class Engine {
   State state_;
   std::unique_ptr<CycleTools> tools_ = std::make_unique<CycleTools>();
   std::shared_ptr<const Score> score_;  // of the current config; null until asked for
-  std::uint64_t hardware_scored_ = 0;   // Hardware::version that score_ was asked for
+  // Hardware::version and RecentPods::version that score_ was asked for.
+  std::uint64_t hardware_scored_ = 0, pods_scored_ = 0;
   CycleObserver* observer_ = nullptr;
   std::size_t cycles_since_audit_ = 0;
 };

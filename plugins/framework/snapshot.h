@@ -14,6 +14,7 @@
 #include "plugins/framework/mask.h"
 #include "plugins/framework/occupancy.h"
 #include "plugins/framework/plan.h"
+#include "plugins/framework/recent_pods.h"
 #include "plugins/framework/usage.h"
 #include "topology/base/ids.h"
 
@@ -175,6 +176,7 @@ struct Books {
   std::vector<std::map<std::int32_t, std::int32_t>> queue_priorities;
   Usage usage;      // what queues and users held before; empty while it does not count
   Inqueue inqueue;  // empty while there is no enqueue gate
+  RecentPods recent_pods;
   Masks masks;
   std::map<std::string, std::int32_t> disruption_budgets;  // how many evictions each allows
   EngineConfig config;

@@ -35,6 +35,8 @@ class State {
   }
   // The jobs to ask now, in no order; clears the list. REQUIRES: no Snapshot lives.
   std::vector<JobId> TakeDue();
+  // Brings the list of recent pods up to date.
+  void SettleRecentPods() { books_.recent_pods.Settle(); }
 
   // What is to be kept for a later engine; empty while past usage does not count. Largest accounts
   // first where not all of them may be kept.

@@ -374,6 +374,8 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
     ++books_.growth;
   }
   tasks.reserve(wanted);
+  const auto come = static_cast<std::int64_t>(wanted) - static_cast<std::int64_t>(tasks.size());
+  books_.recent_pods.Came(books_.classes[cls], come);
   while (tasks.size() < wanted) {
     const TaskId fresh = NewTask();
     TaskRow& task = books_.tasks[fresh.index()];

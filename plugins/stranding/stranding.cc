@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "topology/base/check.h"
+
 namespace tephra {
 namespace {
 
@@ -16,23 +18,6 @@ constexpr double kUnbroken = 0.07;  // what each device of a wholly idle node is
 Points PointsOf(double gain) {
   const double size = gain < 0 ? -gain : gain;
   return static_cast<Points>(kMaxPoints / 2 * (1 + gain / (4 + size)));
-}
-
-double PartOf(std::int64_t part, std::int64_t whole) {
-  if (whole <= 0) return 0;
-  return static_cast<double>(std::clamp<std::int64_t>(part, 0, whole)) / static_cast<double>(whole);
-}
-
-// While nobody is expected: the less is free after the task, of GPUs and CPU alike, the better.
-Points Tightness(const NodeView& view, const TaskClass& cls) {
-  const double left = PartOf(view.row.free[kGpu] - cls.demand[kGpu], view.capacity[kGpu]) +
-                      PartOf(view.row.free[kCpu] - cls.demand[kCpu], view.capacity[kCpu]);
-  return static_cast<Points>(kMaxPoints * (1 - left / 2));
-}
-
-bool AnyWithDevices(const std::vector<ExpectedPod>& expected) {
-  return std::any_of(expected.begin(), expected.end(),
-                     [](const ExpectedPod& pod) { return pod.devices > 0 && pod.compute > 0; });
 }
 
 // Those of the expected pods that may use the model, null: one that nobody names.
@@ -110,8 +95,14 @@ class Stranding::Trial {
   std::vector<DeviceRow> many_;
 };
 
+bool Stranding::Foresees(const std::vector<ExpectedPod>& expected) {
+  return std::any_of(expected.begin(), expected.end(), [](const ExpectedPod& pod) {
+    return pod.devices > 0 && pod.compute > 0 && pod.share > 0;
+  });
+}
+
 Stranding::Stranding(const std::vector<ExpectedPod>& expected, const Scarcity& scarcity) {
-  if (!AnyWithDevices(expected)) return;
+  TEPHRA_CHECK(Foresees(expected));
   for (const ExpectedPod& pod : expected) {
     for (const std::string& name : pod.models) {
       const bool known = std::any_of(models_.begin(), models_.end(),
@@ -180,7 +171,6 @@ void Stranding::PlaceShare(const NodeView& view, const TaskClass& cls, const Dev
 }
 
 Points Stranding::Rate(const NodeView& view, const TaskClass& cls) const {
-  if (futures_.empty()) return Tightness(view, cls);
   Trial trial(view);
   const double before = Worth(view, trial);
   trial.cpu -= cls.demand[kCpu];
@@ -203,9 +193,6 @@ Points Stranding::RateDevice(const NodeView& view, const TaskClass& cls, const D
   if (ask.request.whole()) return 0;
   const auto index = static_cast<std::size_t>(device);
   Trial trial(view);
-  if (futures_.empty()) {
-    return static_cast<Points>((kWholeGpu - trial.Free(view, index)) * kMaxPoints / kWholeGpu);
-  }
   const double before = Worth(view, trial);
   trial.cpu -= cls.demand[kCpu];
   trial.Take(view, ask.request, index);

@@ -18,7 +18,9 @@ namespace tephra {
 
 class Stranding final : public Score {
  public:
-  // No expected pods with devices: the tightest node, and the tightest device.
+  // Whether any of them asks for devices.
+  static bool Foresees(const std::vector<ExpectedPod>& expected);
+  // REQUIRES: Foresees(expected).
   Stranding(const std::vector<ExpectedPod>& expected, const Scarcity& scarcity);
   Points Rate(const NodeView&, const TaskClass&) const override;
   Points RateDevice(const NodeView&, const TaskClass&, const DeviceAsk&, int device,
@@ -36,8 +38,8 @@ class Stranding final : public Score {
   void PlaceShare(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
                   Trial& trial) const;
 
-  std::vector<Futures> futures_;  // empty: nobody is expected
-  std::vector<Model> models_;     // that some pod names; the last stands for all others
+  std::vector<Futures> futures_;
+  std::vector<Model> models_;  // that some pod names; the last stands for all others
 };
 
 }  // namespace tephra

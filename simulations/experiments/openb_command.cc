@@ -81,6 +81,9 @@ void AddOpenbCommand(CLI::App& app, int& code) {
       ->add_option("--random-tolerance", options.random_tolerance,
                    "of Random's mean over the seeds, percentage points")
       ->capture_default_str();
+  command->add_flag(
+      "--untold", options.untold,
+      "do not tell scores the distribution of pods: those of ours learn it on the way");
   command->add_option("--curves", options.curves, "write our curves to this CSV");
   command->add_option("--output", arguments->output, "text or json")
       ->capture_default_str()

@@ -159,7 +159,8 @@ class Parity {
     const std::string workload = std::filesystem::path(path).stem().string();
     TEPHRA_ASSIGN_OR_RETURN(OpenbPods list, ReadOpenbPods(path, ModelsOf(nodes_)));
     const auto pods = std::make_shared<const OpenbPods>(std::move(list));
-    const std::vector<ExpectedPod> expected = pods->Expected();
+    const std::vector<ExpectedPod> expected =
+        options_.untold ? std::vector<ExpectedPod>{} : pods->Expected();
     for (const OpenbPolicy& policy : policies_) {
       std::vector<Points> ours, theirs;
       for (const std::uint64_t seed : options_.seeds) {

@@ -21,6 +21,7 @@ struct OpenbParityOptions {
   std::vector<std::string> policies;  // published names, or scores; empty: all published
   double tolerance = 0.005;           // percentage points
   double random_tolerance = 0.5;      // of Random's mean over the seeds
+  bool untold = false;                // scores learn from the pods that come what to expect
   bool json = false;
   std::string curves;  // a CSV of our own curves to write; empty: none
 };

@@ -132,23 +132,5 @@ TEST_CASE("Stranding: several containers are placed one after the other") {
   CHECK(Rate(score, cluster, "n", APod().Gpus(1).And(ContainerKind::kApp).Gpus(1)) == two);
 }
 
-TEST_CASE("Stranding: while nobody is expected, the tightest node and device") {
-  for (const std::vector<ExpectedPod>& expected :
-       {std::vector<ExpectedPod>{}, std::vector<ExpectedPod>{{8000, 0, 0, {}, 1}}}) {
-    const Stranding score(expected, {});
-    Frozen cluster;
-    cluster.Add(ANode("n").Cores(10).Gpus(4, "A", 0)).Add(ANode("cpu").Cores(10));
-    // GPU 2 of 4, CPU 8 of 10 left: 100 x (1 - (0.5 + 0.8) / 2).
-    CHECK(Rate(score, cluster, "n", APod().Gpus(2).Cores(2)) == 35 * kPoint);
-    CHECK(Rate(score, cluster, "cpu", APod().Cores(1)) >
-          Rate(score, cluster, "n", APod().Cores(1)));
-    cluster.Foreign("n", APod().Share(600, 0), {PartSlice(1, 600, 0)});
-    const TaskClass cls = MakeTaskClass(APod().Share(300, 0));
-    const NodeView view = cluster.View("n");
-    CHECK(score.RateDevice(view, cls, cls.lasting[0], 1, 0) == 60 * kPoint);
-    CHECK(score.RateDevice(view, cls, cls.lasting[0], 0, 0) == 0);
-  }
-}
-
 }  // namespace
 }  // namespace tephra
