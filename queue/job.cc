@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "topology/mig.h"
+
 namespace tephra {
 namespace {
 
@@ -30,6 +32,23 @@ absl::Status ValidateAmounts(const std::string& where, const Resources& amounts)
   return absl::OkStatus();
 }
 
+absl::Status ValidateMig(const std::string& where, const DeviceRequest& devices) {
+  if (devices.sharing != Sharing::kMig) {
+    if (devices.mig_profile.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(where + ": devices.mig_profile: \"" + devices.mig_profile +
+                                      "\", expected none but with MIG");
+  }
+  if (!LeastMigShare(devices.mig_profile)) {
+    return absl::InvalidArgumentError(where + ": devices.mig_profile: \"" + devices.mig_profile +
+                                      "\", expected one that a model has, such as \"1g.10gb\"");
+  }
+  if (devices.compute != 0) {
+    return Invalid(where, "devices.compute", devices.compute, "0, it follows from mig_profile");
+  }
+  if (devices.memory_mib == 0) return absl::OkStatus();
+  return Invalid(where, "devices.memory_mib", devices.memory_mib, "0, it follows from mig_profile");
+}
+
 absl::Status ValidateDevices(const std::string& where, const DeviceRequest& devices) {
   if (devices.count < 0) return Invalid(where, "devices.count", devices.count, "at least 0");
   if (devices.count == 0) return absl::OkStatus();
@@ -42,6 +61,8 @@ absl::Status ValidateDevices(const std::string& where, const DeviceRequest& devi
     return Invalid(where, "devices.memory_mib", devices.memory_mib,
                    "0 to " + std::to_string(kMaxDeviceMib));
   }
+  TEPHRA_RETURN_IF_ERROR(ValidateMig(where, devices));
+  if (devices.sharing == Sharing::kMig) return absl::OkStatus();
   if (devices.compute == 0 && devices.memory_mib == 0) {
     return Invalid(where, "devices.compute", 0, "above 0 where no memory is asked for either");
   }
@@ -50,8 +71,9 @@ absl::Status ValidateDevices(const std::string& where, const DeviceRequest& devi
 
 Resources AmountsOf(const ContainerSpec& container) {
   Resources amounts = container.requests;
-  amounts[kGpu] = std::int64_t{container.devices.count} * container.devices.compute;
-  amounts[kGpuMemory] = std::int64_t{container.devices.count} * container.devices.memory_mib;
+  const DeviceRequest devices = WithAmounts(container.devices);
+  amounts[kGpu] = std::int64_t{devices.count} * devices.compute;
+  amounts[kGpuMemory] = std::int64_t{devices.count} * devices.memory_mib;
   return amounts;
 }
 
@@ -65,6 +87,15 @@ absl::Status ValidateSum(const std::string& where, const Resources& sum) {
 }
 
 }  // namespace
+
+DeviceRequest WithAmounts(const DeviceRequest& request) {
+  DeviceRequest with = request;
+  if (request.sharing != Sharing::kMig) return with;
+  const MigShare share = LeastMigShare(request.mig_profile).value_or(MigShare{});
+  with.compute = share.compute;
+  with.memory_mib = share.memory_mib;
+  return with;
+}
 
 absl::Status ValidatePod(const std::string& where, const PodTemplate& pod) {
   if (pod.containers.size() > kMaxContainers) {

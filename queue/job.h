@@ -14,17 +14,42 @@
 
 namespace tephra {
 
+// How a device is shared that is not given whole.
+enum class Sharing : std::uint8_t { kHook, kMps, kTimeSlice, kMig };
+
 // What one container asks of devices: `count` devices, of each a share.
 struct DeviceRequest {
   std::int32_t count = 0;  // 0: no device
-  // Per mille of each device. kWholeGpu means the device for itself, all its memory included;
-  // 0 means no compute share is set aside (a memory-only slice).
+  // Per mille of each device. 0 means no compute share is set aside (a memory-only slice). By the
+  // hook library kWholeGpu means the device for itself, all its memory included. A time slice has
+  // no bound at run time; it counts as this much.
   std::int32_t compute = static_cast<std::int32_t>(kWholeGpu);
   std::int32_t memory_mib = 0;  // of each device; 0: none set aside
+  Sharing sharing = Sharing::kHook;
+  // With kMig, of which instance, as nvidia-smi names it: "2g.20gb". Compute and memory are 0 then:
+  // they follow from it.
+  std::string mig_profile{};
 
-  bool whole() const { return compute == kWholeGpu; }
+  SliceMode mode() const {
+    switch (sharing) {
+      case Sharing::kHook:
+        return compute == kWholeGpu ? SliceMode::kWhole : SliceMode::kFraction;
+      case Sharing::kMps:
+        return SliceMode::kMps;
+      case Sharing::kTimeSlice:
+        return SliceMode::kTimeSlice;
+      case Sharing::kMig:
+        break;
+    }
+    return SliceMode::kMig;
+  }
+  bool whole() const { return mode() == SliceMode::kWhole; }
   bool operator==(const DeviceRequest&) const = default;
 };
+
+// The same with the amounts filled in that follow from a MIG profile; the least where models that
+// have a profile of the name differ.
+DeviceRequest WithAmounts(const DeviceRequest& request);
 
 enum class ContainerKind : std::uint8_t {
   kApp,
@@ -61,6 +86,8 @@ struct PodTemplate {
   Resources overhead;
   NodeConstraints constraints;
   std::vector<DomainLimit> limits;
+  // The user that it runs as. An MPS server serves one user at a time; nothing else looks at it.
+  std::uint32_t user_id = 0;
 
   bool operator==(const PodTemplate&) const = default;
 };

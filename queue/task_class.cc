@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "queue/device_room.h"
 #include "topology/base/check.h"
 #include "topology/base/hash.h"
 
@@ -10,10 +11,9 @@ namespace {
 
 Resources DemandOf(const ContainerSpec& container) {
   Resources demand = container.requests;
-  demand[kGpu] = std::int64_t{container.devices.count} * container.devices.compute;
-  if (!container.devices.whole()) {
-    demand[kGpuMemory] = std::int64_t{container.devices.count} * container.devices.memory_mib;
-  }
+  const DeviceRequest devices = WithAmounts(container.devices);
+  demand[kGpu] = std::int64_t{devices.count} * devices.compute;
+  if (!devices.whole()) demand[kGpuMemory] = std::int64_t{devices.count} * devices.memory_mib;
   return demand;
 }
 
@@ -68,11 +68,15 @@ std::uint64_t TemplateHash(const PodTemplate& pod) {
     hasher.Add(static_cast<std::uint64_t>(container.devices.count) << 48 |
                static_cast<std::uint64_t>(container.devices.compute) << 32 |
                static_cast<std::uint64_t>(container.devices.memory_mib));
+    if (container.devices.sharing == Sharing::kHook) continue;
+    hasher.Add(static_cast<std::uint64_t>(container.devices.sharing));
+    hasher.Add(container.devices.mig_profile);
   }
   for (const auto& [key, value] : pod.constraints.selector) hasher.Add(key), hasher.Add(value);
   for (const std::string& model : pod.constraints.device_models) hasher.Add(model);
   hasher.Add(pod.constraints.mask);
   for (const DomainLimit& limit : pod.limits) hasher.Add(limit.group);
+  hasher.Add(pod.user_id);
   return hasher.hash();
 }
 
@@ -90,10 +94,12 @@ TaskClass MakeTaskClass(const PodTemplate& pod, const ModelKinds& models) {
     }
   }
   cls.demand_kinds = cls.demand.NonZero();
+  cls.names_devices = NamesDevices(pod.constraints);
   for (std::size_t c = 0; c < pod.containers.size(); ++c) {
     const ContainerSpec& container = pod.containers[c];
     if (container.devices.count == 0) continue;
-    const DeviceAsk ask{static_cast<std::uint16_t>(c), container.kind, container.devices};
+    const DeviceAsk ask{static_cast<std::uint16_t>(c), container.kind,
+                        WithAmounts(container.devices)};
     if (container.kind == ContainerKind::kInit) {
       cls.init.push_back(ask);
       continue;
@@ -108,13 +114,58 @@ TaskClass MakeTaskClass(const PodTemplate& pod, const ModelKinds& models) {
   return cls;
 }
 
-void DeviceCharges(const TaskClass& cls, const Slices& slices, std::vector<DeviceCharge>& out) {
+namespace {
+
+// Of each nibble the larger.
+std::uint32_t MostOfNibbles(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t most = 0;
+  for (int shift = 0; shift < 32; shift += 4) {
+    most |= std::max(a >> shift & 0xf, b >> shift & 0xf) << shift;
+  }
+  return most;
+}
+
+void AddSlice(const TaskClass& cls, const Slice& slice, std::span<const MigPlacements* const> mig,
+              DeviceCharge& charge) {
+  charge.compute += slice.compute;
+  charge.memory_mib += slice.memory_mib;
+  charge.use.Add(
+      UseOf(slice, slice.device < mig.size() ? mig[slice.device] : nullptr, cls.pod.user_id), +1);
+}
+
+// One phase may take whole what others share: to everybody else it is taken whole.
+void TakeWhole(std::vector<DeviceCharge>& charges) {
+  for (DeviceCharge& charge : charges) {
+    if (charge.use.of(SliceMode::kWhole) > 0) {
+      charge.use.slices[static_cast<std::size_t>(SliceMode::kFraction)] = 0;
+    }
+  }
+}
+
+void Raise(DeviceCharge& charge, const DeviceCharge& phase) {
+  charge.compute = std::max(charge.compute, phase.compute);
+  charge.memory_mib = std::max(charge.memory_mib, phase.memory_mib);
+  DeviceUse& use = charge.use;
+  // All of them are of one user, so that more of them is more of its id.
+  const auto mps = static_cast<std::size_t>(SliceMode::kMps);
+  if (phase.use.slices[mps] > use.slices[mps]) use.mps_users = phase.use.mps_users;
+  for (std::size_t m = 0; m < kSliceModes; ++m) {
+    use.slices[m] = std::max(use.slices[m], phase.use.slices[m]);
+  }
+  use.mig_slices = MostOfNibbles(use.mig_slices, phase.use.mig_slices);
+  use.mig_limits = static_cast<std::uint16_t>(MostOfNibbles(use.mig_limits, phase.use.mig_limits));
+}
+
+}  // namespace
+
+void DeviceCharges(const TaskClass& cls, const Slices& slices,
+                   std::span<const MigPlacements* const> mig, std::vector<DeviceCharge>& out) {
   out.clear();
   const auto charge_of = [&](std::uint16_t device) -> DeviceCharge& {
     for (DeviceCharge& charge : out) {
       if (charge.device == device) return charge;
     }
-    out.push_back({device, 0, 0});
+    out.push_back({device, 0, 0, {}});
     return out.back();
   };
   const auto kind_of = [&](const Slice& slice) {
@@ -123,29 +174,24 @@ void DeviceCharges(const TaskClass& cls, const Slices& slices, std::vector<Devic
   };
   for (const Slice& slice : slices) {
     DeviceCharge& charge = charge_of(slice.device);
-    if (kind_of(slice) == ContainerKind::kInit) continue;
-    charge.compute += slice.compute;
-    charge.memory_mib += slice.memory_mib;
+    if (kind_of(slice) != ContainerKind::kInit) AddSlice(cls, slice, mig, charge);
   }
-  if (cls.init.empty()) return;
+  if (cls.init.empty()) return TakeWhole(out);
   // Each init container, on each device it uses, beside the sidecars that started before it.
   for (const Slice& slice : slices) {
     if (kind_of(slice) != ContainerKind::kInit) continue;
-    std::int32_t compute = 0;
-    std::int64_t memory_mib = 0;
+    DeviceCharge phase;
     for (const Slice& other : slices) {
       if (other.device != slice.device) continue;
       const bool earlier_sidecar =
           other.container < slice.container && kind_of(other) == ContainerKind::kSidecar;
       if (other.container == slice.container || earlier_sidecar) {
-        compute += other.compute;
-        memory_mib += other.memory_mib;
+        AddSlice(cls, other, mig, phase);
       }
     }
-    DeviceCharge& charge = charge_of(slice.device);
-    charge.compute = std::max(charge.compute, compute);
-    charge.memory_mib = std::max(charge.memory_mib, memory_mib);
+    Raise(charge_of(slice.device), phase);
   }
+  TakeWhole(out);
 }
 
 void BoundedCount::Add(std::int32_t bound, std::int32_t sign) {

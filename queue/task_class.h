@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -13,6 +14,7 @@
 
 #include "queue/job.h"
 #include "topology/base/ids.h"
+#include "topology/mig.h"
 
 namespace tephra {
 
@@ -20,7 +22,7 @@ namespace tephra {
 struct DeviceAsk {
   std::uint16_t container = 0;
   ContainerKind kind = ContainerKind::kApp;
-  DeviceRequest request;
+  DeviceRequest request;  // with its amounts
 };
 
 struct TaskClass {
@@ -34,7 +36,8 @@ struct TaskClass {
   std::vector<DeviceAsk> init;     // asks of init containers: each beside the sidecars before it
   std::vector<LimitId> limits;     // parallel to pod.limits
   int whole_gpus = 0;              // devices asked whole by lasting containers
-  bool fractional = false;         // some lasting ask is a fraction
+  bool fractional = false;         // some lasting ask is for a part of a device
+  bool names_devices = false;      // it tells devices of one model apart
 
   bool needs_devices() const { return !lasting.empty() || !init.empty(); }
   // One container asks, once: the case that every index is quick for.
@@ -49,11 +52,13 @@ struct DeviceCharge {
   std::uint16_t device = 0;
   std::int32_t compute = 0;
   std::int64_t memory_mib = 0;
+  DeviceUse use;
 };
 
 // The charges of a task's slices, by device. Init containers and lasting ones do not run at the
-// same time, so a device is charged the largest of its phases.
-void DeviceCharges(const TaskClass& cls, const Slices& slices, std::vector<DeviceCharge>& out);
+// same time, so a device is charged the largest of its phases. `mig`: as Hardware::mig of the node.
+void DeviceCharges(const TaskClass& cls, const Slices& slices,
+                   std::span<const MigPlacements* const> mig, std::vector<DeviceCharge>& out);
 
 // How many tasks of a group a domain holds, by the bound that each brought.
 class BoundedCount {

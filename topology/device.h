@@ -1,6 +1,7 @@
 // Device: one physical GPU on a node, and Slice: the part of one Device given to one container.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,29 +11,97 @@
 
 namespace tephra {
 
-// What never changes while the card stays in its slot.
+// How a device is given. All that is given of one device at a time is given in one mode.
+enum class SliceMode : std::uint8_t {
+  kWhole,      // the device for this task alone
+  kFraction,   // a share of compute and memory beside other tasks, kept to by the hook library
+  kMps,        // the same, kept to by NVIDIA's Multi-Process Service
+  kTimeSlice,  // a turn at the device, as one of its replicas
+  kMig,        // an instance that Multi-Instance GPU cuts out of it
+};
+constexpr std::size_t kSliceModes = 5;
+
+using SliceModes = std::uint8_t;  // bit i: mode i
+constexpr SliceModes Only(SliceMode mode) {
+  return static_cast<SliceModes>(1u << static_cast<unsigned>(mode));
+}
+constexpr SliceModes kUsualModes = Only(SliceMode::kWhole) | Only(SliceMode::kFraction);
+
+// Contexts that one MPS server takes from Volta on (NVIDIA MPS documentation).
+constexpr std::int32_t kUsualMpsClients = 48;
+// By how much a device may be promised, in per mille: as much as there is, and ten times that.
+constexpr std::int32_t kNoFactor = 1000;
+constexpr std::int32_t kMostFactor = 10'000;
+
+// What never changes while the card stays in its slot, and how it may be used.
 struct DeviceHardware {
-  std::string uuid;   // empty where the source names none
-  std::string model;  // e.g. "H100"; empty matches only tasks that name no model
+  std::string uuid{};   // empty where the source names none
+  std::string model{};  // e.g. "H100"; empty matches only tasks that name no model
   std::int32_t memory_mib = 0;
   bool healthy = true;  // an unhealthy device keeps its tasks and takes no new one
+  // The modes that it may be in. Idle, it may change between them without a reset; where it may
+  // not, there is only one here.
+  SliceModes modes = kUsualModes;
+  // How many slices it is shared by at a time. 0: no bound.
+  std::int32_t split_count = 0;
+  std::int32_t mps_clients = kUsualMpsClients;  // at least 1
+  std::int32_t replicas = 0;                    // of time slices; 0: no bound
+  // Of the compute and the memory, how much is promised to fractions; 1000 per mille is what there
+  // is.
+  std::int32_t compute_factor = kNoFactor;
+  std::int32_t memory_factor = kNoFactor;
+  std::string mig_model{};  // as topology/mig.h names it; empty: not known to be cut by MIG
 
+  bool may(SliceMode mode) const { return (modes & Only(mode)) != 0; }
+  // Zero while it is unhealthy. Above what there is where fractions may be promised more.
+  std::int32_t promised_compute() const { return healthy ? compute_factor : 0; }
+  std::int64_t promised_memory_mib() const {
+    return healthy ? std::int64_t{memory_mib} * memory_factor / kNoFactor : 0;
+  }
   bool operator==(const DeviceHardware&) const = default;
+};
+
+// Equal but for their names: any rule that does not name a device treats them the same.
+inline bool SameHardware(const DeviceHardware& a, const DeviceHardware& b) {
+  return a.memory_mib == b.memory_mib && a.healthy == b.healthy && a.modes == b.modes &&
+         a.split_count == b.split_count && a.mps_clients == b.mps_clients &&
+         a.replicas == b.replicas && a.compute_factor == b.compute_factor &&
+         a.memory_factor == b.memory_factor && a.model == b.model && a.mig_model == b.mig_model;
+}
+
+// What is held of a device, by one task or by all of them: plain sums, modulo the width of each, so
+// that taking back is exact even where facts contradict each other.
+struct DeviceUse {
+  std::array<std::uint16_t, kSliceModes> slices{};  // held at a time, by mode
+  // How many MIG instances use up each limit of the device's model, and lie on each of its memory
+  // slices (topology/mig.h): a nibble each.
+  std::uint16_t mig_limits = 0;
+  std::uint32_t mig_slices = 0;
+  // The sum of the user ids of MPS slices. All are of one user if it is their number times its id.
+  std::uint32_t mps_users = 0;
+
+  void Add(const DeviceUse& more, int sign) {
+    for (std::size_t m = 0; m < kSliceModes; ++m) {
+      slices[m] = static_cast<std::uint16_t>(slices[m] + sign * more.slices[m]);
+    }
+    mig_limits = static_cast<std::uint16_t>(mig_limits + sign * more.mig_limits);
+    mig_slices += static_cast<std::uint32_t>(sign) * more.mig_slices;
+    mps_users += static_cast<std::uint32_t>(sign) * more.mps_users;
+  }
+  int of(SliceMode mode) const { return slices[static_cast<std::size_t>(mode)]; }
+  int all() const { return slices[0] + slices[1] + slices[2] + slices[3] + slices[4]; }
+  bool operator==(const DeviceUse&) const = default;
 };
 
 // What a charge moves. Free amounts go below zero where foreign pods or a shrunk device
 // over-committed it; a charge and its undo stay exact.
 struct DeviceRow {
   std::int32_t free_compute = 0;  // per mille of the device
+  DeviceUse use;
   std::int64_t free_memory_mib = 0;
-  std::int32_t users = 0;  // tasks that hold a slice of it
 
+  int users() const { return use.all(); }  // slices of it that are held at a time
   bool operator==(const DeviceRow&) const = default;
-};
-
-enum class SliceMode : std::uint8_t {
-  kWhole,     // the device for this task alone
-  kFraction,  // a share of compute and memory beside other tasks
 };
 
 // A Slice counts both in 16 bits.
@@ -45,6 +114,10 @@ struct Slice {
   SliceMode mode = SliceMode::kWhole;
   std::int32_t compute = 0;  // per mille
   std::int32_t memory_mib = 0;
+  // Of kMig only: the profile, an index into those of the device's MIG model, and the memory slice
+  // at which the instance begins.
+  std::uint8_t mig_profile = 0;
+  std::uint8_t mig_start = 0;
 
   bool operator==(const Slice&) const = default;
 };

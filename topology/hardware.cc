@@ -25,11 +25,11 @@ Resources CapacityOf(const NodeSpec& spec, const std::vector<KindSet>& model_kin
   Resources capacity = spec.allocatable;
   capacity[kGpu] = capacity[kGpuMemory] = 0;
   for (std::size_t d = 0; d < spec.devices.size(); ++d) {
-    if (!spec.devices[d].healthy) continue;
-    capacity[kGpu] += kWholeGpu;
-    capacity[kGpuMemory] += spec.devices[d].memory_mib;
+    capacity[kGpu] += spec.devices[d].promised_compute();
+    capacity[kGpuMemory] += spec.devices[d].promised_memory_mib();
     if (model_kinds.empty() || model_kinds[d] == 0) continue;
-    capacity[static_cast<Kind>(std::countr_zero(model_kinds[d]))] += kWholeGpu;
+    capacity[static_cast<Kind>(std::countr_zero(model_kinds[d]))] +=
+        spec.devices[d].promised_compute();
   }
   return capacity;
 }
@@ -87,9 +87,17 @@ NodeId Hardware::Upsert(const NodeSpec& spec, const ModelKinds& models) {
     node.device_room = spec.devices.size();
     device_rows_ += node.device_room;
   }
-  node.mixed_models = std::any_of(
-      spec.devices.begin(), spec.devices.end(),
-      [&](const DeviceHardware& device) { return device.model != spec.devices[0].model; });
+  node.mixed_models =
+      std::any_of(spec.devices.begin(), spec.devices.end(), [&](DeviceHardware device) {
+        // Of rows that are equal, these two are no matter.
+        device.memory_mib = spec.devices[0].memory_mib;
+        device.healthy = spec.devices[0].healthy;
+        return !SameHardware(device, spec.devices[0]);
+      });
+  node.mig.clear();
+  for (const DeviceHardware& device : spec.devices) node.mig.push_back(mig_.Of(device.mig_model));
+  const auto cut = [](const MigPlacements* table) { return table != nullptr; };
+  if (std::none_of(node.mig.begin(), node.mig.end(), cut)) node.mig.clear();
   NumberLikeness(node);
   if (likeness_.size() > 2 * nodes_.size() + 1024) RenumberLikenesses();
   PlaceInDomains(id);
@@ -122,6 +130,7 @@ void Hardware::Remove(NodeId id) {
   total_.Add(node.capacity, -1);
   node.present = false;
   node.gpu_sets.reset();
+  node.mig.clear();
   settled_ = false;
   ++version_;
 }

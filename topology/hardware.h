@@ -16,6 +16,7 @@
 #include "topology/base/ids.h"
 #include "topology/fabric.h"
 #include "topology/gpu_sets.h"
+#include "topology/mig.h"
 #include "topology/node.h"
 
 namespace tephra {
@@ -43,6 +44,7 @@ class Hardware {
   // hostname, same taints, same device models, all schedulable or none.
   std::uint32_t likeness(NodeId id) const { return nodes_[id.index()].likeness; }
   std::uint32_t likenesses() const { return static_cast<std::uint32_t>(likeness_.size()); }
+  // Its devices are of more than one model, or may be used in different ways.
   bool mixed_models(NodeId id) const { return nodes_[id.index()].mixed_models; }
   // By device, the kind that counts its model, in a set of its own: 0 where none does. Empty where
   // that is so for all of them.
@@ -51,6 +53,9 @@ class Hardware {
   }
   // Which of its devices to take together; null where their links are not known.
   const GpuSets* gpu_sets(NodeId id) const { return nodes_[id.index()].gpu_sets.get(); }
+  // By device, where MIG instances may lie on it, null where it is not cut by MIG; empty where that
+  // is so for all of them.
+  const std::vector<const MigPlacements*>& mig(NodeId id) const { return nodes_[id.index()].mig; }
   // Another number each time the node's description changes; never 0 for a node present.
   std::uint32_t spec_version(NodeId id) const { return nodes_[id.index()].spec_version; }
 
@@ -88,6 +93,7 @@ class Hardware {
     Resources capacity;
     std::vector<KindSet> model_kinds;
     std::shared_ptr<const GpuSets> gpu_sets;
+    std::vector<const MigPlacements*> mig;
     std::size_t first_device = 0;
     std::size_t device_room = 0;  // rows set aside from first_device on
     std::uint32_t rank = 0;
@@ -112,6 +118,7 @@ class Hardware {
   std::vector<NodeId> ranked_;
   std::unordered_map<std::string, Key> keys_;
   SharedGpuSets gpu_sets_;
+  SharedMigPlacements mig_;
   Resources total_;
   std::size_t device_rows_ = 0;
   std::uint64_t version_ = 0;

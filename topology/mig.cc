@@ -10,6 +10,7 @@ namespace tephra {
 namespace {
 
 constexpr int kLimitShift = 8;
+constexpr std::int32_t kMigWhole = 1000;          // per mille
 constexpr std::uint32_t kMostDemand = 1'000'000;  // keeps the sums in Rate within 64 bits
 // A request that comes one later counts 6/10.
 constexpr std::int64_t kLater = 6, kNow = 10;
@@ -27,6 +28,36 @@ const MigModel* FindMigModel(std::string_view name) {
   const auto found = std::find_if(models.begin(), models.end(),
                                   [&](const MigModel& model) { return model.name == name; });
   return found == models.end() ? nullptr : &*found;
+}
+
+int FindMigProfile(const MigModel& model, std::string_view name) {
+  const auto found = std::find_if(model.profiles.begin(), model.profiles.end(),
+                                  [&](const MigProfile& profile) { return profile.name == name; });
+  return found == model.profiles.end() ? -1 : static_cast<int>(found - model.profiles.begin());
+}
+
+MigShare MigShareOf(const MigModel& model, const MigProfile& profile) {
+  // "3g.40gb": 40 * 10^9 bytes, in whole MiB.
+  std::int64_t gigabytes = 0;
+  for (std::size_t i = profile.name.find('.') + 1; i < profile.name.size(); ++i) {
+    if (profile.name[i] < '0' || profile.name[i] > '9') break;
+    gigabytes = gigabytes * 10 + (profile.name[i] - '0');
+  }
+  return {kMigWhole * profile.compute_slices / model.compute_slices,
+          static_cast<std::int32_t>(gigabytes * 1'000'000'000 / (1 << 20))};
+}
+
+std::optional<MigShare> LeastMigShare(std::string_view profile) {
+  std::optional<MigShare> least;
+  for (const MigModel& model : MigModels()) {
+    const int index = FindMigProfile(model, profile);
+    if (index < 0) continue;
+    const MigShare share = MigShareOf(model, model.profiles[static_cast<std::size_t>(index)]);
+    if (!least) least = share;
+    least = {std::min(least->compute, share.compute),
+             std::min(least->memory_mib, share.memory_mib)};
+  }
+  return least;
 }
 
 MigTaken MigFootprint(const MigProfile& profile, int start) {
@@ -119,6 +150,14 @@ std::optional<int> MigPlacements::Choose(MigTaken taken, int profile) const {
     if (Worth(after) > most) most = Worth(after), chosen = start;
   });
   return chosen;
+}
+
+const MigPlacements* SharedMigPlacements::Of(const std::string& model) {
+  const MigModel* known = FindMigModel(model);
+  if (known == nullptr) return nullptr;
+  std::shared_ptr<const MigPlacements>& table = tables_[model];
+  if (table == nullptr) table = std::make_shared<const MigPlacements>(*known);
+  return table.get();
 }
 
 }  // namespace tephra

@@ -14,7 +14,10 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,6 +49,20 @@ struct MigModel {
 const std::vector<MigModel>& MigModels();
 const MigModel* FindMigModel(std::string_view name);  // null: unknown
 
+int FindMigProfile(const MigModel& model, std::string_view name);  // -1: it has none of that name
+
+// What an instance counts for in sums over a device: its part of the compute slices, rounded down,
+// and the memory that its name tells, so that the instances of one device never sum above it.
+struct MigShare {
+  std::int32_t compute = 0;  // per mille
+  std::int32_t memory_mib = 0;
+
+  bool operator==(const MigShare&) const = default;
+};
+MigShare MigShareOf(const MigModel& model, const MigProfile& profile);
+// The least that it counts on any model that has a profile of the name; nothing when none has.
+std::optional<MigShare> LeastMigShare(std::string_view profile);
+
 struct MigInstance {
   int profile = 0;  // index into the model's profiles
   int start = 0;    // its first memory slice
@@ -69,6 +86,8 @@ class MigPlacements {
   explicit MigPlacements(const MigModel& model, std::vector<std::uint32_t> demand = {});
 
   const MigModel& model() const { return *model_; }
+  // All that can be taken of a GPU of the model.
+  MigTaken all() const { return static_cast<MigTaken>(states_.size() - 1); }
   // Where an instance of the profile may begin; bit i: at memory slice i.
   std::uint8_t FreeStarts(MigTaken taken, int profile) const;
   // How many instances of the profile, and of no other, still find a place.
@@ -105,6 +124,16 @@ class MigPlacements {
 
   const MigModel* model_;
   std::vector<State> states_;  // by what is taken
+};
+
+// One table for all GPUs of a model, worked out when it is first asked for, and kept. One owner
+// thread; copies share what there is.
+class SharedMigPlacements {
+ public:
+  const MigPlacements* Of(const std::string& model);  // null: unknown
+
+ private:
+  std::map<std::string, std::shared_ptr<const MigPlacements>> tables_;
 };
 
 }  // namespace tephra

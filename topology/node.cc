@@ -6,6 +6,8 @@
 #include <set>
 #include <string_view>
 
+#include "topology/mig.h"
+
 namespace tephra {
 namespace {
 
@@ -82,6 +84,8 @@ bool Selected(const NodeSpec& node, const NodeConstraints& constraints) {
 // Ten TB/s: as much for each pair of 16 GPUs still sums within 32 bits.
 constexpr std::int32_t kMostMbPerS = 10'000'000;
 
+constexpr std::int64_t kMostSharers = 10'000;  // of one device; counters of 16 bits hold them
+
 absl::Status ValidateLinks(const std::string& where, const NodeSpec& node) {
   const int gpus = node.gpu_links.gpus();
   if (gpus == 0) return absl::OkStatus();
@@ -99,6 +103,28 @@ absl::Status ValidateLinks(const std::string& where, const NodeSpec& node) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status ValidateDevice(const std::string& where, const DeviceHardware& device) {
+  const auto within = [&](const char* field, std::int64_t value, std::int64_t least,
+                          std::int64_t most) {
+    if (value >= least && value <= most) return absl::OkStatus();
+    return absl::InvalidArgumentError(where + ": device " + field + ": " + std::to_string(value) +
+                                      ", expected " + std::to_string(least) + " to " +
+                                      std::to_string(most));
+  };
+  TEPHRA_RETURN_IF_ERROR(within("memory_mib", device.memory_mib, 0, kMaxDeviceMib));
+  TEPHRA_RETURN_IF_ERROR(within("modes", device.modes, 1, (1 << kSliceModes) - 1));
+  TEPHRA_RETURN_IF_ERROR(within("split_count", device.split_count, 0, kMostSharers));
+  TEPHRA_RETURN_IF_ERROR(within("mps_clients", device.mps_clients, 1, kMostSharers));
+  TEPHRA_RETURN_IF_ERROR(within("replicas", device.replicas, 0, kMostSharers));
+  TEPHRA_RETURN_IF_ERROR(within("compute_factor", device.compute_factor, kNoFactor, kMostFactor));
+  TEPHRA_RETURN_IF_ERROR(within("memory_factor", device.memory_factor, kNoFactor, kMostFactor));
+  const bool known = FindMigModel(device.mig_model) != nullptr;
+  if (known || (device.mig_model.empty() && !device.may(SliceMode::kMig))) return absl::OkStatus();
+  return absl::InvalidArgumentError(where + ": device mig_model: \"" + device.mig_model +
+                                    "\", expected the name of one, such as \"" +
+                                    std::string(MigModels().front().name) + "\"");
 }
 
 }  // namespace
@@ -122,11 +148,7 @@ absl::Status ValidateNode(const NodeSpec& node) {
   }
   std::set<std::string_view> uuids;
   for (const DeviceHardware& device : node.devices) {
-    if (device.memory_mib < 0 || device.memory_mib > kMaxDeviceMib) {
-      return absl::InvalidArgumentError(
-          where + ": device memory_mib: " + std::to_string(device.memory_mib) + ", expected 0 to " +
-          std::to_string(kMaxDeviceMib));
-    }
+    TEPHRA_RETURN_IF_ERROR(ValidateDevice(where, device));
     if (!device.uuid.empty() && !uuids.insert(device.uuid).second) {
       return absl::InvalidArgumentError(where + ": device uuid: \"" + device.uuid +
                                         "\", expected each device once");
@@ -139,8 +161,18 @@ bool ModelAllowed(const std::vector<std::string>& models, const std::string& mod
   return models.empty() || std::find(models.begin(), models.end(), model) != models.end();
 }
 
+bool DeviceAllowed(const NodeConstraints& constraints, const DeviceHardware& device) {
+  const auto named = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return ModelAllowed(constraints.device_models, device.model) &&
+         !named(constraints.excluded_models, device.model) &&
+         (constraints.device_uuids.empty() || named(constraints.device_uuids, device.uuid)) &&
+         !named(constraints.excluded_uuids, device.uuid);
+}
+
 bool NamesHosts(const NodeConstraints& constraints) {
-  return constraints.selector.contains(kHostnameKey) ||
+  return NamesDevices(constraints) || constraints.selector.contains(kHostnameKey) ||
          std::any_of(constraints.affinity.begin(), constraints.affinity.end(),
                      [](const NodeSelectorTerm& term) {
                        return !term.fields.empty() ||
@@ -163,9 +195,11 @@ Ineligible CheckNode(const NodeSpec& node, const NodeConstraints& constraints, b
     }
   }
   if (!Selected(node, constraints)) return Ineligible::kSelector;
-  if (needs_device && !constraints.device_models.empty() &&
+  const bool picks = !constraints.device_models.empty() || !constraints.excluded_models.empty() ||
+                     NamesDevices(constraints);
+  if (needs_device && picks &&
       std::none_of(node.devices.begin(), node.devices.end(), [&](const DeviceHardware& device) {
-        return ModelAllowed(constraints.device_models, device.model);
+        return DeviceAllowed(constraints, device);
       })) {
     return Ineligible::kModel;
   }

@@ -48,7 +48,8 @@ struct NodeSpec {
 };
 
 // INVALID_ARGUMENT with the field and the value: an empty name, an amount below zero or too large
-// to sum, a derived kind that is given, more devices than a slice can number, one device twice,
+// to sum, a derived kind that is given, more devices than a slice can number, one device twice, a
+// mode, a bound or a factor that no device has, a MIG model that is not known,
 // links of more or fewer GPUs than there are devices, or of no sensible speed.
 absl::Status ValidateNode(const NodeSpec& node);
 
@@ -84,7 +85,11 @@ struct NodeConstraints {
   Labels selector;                         // each must be equal
   std::vector<NodeSelectorTerm> affinity;  // one must hold; none given: no demand
   std::vector<Toleration> tolerations;
-  std::vector<std::string> device_models;  // any of these; none given: any
+  // Of the devices that it may have. None given: any.
+  std::vector<std::string> device_models;
+  std::vector<std::string> device_uuids;
+  std::vector<std::string> excluded_models;  // none of these
+  std::vector<std::string> excluded_uuids;
   // Name of a mask (plugins/framework/mask.h): nodes ruled out for reasons that only whoever
   // carries plans out can judge. Empty: none. CheckNode does not know it.
   std::string mask;
@@ -95,16 +100,23 @@ struct NodeConstraints {
 // Why a node is out of the question for a pod, whatever room it has.
 enum class Ineligible : std::uint8_t { kNo, kUnschedulable, kTaint, kSelector, kModel };
 
-// Checked in the order unschedulable, taint, selector and affinity; device models are checked
-// per device by the Fit question, and here only "has a device of such a model at all" when
+// Checked in the order unschedulable, taint, selector and affinity; which devices it may have is
+// checked per device by the Fit question, and here only "has such a device at all" when
 // `needs_device`. A cordoned node is open to pods that tolerate
 // node.kubernetes.io/unschedulable:NoSchedule, as in kube-scheduler.
 Ineligible CheckNode(const NodeSpec& node, const NodeConstraints& constraints, bool needs_device);
 
-// Whether the rules tell one host from another by its name.
+// Whether the rules tell one host from another by its name, or by those of its devices.
 bool NamesHosts(const NodeConstraints& constraints);
 
 // The device is of one of the models, or none is named.
 bool ModelAllowed(const std::vector<std::string>& models, const std::string& model);
+
+// The device is among those named, if any are, and not among those left out.
+bool DeviceAllowed(const NodeConstraints& constraints, const DeviceHardware& device);
+// The rules tell devices of one model apart.
+inline bool NamesDevices(const NodeConstraints& constraints) {
+  return !constraints.device_uuids.empty() || !constraints.excluded_uuids.empty();
+}
 
 }  // namespace tephra

@@ -260,6 +260,7 @@ class Search {
     const TaskClass& cls = scratch_.books().classes[role.cls];
     if (job_.counted() > 0 || !cls.single_ask()) return;
     const DeviceRequest& asked = cls.lasting[0].request;
+    if (asked.sharing == Sharing::kMig) return;  // there is no half of a profile
     Change change;
     change.easing = Easing::kAsk;
     change.role = role.name;

@@ -1,6 +1,9 @@
 #include "plugins/framework/fact_checks.h"
 
+#include <algorithm>
 #include <bit>
+
+#include "topology/mig.h"
 
 namespace tephra {
 
@@ -36,6 +39,14 @@ absl::Status ValidateSlices(const std::string& where, const Slices& slices) {
           where + ": slice: compute " + std::to_string(slice.compute) + ", memory_mib " +
           std::to_string(slice.memory_mib) + ", expected 0 to 1000 and 0 to " +
           std::to_string(kMaxDeviceMib));
+    }
+    const auto has = [&](const MigModel& model) {
+      return slice.mig_profile < model.profiles.size() && slice.mig_start < model.memory_slices;
+    };
+    if (std::none_of(MigModels().begin(), MigModels().end(), has)) {
+      return absl::InvalidArgumentError(
+          where + ": slice: mig_profile " + std::to_string(slice.mig_profile) + ", mig_start " +
+          std::to_string(slice.mig_start) + ", expected those of some model");
     }
   }
   return absl::OkStatus();

@@ -13,7 +13,7 @@ Resources HoldingsOf(const Hardware& hardware, const TaskClass& cls, NodeId node
   if (cls.model_kinds != 0) holds.amount[std::countr_zero(cls.model_kinds)] = 0;
   const std::vector<KindSet>& models = hardware.model_kinds(node);
   std::vector<DeviceCharge> charges;
-  DeviceCharges(cls, slices, charges);
+  DeviceCharges(cls, slices, {}, charges);  // amounts alone
   for (const DeviceCharge& charge : charges) {
     holds[kGpu] += charge.compute;
     holds[kGpuMemory] += charge.memory_mib;

@@ -53,9 +53,10 @@ void Occupancy::ResetNode(const Facts& facts, NodeId node) {
   free_total_.Add(row.free);
   const auto& hardware = facts.hardware.spec(node).devices;
   for (std::size_t d = 0; d < hardware.size(); ++d) {
-    const bool usable = present && hardware[d].healthy;
     devices_[facts.hardware.first_device(node) + d] = {
-        usable ? static_cast<std::int32_t>(kWholeGpu) : 0, usable ? hardware[d].memory_mib : 0, 0};
+        present ? hardware[d].promised_compute() : 0,
+        {},
+        present ? hardware[d].promised_memory_mib() : 0};
   }
   node_log_.Add(node);
 }
@@ -78,8 +79,9 @@ struct RowCharge {
 
 // Moves the columns of one node.
 RowCharge ChargeRow(NodeRow& row, std::span<DeviceRow> devices,
-                    std::span<const KindSet> model_kinds, const TaskClass& cls,
-                    const Slices& slices, int sign, std::vector<DeviceCharge>& scratch) {
+                    std::span<const KindSet> model_kinds, std::span<const MigPlacements* const> mig,
+                    const TaskClass& cls, const Slices& slices, int sign,
+                    std::vector<DeviceCharge>& scratch) {
   RowCharge charged{cls.demand, cls.demand_kinds, {}, {}};
   Resources& amount = charged.amount;
   // What it holds of devices is known by its slices.
@@ -94,7 +96,7 @@ RowCharge ChargeRow(NodeRow& row, std::span<DeviceRow> devices,
   if (!slices.empty()) {
     charged.kinds |= kDeviceKinds;
     charged.freed_kinds |= kDeviceKinds;
-    DeviceCharges(cls, slices, scratch);
+    DeviceCharges(cls, slices, mig, scratch);
     // A node has free what its devices have: an over-committed one takes nothing from the others.
     for (const DeviceCharge& charge : scratch) {
       amount[kGpu] += charge.compute;
@@ -105,7 +107,7 @@ RowCharge ChargeRow(NodeRow& row, std::span<DeviceRow> devices,
       const std::int64_t memory_mib = std::max<std::int64_t>(device.free_memory_mib, 0);
       device.free_compute -= sign * charge.compute;
       device.free_memory_mib -= sign * charge.memory_mib;
-      device.users += sign;
+      device.use.Add(charge.use, sign);
       const std::int32_t freed = std::max(device.free_compute, 0) - compute;
       charged.freed[kGpu] += freed;
       charged.freed[kGpuMemory] += std::max<std::int64_t>(device.free_memory_mib, 0) - memory_mib;
@@ -129,15 +131,16 @@ RowCharge ChargeRow(NodeRow& row, std::span<DeviceRow> devices,
 }  // namespace
 
 void NodeTrial::Charge(const TaskClass& cls, const Slices& slices, int sign) {
-  ChargeRow(row_, devices_, node_.model_kinds, cls, slices, sign, scratch_);
+  ChargeRow(row_, devices_, node_.model_kinds, node_.mig, cls, slices, sign, scratch_);
 }
 
 void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, NodeId node,
                        const Slices& slices, int sign) {
   const std::span<DeviceRow> devices(devices_.data() + facts.hardware.first_device(node),
                                      facts.hardware.device_count(node));
-  const RowCharge charged = ChargeRow(
-      nodes_[node.index()], devices, facts.hardware.model_kinds(node), cls, slices, sign, scratch_);
+  const RowCharge charged =
+      ChargeRow(nodes_[node.index()], devices, facts.hardware.model_kinds(node),
+                facts.hardware.mig(node), cls, slices, sign, scratch_);
   const Resources& amount = charged.amount;
   const KindSet kinds = charged.kinds;
   free_total_.AddKinds(charged.freed, +1, charged.freed_kinds);

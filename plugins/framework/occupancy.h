@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plugins/framework/change_log.h"
+#include "queue/device_room.h"
 #include "queue/queue_tree.h"
 #include "queue/task_class.h"
 #include "topology/hardware.h"
@@ -46,8 +47,15 @@ struct NodeView {
   const NodeRow& row;
   std::span<const DeviceRow> devices;
   bool mixed_models;
-  std::span<const KindSet> model_kinds = {};  // as Hardware::model_kinds
-  const GpuSets* gpu_sets = nullptr;          // as Hardware::gpu_sets
+  std::span<const KindSet> model_kinds = {};       // as Hardware::model_kinds
+  const GpuSets* gpu_sets = nullptr;               // as Hardware::gpu_sets
+  std::span<const MigPlacements* const> mig = {};  // as Hardware::mig
+
+  DeviceState device(std::size_t index) const { return device(index, devices[index]); }
+  // The same in another state.
+  DeviceState device(std::size_t index, const DeviceRow& as) const {
+    return {spec.devices[index], index < mig.size() ? mig[index] : nullptr, as};
+  }
 };
 
 // A copy of one node's columns to try things on.
@@ -58,8 +66,8 @@ class NodeTrial {
   // As Occupancy::Charge does to the node.
   void Charge(const TaskClass& cls, const Slices& slices, int sign);
   NodeView view() const {
-    return {node_.id, node_.spec,         node_.capacity,    row_,
-            devices_, node_.mixed_models, node_.model_kinds, node_.gpu_sets};
+    return {node_.id,           node_.spec,        node_.capacity, row_,     devices_,
+            node_.mixed_models, node_.model_kinds, node_.gpu_sets, node_.mig};
   }
 
  private:
@@ -97,7 +105,8 @@ class Occupancy {
                                        hardware.device_count(node)),
             hardware.mixed_models(node),
             hardware.model_kinds(node),
-            hardware.gpu_sets(node)};
+            hardware.gpu_sets(node),
+            hardware.mig(node)};
   }
   const NodeRow& node(NodeId id) const { return nodes_[id.index()]; }
   // Free on all nodes present. Over-committed nodes count below zero, over-committed devices as

@@ -302,7 +302,7 @@ Rankings::Narrowed* Rankings::Narrow(ClassId id, KindSet without) {
     for (const DeviceHardware& device : snapshot.hardware().spec(node).devices) {
       const auto kind = counted.find(device.model);
       const bool kept_off = kind != counted.end() && (without >> kind->second & 1) != 0;
-      if (!kept_off && ModelAllowed(cls.pod.constraints.device_models, device.model)) {
+      if (!kept_off && DeviceAllowed(cls.pod.constraints, device)) {
         left.insert(device.model);
       }
     }

@@ -130,6 +130,8 @@ const char* MisfitText(Misfit misfit) {
       return "with enough GPU only in pieces";
     case Misfit::kExcluded:
       return "excluded by the scheduler's own checks";
+    case Misfit::kMode:
+      return "without a GPU that may be shared so";
   }
   return "?";
 }

@@ -23,8 +23,9 @@ enum class Misfit : std::uint8_t {
   kGpu,         // too little free GPU on the node in all
   kFragmented,  // enough in all, but not on the devices it takes
   kExcluded,    // the mask of its class rules the node out, or is not known yet
+  kMode,        // none of its devices may be shared in the way that is asked for
 };
-constexpr int kMisfits = 12;
+constexpr int kMisfits = 13;
 // Whether the node would do if it had more room.
 constexpr bool MayUse(Misfit misfit) {
   return misfit == Misfit::kFits || misfit == Misfit::kLimit || misfit == Misfit::kResource ||

@@ -308,14 +308,15 @@ Slices State::GuessSlices(ClassId cls, NodeId node) const {
       for (std::size_t d = 0; d < view.devices.size() && missing > 0; ++d) {
         const auto taken =
             std::any_of(guess.begin(), guess.end(), [&](const Slice& s) { return s.device == d; });
-        const bool whole = ask.request.whole();
-        if (taken || (whole ? view.devices[d].users > 0
-                            : view.devices[d].free_compute < ask.request.compute)) {
-          continue;
-        }
-        guess.push_back({ask.container, static_cast<std::uint16_t>(d),
-                         whole ? SliceMode::kWhole : SliceMode::kFraction, ask.request.compute,
-                         whole ? view.spec.devices[d].memory_mib : ask.request.memory_mib});
+        const DeviceRequest& asked = ask.request;
+        const DeviceState device = view.device(d);
+        // A pod that runs may hold more than is free: of its amounts only compute is asked about.
+        const bool may = asked.whole() ? device.row.users() == 0
+                         : asked.mode() == SliceMode::kFraction
+                             ? device.row.free_compute >= asked.compute
+                             : HasRoom(device, asked, wanted.pod.user_id);
+        if (taken || !may) continue;
+        guess.push_back(SliceOf(device, asked, ask.container, static_cast<std::uint16_t>(d)));
         --missing;
       }
     }

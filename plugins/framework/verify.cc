@@ -279,54 +279,6 @@ std::string Verifier::CheckNear(const Decision& decision, const Locality& locali
 }
 
 // The slices are what the containers ask for, on different devices each, and the devices have them.
-std::string Verifier::CheckSlices(const TaskClass& cls, const Placement& placement, Row& row) {
-  std::size_t expected = 0;
-  for (const std::vector<DeviceAsk>* asks : {&cls.lasting, &cls.init}) {
-    for (const DeviceAsk& ask : *asks) {
-      expected += static_cast<std::size_t>(ask.request.count);
-      std::int32_t given = 0;
-      for (const Slice& slice : placement.slices) {
-        if (slice.container != ask.container) continue;
-        ++given;
-        if (slice.compute != ask.request.compute ||
-            (!ask.request.whole() && slice.memory_mib != ask.request.memory_mib)) {
-          return "would give a slice of another size than asked";
-        }
-      }
-      if (given != ask.request.count)
-        return "would give devices " + Numbers(given, ask.request.count);
-    }
-  }
-  if (expected != placement.slices.size()) return "would give slices that nobody asks for";
-  const NodeSpec& spec = snapshot_->hardware().spec(placement.node);
-  for (std::size_t i = 0; i < placement.slices.size(); ++i) {
-    const Slice& slice = placement.slices[i];
-    if (slice.device >= row.devices.size()) return "has no device " + std::to_string(slice.device);
-    for (std::size_t j = 0; j < i; ++j) {
-      const Slice& other = placement.slices[j];
-      if (other.device == slice.device && other.container == slice.container) {
-        return "would give one container the same device twice";
-      }
-    }
-    if (!ModelAllowed(cls.pod.constraints.device_models, spec.devices[slice.device].model)) {
-      return "would give a device of model " + spec.devices[slice.device].model;
-    }
-    if (slice.compute == kWholeGpu && row.devices[slice.device].users > 0) {
-      return "would give whole device " + std::to_string(slice.device) + ", which is in use";
-    }
-  }
-  DeviceCharges(cls, placement.slices, scratch_);
-  for (const DeviceCharge& charge : scratch_) {
-    const DeviceRow& device = row.devices[charge.device];
-    if (charge.compute > device.free_compute || charge.memory_mib > device.free_memory_mib) {
-      return "device " + std::to_string(charge.device) + " would give compute " +
-             Numbers(charge.compute, device.free_compute) + ", memory " +
-             Numbers(charge.memory_mib, device.free_memory_mib);
-    }
-  }
-  return "";
-}
-
 void Verifier::TakeBoth(TaskId task, NodeId node, const Slices& slices, int sign) {
   Take(now_, task, node, slices, sign);
   if (ahead_) Take(later_, task, node, slices, sign);
@@ -353,7 +305,7 @@ void Verifier::Take(Side& side, TaskId id, NodeId node, const Slices& slices, in
   // A node has free what its devices have: an over-committed one takes nothing from the others.
   Resources freed;
   freed.Add(amount, -sign);
-  DeviceCharges(cls, slices, scratch_);
+  DeviceCharges(cls, slices, snapshot_->hardware().mig(node), scratch_);
   for (const DeviceCharge& charge : scratch_) {
     amount[kGpu] += charge.compute;
     amount[kGpuMemory] += charge.memory_mib;
@@ -364,7 +316,7 @@ void Verifier::Take(Side& side, TaskId id, NodeId node, const Slices& slices, in
     freed[kGpuMemory] -= std::max<std::int64_t>(device.free_memory_mib, 0);
     device.free_compute -= sign * charge.compute;
     device.free_memory_mib -= sign * charge.memory_mib;
-    device.users += sign;
+    device.use.Add(charge.use, sign);
     freed[kGpu] += std::max(device.free_compute, 0);
     freed[kGpuMemory] += std::max<std::int64_t>(device.free_memory_mib, 0);
     if (models.empty()) continue;

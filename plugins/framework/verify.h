@@ -62,6 +62,8 @@ class Verifier {
   std::string CheckStart(const Decision& decision);
   std::string CheckPlacement(Side& side, const Decision& decision, const Placement& placement);
   std::string CheckSlices(const TaskClass& cls, const Placement& placement, Row& row);
+  static std::string CheckDevice(const DeviceHardware& hardware, const DeviceRow& row,
+                                 const DeviceCharge& charge, std::uint32_t user_id);
   std::string CheckMinimum(const Decision& decision);
   std::string CheckLocality(const Decision& decision);
   std::string CheckNear(const Decision& decision, const Locality& locality, std::uint32_t group);

@@ -39,13 +39,9 @@ bool GangSearch::Hopeless(std::size_t position, std::int32_t placed, std::int32_
 bool GangSearch::Alike(NodeId a, NodeId b) {
   const Ledger& ledger = bench_.ledger();
   const NodeView x = ledger.View(a), y = ledger.View(b);
-  // Cards differ by more than their uuid.
-  const auto same_card = [](const DeviceHardware& p, const DeviceHardware& q) {
-    return p.model == q.model && p.memory_mib == q.memory_mib && p.healthy == q.healthy;
-  };
   if (x.row.free != y.row.free || x.capacity != y.capacity ||
       !std::equal(x.spec.devices.begin(), x.spec.devices.end(), y.spec.devices.begin(),
-                  y.spec.devices.end(), same_card) ||
+                  y.spec.devices.end(), SameHardware) ||
       !std::equal(x.devices.begin(), x.devices.end(), y.devices.begin(), y.devices.end())) {
     return false;
   }
@@ -54,6 +50,7 @@ bool GangSearch::Alike(NodeId a, NodeId b) {
     const Ranking& ranking = bench_.rankings().For(role.cls, ask_.without);
     const TaskClass& cls = ledger.snapshot().cls(role.cls);
     if (ranking.misfit(hardware.rank(a)) != ranking.misfit(hardware.rank(b))) return false;
+    if (cls.names_devices) return false;
     // As many of each group already, and the same domain of every limit wider than a node.
     return std::all_of(cls.limits.begin(), cls.limits.end(), [&](LimitId limit) {
       const std::string& key = ledger.snapshot().classes().topology_key(limit);

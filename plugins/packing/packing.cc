@@ -34,11 +34,13 @@ Points Fullness(const NodeView& view, const TaskClass& cls) {
 // How full the device is before the ask: compute and memory alike.
 Points DeviceFullness(const NodeView& view, int device) {
   const DeviceRow& row = view.devices[static_cast<std::size_t>(device)];
-  const std::int64_t memory =
-      std::max(view.spec.devices[static_cast<std::size_t>(device)].memory_mib, 1);
-  const std::int64_t free_compute = std::clamp<std::int64_t>(row.free_compute, 0, kWholeGpu);
+  const DeviceHardware& hardware = view.spec.devices[static_cast<std::size_t>(device)];
+  const std::int64_t compute = hardware.compute_factor;
+  const std::int64_t memory = std::max<std::int64_t>(
+      std::int64_t{hardware.memory_mib} * hardware.memory_factor / kNoFactor, 1);
+  const std::int64_t free_compute = std::clamp<std::int64_t>(row.free_compute, 0, compute);
   const std::int64_t free_memory = std::clamp<std::int64_t>(row.free_memory_mib, 0, memory);
-  return static_cast<Points>((kWholeGpu - free_compute) * (kMaxPoints / 2) / kWholeGpu +
+  return static_cast<Points>((compute - free_compute) * (kMaxPoints / 2) / compute +
                              (memory - free_memory) * (kMaxPoints / 2) / memory);
 }
 

@@ -24,7 +24,7 @@ std::uint64_t LikenessOf(const NodeView& view, const TaskRow& task) {
   const bool equal_devices =
       !view.mixed_models &&
       std::all_of(view.spec.devices.begin(), view.spec.devices.end(), [&](const auto& device) {
-        return device.healthy && device.memory_mib == view.spec.devices[0].memory_mib;
+        return device.healthy && SameHardware(device, view.spec.devices[0]);
       });
   const bool whole = std::all_of(task.slices.begin(), task.slices.end(), [](const Slice& slice) {
     return slice.mode == SliceMode::kWhole;

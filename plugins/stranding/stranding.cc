@@ -58,33 +58,32 @@ class Stranding::Trial {
     std::int64_t free = row.free_compute;
     const std::int64_t memory = view.spec.devices[device].memory_mib;
     if (memory > 0) free = std::min(free, row.free_memory_mib * kWholeGpu / memory);
-    if (row.users > 0) free = std::min(free, kWholeGpu - 1);
+    if (row.users() > 0) free = std::min(free, kWholeGpu - 1);
     return static_cast<std::int32_t>(std::clamp<std::int64_t>(free, 0, kWholeGpu));
   }
   bool Takes(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
              std::size_t device) const {
-    const DeviceRow& row = rows()[device];
-    const bool room = request.whole() ? row.users == 0 && row.free_compute >= kWholeGpu
-                                      : row.free_compute >= request.compute &&
-                                            row.free_memory_mib >= request.memory_mib;
-    return room && (!view.mixed_models || ModelAllowed(cls.pod.constraints.device_models,
-                                                       view.spec.devices[device].model));
+    return HasRoom(view.device(device, rows()[device]), request, cls.pod.user_id) &&
+           ((!view.mixed_models && !cls.names_devices) ||
+            DeviceAllowed(cls.pod.constraints, view.spec.devices[device]));
   }
   // An earlier device is just like it.
   bool Seen(const NodeView& view, std::size_t device) const {
     for (std::size_t d = 0; d < device; ++d) {
       const DeviceHardware &a = view.spec.devices[d], &b = view.spec.devices[device];
-      const bool alike = !view.mixed_models || a.model == b.model;
+      const bool alike = !view.mixed_models || SameHardware(a, b);
       if (rows()[d] == rows()[device] && a.memory_mib == b.memory_mib && alike) return true;
     }
     return false;
   }
-  void Take(const NodeView& view, const DeviceRequest& request, std::size_t device) {
+  void Take(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
+            std::size_t device) {
     DeviceRow& row = rows()[device];
-    row.free_compute -= request.compute;
-    row.free_memory_mib -=
-        request.whole() ? view.spec.devices[device].memory_mib : request.memory_mib;
-    ++row.users;
+    const DeviceState state = view.device(device, row);
+    const Slice slice = SliceOf(state, request, 0, static_cast<std::uint16_t>(device));
+    row.free_compute -= slice.compute;
+    row.free_memory_mib -= slice.memory_mib;
+    row.use.Add(UseOf(slice, state.mig, cls.pod.user_id), +1);
   }
 
   std::int64_t cpu;
@@ -162,12 +161,12 @@ void Stranding::PlaceShare(const NodeView& view, const TaskClass& cls, const Dev
   for (std::size_t d = 0; d < trial.rows().size(); ++d) {
     if (!trial.Takes(view, cls, request, d) || trial.Seen(view, d)) continue;
     const DeviceRow before = trial.rows()[d];
-    trial.Take(view, request, d);
+    trial.Take(view, cls, request, d);
     const double worth = Worth(view, trial);
     trial.rows()[d] = before;
     if (!best || worth > most) best = d, most = worth;
   }
-  if (best) trial.Take(view, request, *best);
+  if (best) trial.Take(view, cls, request, *best);
 }
 
 Points Stranding::Rate(const NodeView& view, const TaskClass& cls) const {
@@ -181,7 +180,7 @@ Points Stranding::Rate(const NodeView& view, const TaskClass& cls) const {
     }
     for (std::size_t d = 0; d < trial.rows().size() && more > 0; ++d) {
       if (!trial.Takes(view, cls, ask.request, d)) continue;
-      trial.Take(view, ask.request, d);
+      trial.Take(view, cls, ask.request, d);
       --more;
     }
   }
@@ -195,7 +194,7 @@ Points Stranding::RateDevice(const NodeView& view, const TaskClass& cls, const D
   Trial trial(view);
   const double before = Worth(view, trial);
   trial.cpu -= cls.demand[kCpu];
-  trial.Take(view, ask.request, index);
+  trial.Take(view, cls, ask.request, index);
   return PointsOf(Worth(view, trial) - before);
 }
 

@@ -37,15 +37,6 @@ std::int32_t CountTakers(const NodeView& view, const TaskClass& cls, const Devic
   return count;
 }
 
-// How many times one device can give the ask's share.
-std::int32_t Shares(const DeviceRow& row, const DeviceRequest& request) {
-  std::int64_t shares = std::numeric_limits<std::int32_t>::max();
-  if (request.compute > 0)
-    shares = std::min<std::int64_t>(shares, row.free_compute / request.compute);
-  if (request.memory_mib > 0) shares = std::min(shares, row.free_memory_mib / request.memory_mib);
-  return static_cast<std::int32_t>(std::max<std::int64_t>(shares, 0));
-}
-
 // How many tasks, each with one such ask of `count` different devices, the node's devices serve:
 // the largest t with sum over devices of min(t, shares) >= count * t.
 std::int32_t AskCopies(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask) {
@@ -57,7 +48,7 @@ std::int32_t AskCopies(const NodeView& view, const TaskClass& cls, const DeviceA
   std::int64_t sum = 0;
   for (std::size_t d = 0; d < view.devices.size(); ++d) {
     if (!CanTake(view, cls, ask.request, d, view.devices[d])) continue;
-    shares.push_back(Shares(view.devices[d], ask.request));
+    shares.push_back(RoomFor(view.device(d), ask.request, cls.pod.user_id));
     sum += shares.back();
   }
   std::int64_t low = 0, high = sum / ask.request.count;
@@ -75,25 +66,39 @@ std::int32_t AskCopies(const NodeView& view, const TaskClass& cls, const DeviceA
 }
 
 // Whole devices by their links, where these are known and the score likes all devices alike; else
-// nothing. `points`: of each device, below 0 where it cannot serve.
+// nothing. `likings`: of each device, nothing where it cannot serve.
 std::optional<Slices> LinkedSet(const NodeView& view, const DeviceAsk& ask,
-                                const std::vector<Points>& points) {
+                                const std::vector<std::optional<Liking>>& likings) {
   if (view.gpu_sets == nullptr || !ask.request.whole()) return std::nullopt;
   GpuMask takers = 0;
-  std::optional<Points> liked;
-  for (std::size_t d = 0; d < points.size(); ++d) {
-    if (points[d] < 0) continue;
-    if (liked.value_or(points[d]) != points[d]) return std::nullopt;
-    liked = points[d];
+  std::optional<Liking> liked;
+  for (std::size_t d = 0; d < likings.size(); ++d) {
+    if (!likings[d]) continue;
+    if (liked && *liked != *likings[d]) return std::nullopt;
+    liked = likings[d];
     takers = static_cast<GpuMask>(takers | 1u << d);
   }
   GpuMask set = view.gpu_sets->Best(takers, ask.request.count);
   TEPHRA_CHECK_OP(set, !=, 0);
   Slices slices;
   for (; set != 0; set = static_cast<GpuMask>(set & (set - 1))) {
-    slices.push_back(SliceOf(view, ask, static_cast<std::size_t>(std::countr_zero(set))));
+    const auto device = static_cast<std::uint16_t>(std::countr_zero(set));
+    slices.push_back(SliceOf(view.device(device), ask.request, ask.container, device));
   }
   return slices;
+}
+
+// Some ask is for a mode that no device of the node may be in.
+bool LacksMode(const NodeView& view, const TaskClass& cls) {
+  const auto lacks = [&](const DeviceAsk& ask) {
+    for (std::size_t d = 0; d < view.devices.size(); ++d) {
+      const DeviceState device = view.device(d);
+      if (MayServe(device.hardware, device.mig, ask.request)) return false;
+    }
+    return !view.devices.empty();
+  };
+  return std::any_of(cls.lasting.begin(), cls.lasting.end(), lacks) ||
+         std::any_of(cls.init.begin(), cls.init.end(), lacks);
 }
 
 }  // namespace
@@ -103,18 +108,21 @@ Fit::Answer SliceFit::Check(const NodeView& view, const TaskClass& cls,
   bool lacks_gpu = false, lacks = false;
   std::int32_t deficit = Deficit(view.row.free, cls, lacks_gpu, lacks);
   if (limit_room <= 0) return {Misfit::kLimit, deficit + 1000};
-  if (lacks_gpu) return {Misfit::kGpu, deficit};
+  const auto short_of = [&](Misfit misfit, std::int32_t by) -> Answer {
+    return {LacksMode(view, cls) ? Misfit::kMode : misfit, by};
+  };
+  if (lacks_gpu) return short_of(Misfit::kGpu, deficit);
   if (lacks) return {Misfit::kResource, deficit};
   if (!cls.needs_devices()) return {};
   if (cls.single_ask()) {
     const std::int32_t count = cls.lasting[0].request.count;
     const std::int32_t takers = CountTakers(view, cls, cls.lasting[0], count);
     if (takers >= count) return {};
-    return {Misfit::kFragmented, std::max(1, (count - takers) * 1000 / count)};
+    return short_of(Misfit::kFragmented, std::max(1, (count - takers) * 1000 / count));
   }
   SliceSearch search(view, cls, NoPreference);
   if (search.First()) return {};
-  return {Misfit::kFragmented, 500};
+  return short_of(Misfit::kFragmented, 500);
 }
 
 Slices SliceFit::Choose(const NodeView& view, const TaskClass& cls, std::uint64_t draw) const {
@@ -133,16 +141,18 @@ Slices SliceFit::Choose(const NodeView& view, const TaskClass& cls, std::uint64_
   const DeviceAsk& ask = cls.lasting[0];
   Slices slices;
   slices.reserve(static_cast<std::size_t>(ask.request.count));
-  std::vector<Points> points(view.devices.size(), -1);
+  std::vector<std::optional<Liking>> likings(view.devices.size());
   for (std::size_t d = 0; d < view.devices.size(); ++d) {
-    if (CanTake(view, cls, ask.request, d, view.devices[d])) points[d] = rate(ask, d);
+    if (!CanTake(view, cls, ask.request, d, view.devices[d])) continue;
+    likings[d] = LikingOf(view, ask.request, d, rate(ask, d));
   }
-  if (auto linked = LinkedSet(view, ask, points)) return *std::move(linked);
+  if (auto linked = LinkedSet(view, ask, likings)) return *std::move(linked);
   for (std::int32_t i = 0; i < ask.request.count; ++i) {
-    const auto best = std::max_element(points.begin(), points.end());
-    TEPHRA_CHECK_OP(*best, >=, 0);
-    slices.push_back(SliceOf(view, ask, static_cast<std::size_t>(best - points.begin())));
-    *best = -1;
+    const auto best = std::max_element(likings.begin(), likings.end());
+    TEPHRA_CHECK(best->has_value());
+    const auto device = static_cast<std::uint16_t>(best - likings.begin());
+    slices.push_back(SliceOf(view.device(device), ask.request, ask.container, device));
+    best->reset();
   }
   return slices;
 }
@@ -156,10 +166,8 @@ bool SliceFit::Holds(const NodeView& view, const TaskClass& cls, const Slices& s
   }
   return std::all_of(slices.begin(), slices.end(), [&](const Slice& slice) {
     if (slice.device >= view.devices.size()) return false;
-    const DeviceRow& device = view.devices[slice.device];
-    return device.free_compute >= 0 && device.free_memory_mib >= 0 &&
-           (slice.mode != SliceMode::kWhole || device.users == 1) &&
-           ModelAllowed(cls.pod.constraints.device_models, view.spec.devices[slice.device].model);
+    return Sound(view.device(slice.device), cls.pod.user_id) &&
+           DeviceAllowed(cls.pod.constraints, view.spec.devices[slice.device]);
   });
 }
 

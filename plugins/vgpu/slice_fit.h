@@ -1,4 +1,4 @@
-// SliceFit: the Fit question for whole devices and for fractions of their compute and memory.
+// SliceFit: the Fit question for devices, whole and in the parts that each mode of sharing knows.
 // See README.md for the rule and what it ignores.
 #pragma once
 

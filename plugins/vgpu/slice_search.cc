@@ -1,25 +1,37 @@
 #include "plugins/vgpu/slice_search.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace tephra {
 
-bool CanTake(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
-             std::size_t device, const DeviceRow& row) {
-  const bool room = request.whole()
-                        ? row.users == 0 && row.free_compute >= kWholeGpu
-                        : row.free_compute >= request.compute &&
-                              row.free_memory_mib >= request.memory_mib && row.free_compute >= 0;
-  return room && (!view.mixed_models ||
-                  ModelAllowed(cls.pod.constraints.device_models, view.spec.devices[device].model));
+bool MayHave(const NodeView& view, const TaskClass& cls, std::size_t device) {
+  return (!view.mixed_models && !cls.names_devices) ||
+         DeviceAllowed(cls.pod.constraints, view.spec.devices[device]);
 }
 
-Slice SliceOf(const NodeView& view, const DeviceAsk& ask, std::size_t device) {
-  const bool whole = ask.request.whole();
-  return {ask.container, static_cast<std::uint16_t>(device),
-          whole ? SliceMode::kWhole : SliceMode::kFraction, ask.request.compute,
-          whole ? view.spec.devices[device].memory_mib : ask.request.memory_mib};
+bool CanTake(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
+             std::size_t device, const DeviceRow& row) {
+  return HasRoom(view.device(device, row), request, cls.pod.user_id) && MayHave(view, cls, device);
+}
+
+Liking LikingOf(const NodeView& view, const DeviceRequest& request, std::size_t device,
+                Points points) {
+  Liking liking{false, 0, points};
+  if (request.sharing != Sharing::kMig) return liking;
+  const DeviceState state = view.device(device);
+  if (!MayServe(state.hardware, state.mig, request)) return liking;
+  const MigTaken taken = MigTakenOf(state.row.use, *state.mig);
+  const int profile = FindMigProfile(state.mig->model(), request.mig_profile);
+  const std::optional<int> start = state.mig->Choose(taken, profile);
+  if (!start) return liking;
+  const MigTaken footprint =
+      MigFootprint(state.mig->model().profiles[static_cast<std::size_t>(profile)], *start);
+  liking.cut = taken != 0;
+  liking.spared =
+      state.mig->Worth(static_cast<MigTaken>(taken | footprint)) - state.mig->Worth(taken);
+  return liking;
 }
 
 SliceSearch::SliceSearch(const NodeView& view, const TaskClass& cls, Rating rate)
@@ -27,10 +39,14 @@ SliceSearch::SliceSearch(const NodeView& view, const TaskClass& cls, Rating rate
   const auto order = [&](const DeviceAsk& ask) {
     std::vector<std::size_t> devices(rows_.size());
     std::iota(devices.begin(), devices.end(), 0);
-    std::vector<Points> points;
-    for (std::size_t d : devices) points.push_back(rate(ask, d));
+    std::vector<Liking> liked;
+    for (std::size_t d : devices) {
+      const DeviceState device = view.device(d);
+      const bool may = MayServe(device.hardware, device.mig, ask.request);
+      liked.push_back(LikingOf(view, ask.request, d, may ? rate(ask, d) : 0));
+    }
     std::stable_sort(devices.begin(), devices.end(),
-                     [&](std::size_t a, std::size_t b) { return points[a] > points[b]; });
+                     [&](std::size_t a, std::size_t b) { return liked[a] > liked[b]; });
     return devices;
   };
   for (const DeviceAsk& ask : cls.lasting) by_rating_.push_back(order(ask));
@@ -51,10 +67,32 @@ std::vector<Slices> SliceSearch::All() {
 
 // Equal now and equal before the task: any later step treats them the same.
 bool SliceSearch::Alike(std::size_t a, std::size_t b) const {
+  const DeviceHardware &p = view_.spec.devices[a], &q = view_.spec.devices[b];
   return rows_[a] == rows_[b] && view_.devices[a] == view_.devices[b] &&
-         view_.spec.devices[a].memory_mib == view_.spec.devices[b].memory_mib &&
-         (!view_.mixed_models || view_.spec.devices[a].model == view_.spec.devices[b].model) &&
-         !Held(a) && !Held(b);
+         p.memory_mib == q.memory_mib && (!view_.mixed_models || SameHardware(p, q)) &&
+         (!cls_.names_devices || MayHave(view_, cls_, a) == MayHave(view_, cls_, b)) && !Held(a) &&
+         !Held(b);
+}
+
+// One slice; of a MIG instance each place, the one that leaves the device worth most first.
+Slices SliceSearch::WaysToGive(const DeviceAsk& ask, std::size_t device,
+                               const DeviceRow& row) const {
+  const DeviceState state = view_.device(device, row);
+  Slices ways{SliceOf(state, ask.request, ask.container, static_cast<std::uint16_t>(device))};
+  if (ask.request.sharing != Sharing::kMig) return ways;
+  const Slice best = ways.front();
+  const unsigned starts = state.mig->FreeStarts(MigTakenOf(row.use, *state.mig), best.mig_profile);
+  for (unsigned left = starts & ~(1u << best.mig_start); left != 0; left &= left - 1) {
+    ways.push_back(best);
+    ways.back().mig_start = static_cast<std::uint8_t>(std::countr_zero(left));
+  }
+  return ways;
+}
+
+void SliceSearch::Add(const Slice& slice, DeviceRow& row) const {
+  row.free_compute -= slice.compute;
+  row.free_memory_mib -= slice.memory_mib;
+  row.use.Add(UseOf(slice, view_.device(slice.device).mig, cls_.pod.user_id), +1);
 }
 
 bool SliceSearch::PlaceAsk(std::size_t ask) {
@@ -74,15 +112,15 @@ bool SliceSearch::PlaceUnit(std::size_t index, std::int32_t unit, std::size_t fr
                                   devices.begin() + static_cast<std::ptrdiff_t>(i),
                                   [&](std::size_t tried) { return Alike(tried, device); });
     if (seen) continue;
-    const Slice slice = SliceOf(view_, ask, device);
     const DeviceRow before = rows_[device];
-    rows_[device] = {before.free_compute - slice.compute, before.free_memory_mib - slice.memory_mib,
-                     before.users + 1};
-    slices_.push_back(slice);
-    const bool done = PlaceUnit(index, unit + 1, i + 1);
-    slices_.pop_back();
-    rows_[device] = before;
-    if (done) return true;
+    for (const Slice& slice : WaysToGive(ask, device, before)) {
+      Add(slice, rows_[device]);
+      slices_.push_back(slice);
+      const bool done = PlaceUnit(index, unit + 1, i + 1);
+      slices_.pop_back();
+      rows_[device] = before;
+      if (done) return true;
+    }
   }
   return false;
 }
@@ -94,9 +132,7 @@ DeviceRow SliceSearch::Beside(const DeviceAsk& init, std::size_t device) const {
   for (const Slice& slice : slices_) {
     if (slice.device != device || slice.container >= init.container) continue;
     if (cls_.pod.containers[slice.container].kind != ContainerKind::kSidecar) continue;
-    row.free_compute -= slice.compute;
-    row.free_memory_mib -= slice.memory_mib;
-    ++row.users;
+    Add(slice, row);
   }
   return row;
 }
@@ -119,15 +155,19 @@ bool SliceSearch::PlaceInitUnit(std::size_t index, std::int32_t unit, std::size_
   if (unit == ask.request.count) return PlaceInit(index + 1);
   for (std::size_t i = from; i < devices.size(); ++i) {
     if (++steps_ > kMostSteps) return false;
-    if (!CanTake(view_, cls_, ask.request, devices[i], Beside(ask, devices[i]))) continue;
+    const DeviceRow beside = Beside(ask, devices[i]);
+    if (!CanTake(view_, cls_, ask.request, devices[i], beside)) continue;
+    if (InAnotherMode(devices[i], ask.request.mode())) continue;
     const bool seen = std::any_of(devices.begin() + static_cast<std::ptrdiff_t>(from),
                                   devices.begin() + static_cast<std::ptrdiff_t>(i),
                                   [&](std::size_t tried) { return Alike(tried, devices[i]); });
     if (seen) continue;
-    slices_.push_back(SliceOf(view_, ask, devices[i]));
-    const bool done = PlaceInitUnit(index, unit + 1, i + 1, devices);
-    slices_.pop_back();
-    if (done) return true;
+    for (const Slice& slice : WaysToGive(ask, devices[i], beside)) {
+      slices_.push_back(slice);
+      const bool done = PlaceInitUnit(index, unit + 1, i + 1, devices);
+      slices_.pop_back();
+      if (done) return true;
+    }
   }
   return false;
 }
@@ -135,6 +175,17 @@ bool SliceSearch::PlaceInitUnit(std::size_t index, std::int32_t unit, std::size_
 bool SliceSearch::Held(std::size_t device) const {
   return std::any_of(slices_.begin(), slices_.end(),
                      [&](const Slice& slice) { return slice.device == device; });
+}
+
+// A device stays in one mode for as long as the task holds it; but the hook library lets one
+// container have whole what another has a fraction of at another time.
+bool SliceSearch::InAnotherMode(std::size_t device, SliceMode mode) const {
+  const auto by_hook = [](SliceMode m) {
+    return m == SliceMode::kWhole || m == SliceMode::kFraction;
+  };
+  return std::any_of(slices_.begin(), slices_.end(), [&](const Slice& slice) {
+    return slice.device == device && slice.mode != mode && !(by_hook(slice.mode) && by_hook(mode));
+  });
 }
 
 }  // namespace tephra

@@ -2,7 +2,8 @@
 //
 // Depth first over the asks of lasting containers, best-rated devices first, then the init
 // containers, which share room with whatever does not run beside them. Devices that are alike are
-// tried once. Bounded by kMostSteps, past which it answers with what it has found.
+// tried once, and so is each place of a MIG instance. Bounded by kMostSteps, past which it answers
+// with what it has found.
 #pragma once
 
 #include <functional>
@@ -13,10 +14,24 @@
 
 namespace tephra {
 
-// Whether a device in the state of `row` can give the share, its model being allowed.
+// Whether a device in the state of `row` can give the share, and the class may have it.
 bool CanTake(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
              std::size_t device, const DeviceRow& row);
-Slice SliceOf(const NodeView& view, const DeviceAsk& ask, std::size_t device);
+// Whether the class may have it, among those of its node.
+bool MayHave(const NodeView& view, const TaskClass& cls, std::size_t device);
+
+// How much a device is preferred for an ask, the greater the better. For a MIG instance those that
+// are cut already come first, then where it takes the least from requests to come; in all modes the
+// score's points decide what is left.
+struct Liking {
+  bool cut = false;
+  std::int64_t spared = 0;  // less the worth that is lost, see MigPlacements
+  Points points = 0;
+
+  auto operator<=>(const Liking&) const = default;
+};
+Liking LikingOf(const NodeView& view, const DeviceRequest& request, std::size_t device,
+                Points points);
 
 class SliceSearch {
  public:
@@ -34,7 +49,10 @@ class SliceSearch {
   bool PlaceInit(std::size_t init);
   bool PlaceInitUnit(std::size_t init, std::int32_t unit, std::size_t from,
                      const std::vector<std::size_t>& devices);
+  Slices WaysToGive(const DeviceAsk& ask, std::size_t device, const DeviceRow& row) const;
+  void Add(const Slice& slice, DeviceRow& row) const;
   bool Held(std::size_t device) const;
+  bool InAnotherMode(std::size_t device, SliceMode mode) const;
   bool Alike(std::size_t a, std::size_t b) const;
   DeviceRow Beside(const DeviceAsk& init, std::size_t device) const;
 

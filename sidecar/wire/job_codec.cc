@@ -5,6 +5,7 @@ namespace {
 
 static_assert(v1::CONTAINER_KIND_SIDECAR == ToWire<v1::ContainerKind>(ContainerKind::kSidecar));
 static_assert(v1::LOCALITY_MODE_REQUIRED == ToWire<v1::LocalityMode>(Locality::Mode::kRequired));
+static_assert(v1::SHARING_MIG == ToWire<v1::Sharing>(Sharing::kMig));
 static_assert(v1::QUEUE_STATE_CLOSED == ToWire<v1::QueueState>(QueueState::kClosed));
 
 void Encode(const ContainerSpec& in, TextCopier& text, v1::Container* out) {
@@ -16,16 +17,22 @@ void Encode(const ContainerSpec& in, TextCopier& text, v1::Container* out) {
   devices->set_count(in.devices.count);
   devices->set_compute(in.devices.compute);
   devices->set_memory_mib(in.devices.memory_mib);
+  if (in.devices.sharing == Sharing::kHook) return;
+  devices->set_sharing(ToWire<v1::Sharing>(in.devices.sharing));
+  text.Copy(in.devices.mig_profile, devices->mutable_mig_profile());
 }
 
 absl::Status Decode(const v1::Container& in, const FieldPath& at, ContainerSpec& out) {
   out.name = in.name();
   TEPHRA_RETURN_IF_ERROR(FromWire(in.kind(), ContainerKind::kSidecar, at.At("kind"), out.kind));
   TEPHRA_RETURN_IF_ERROR(Decode(in.requests(), at, "requests", out.requests));
-  if (in.has_devices()) {
-    out.devices = {in.devices().count(), in.devices().compute(), in.devices().memory_mib()};
-  }
-  return absl::OkStatus();
+  if (!in.has_devices()) return absl::OkStatus();
+  const v1::DeviceRequest& devices = in.devices();
+  out.devices = {devices.count(), devices.compute(), devices.memory_mib()};
+  out.devices.mig_profile = devices.mig_profile();
+  if (devices.sharing() == v1::SHARING_UNSPECIFIED) return absl::OkStatus();
+  return FromWire(devices.sharing(), Sharing::kMig, at.At("devices").At("sharing"),
+                  out.devices.sharing);
 }
 
 void Encode(const Locality& in, TextCopier& text, v1::Locality* out) {
@@ -103,6 +110,7 @@ void Encode(const PodTemplate& in, TextCopier& text, v1::PodTemplate* out) {
     text.Copy(limit.topology_key, wire->mutable_topology_key());
     wire->set_max(limit.max);
   }
+  out->set_user_id(in.user_id);
 }
 
 absl::Status Decode(const v1::PodTemplate& in, const FieldPath& at, PodTemplate& out) {
@@ -117,6 +125,7 @@ absl::Status Decode(const v1::PodTemplate& in, const FieldPath& at, PodTemplate&
   for (const v1::DomainLimit& wire : in.limits()) {
     out.limits.push_back({wire.group(), wire.topology_key(), wire.max()});
   }
+  out.user_id = in.user_id();
   return absl::OkStatus();
 }
 

@@ -12,7 +12,7 @@ static_assert(v1::TOLERATION_OPERATOR_EXISTS ==
               ToWire<v1::TolerationOperator>(Toleration::Operator::kExists));
 static_assert(v1::LABEL_OPERATOR_LT == ToWire<v1::LabelOperator>(LabelRequirement::Operator::kLt));
 static_assert(v1::GPU_LINK_TYPE_NVLINK == ToWire<v1::GpuLinkType>(LinkType::kNvLink));
-static_assert(v1::SLICE_MODE_FRACTION == ToWire<v1::SliceMode>(SliceMode::kFraction));
+static_assert(v1::SLICE_MODE_MIG == ToWire<v1::SliceMode>(SliceMode::kMig));
 
 void Encode(const Labels& in, TextCopier& text, RepeatedPtrField<v1::Label>* out) {
   for (const auto& [key, value] : in) {
@@ -109,6 +109,8 @@ void Encode(const Slices& in, WireSlices* out) {
     wire->set_mode(ToWire<v1::SliceMode>(slice.mode));
     wire->set_compute(slice.compute);
     wire->set_memory_mib(slice.memory_mib);
+    wire->set_mig_profile(slice.mig_profile);
+    wire->set_mig_start(slice.mig_start);
   }
 }
 
@@ -118,9 +120,11 @@ absl::Status Decode(const WireSlices& in, const FieldPath& parent, const char* f
     const FieldPath at = parent.At(field, i);
     TEPHRA_RETURN_IF_ERROR(Narrow(in[i].container(), at.At("container"), slice.container));
     TEPHRA_RETURN_IF_ERROR(Narrow(in[i].device(), at.At("device"), slice.device));
-    TEPHRA_RETURN_IF_ERROR(FromWire(in[i].mode(), SliceMode::kFraction, at.At("mode"), slice.mode));
+    TEPHRA_RETURN_IF_ERROR(FromWire(in[i].mode(), SliceMode::kMig, at.At("mode"), slice.mode));
     slice.compute = in[i].compute();
     slice.memory_mib = in[i].memory_mib();
+    TEPHRA_RETURN_IF_ERROR(Narrow(in[i].mig_profile(), at.At("mig_profile"), slice.mig_profile));
+    TEPHRA_RETURN_IF_ERROR(Narrow(in[i].mig_start(), at.At("mig_start"), slice.mig_start));
   }
   return absl::OkStatus();
 }
@@ -170,6 +174,48 @@ absl::Status Decode(const v1::GpuLinks& in, const FieldPath& at, NodeLinks& out)
   return absl::OkStatus();
 }
 
+// What is as usual is not written.
+std::int32_t Unless(std::int32_t usual, std::int32_t value) { return value == usual ? 0 : value; }
+std::int32_t Or(std::int32_t usual, std::int32_t sent) { return sent == 0 ? usual : sent; }
+
+void Encode(const DeviceHardware& in, TextCopier& text, v1::Device* out) {
+  text.Copy(in.uuid, out->mutable_uuid());
+  text.Copy(in.model, out->mutable_model());
+  out->set_memory_mib(in.memory_mib);
+  out->set_unhealthy(!in.healthy);
+  for (std::size_t m = 0; m < kSliceModes && in.modes != kUsualModes; ++m) {
+    const SliceMode mode = static_cast<SliceMode>(m);
+    if (in.may(mode)) out->add_modes(ToWire<v1::SliceMode>(mode));
+  }
+  out->set_split_count(in.split_count);
+  out->set_mps_clients(Unless(kUsualMpsClients, in.mps_clients));
+  out->set_replicas(in.replicas);
+  out->set_compute_factor(Unless(kNoFactor, in.compute_factor));
+  out->set_memory_factor(Unless(kNoFactor, in.memory_factor));
+  text.Copy(in.mig_model, out->mutable_mig_model());
+}
+
+absl::Status Decode(const v1::Device& in, const FieldPath& at, DeviceHardware& out) {
+  out.uuid = in.uuid();
+  out.model = in.model();
+  out.memory_mib = in.memory_mib();
+  out.healthy = !in.unhealthy();
+  if (in.modes_size() > 0) out.modes = 0;
+  for (int m = 0; m < in.modes_size(); ++m) {
+    SliceMode mode = SliceMode::kWhole;
+    TEPHRA_RETURN_IF_ERROR(FromWire(static_cast<v1::SliceMode>(in.modes(m)), SliceMode::kMig,
+                                    at.At("modes", m), mode));
+    out.modes = static_cast<SliceModes>(out.modes | Only(mode));
+  }
+  out.split_count = in.split_count();
+  out.mps_clients = Or(kUsualMpsClients, in.mps_clients());
+  out.replicas = in.replicas();
+  out.compute_factor = Or(kNoFactor, in.compute_factor());
+  out.memory_factor = Or(kNoFactor, in.memory_factor());
+  out.mig_model = in.mig_model();
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void Encode(const NodeSpec& in, TextCopier& text, v1::Node* out) {
@@ -183,13 +229,7 @@ void Encode(const NodeSpec& in, TextCopier& text, v1::Node* out) {
   }
   out->set_unschedulable(in.unschedulable);
   Encode(in.allocatable, out->mutable_allocatable());
-  for (const DeviceHardware& device : in.devices) {
-    v1::Device* wire = out->add_devices();
-    text.Copy(device.uuid, wire->mutable_uuid());
-    text.Copy(device.model, wire->mutable_model());
-    wire->set_memory_mib(device.memory_mib);
-    wire->set_unhealthy(!device.healthy);
-  }
+  for (const DeviceHardware& device : in.devices) Encode(device, text, out->add_devices());
   Encode(in.gpu_links, out);
 }
 
@@ -206,8 +246,8 @@ absl::Status Decode(const v1::Node& in, const FieldPath& at, NodeSpec& out) {
   }
   out.unschedulable = in.unschedulable();
   TEPHRA_RETURN_IF_ERROR(Decode(in.allocatable(), at, "allocatable", out.allocatable));
-  for (const v1::Device& wire : in.devices()) {
-    out.devices.push_back({wire.uuid(), wire.model(), wire.memory_mib(), !wire.unhealthy()});
+  for (int i = 0; i < in.devices_size(); ++i) {
+    TEPHRA_RETURN_IF_ERROR(Decode(in.devices(i), at.At("devices", i), out.devices.emplace_back()));
   }
   if (!in.has_gpu_links()) return absl::OkStatus();
   return Decode(in.gpu_links(), at.At("gpu_links"), out.gpu_links);
@@ -246,6 +286,9 @@ void Encode(const NodeConstraints& in, TextCopier& text, v1::NodeConstraints* ou
   }
   text.CopyAll(in.device_models, out->mutable_device_models());
   text.Copy(in.mask, out->mutable_mask());
+  text.CopyAll(in.device_uuids, out->mutable_device_uuids());
+  text.CopyAll(in.excluded_models, out->mutable_excluded_models());
+  text.CopyAll(in.excluded_uuids, out->mutable_excluded_uuids());
 }
 
 absl::Status Decode(const v1::NodeConstraints& in, const FieldPath& at, NodeConstraints& out) {
@@ -263,6 +306,9 @@ absl::Status Decode(const v1::NodeConstraints& in, const FieldPath& at, NodeCons
   }
   out.device_models.assign(in.device_models().begin(), in.device_models().end());
   out.mask = in.mask();
+  out.device_uuids.assign(in.device_uuids().begin(), in.device_uuids().end());
+  out.excluded_models.assign(in.excluded_models().begin(), in.excluded_models().end());
+  out.excluded_uuids.assign(in.excluded_uuids().begin(), in.excluded_uuids().end());
   return absl::OkStatus();
 }
 

@@ -11,8 +11,8 @@ static_assert(v1::VERDICT_INFEASIBLE == ToWire<v1::Verdict>(Verdict::kInfeasible
 static_assert(v1::PART_ELASTIC == ToWire<v1::Part>(Part::kElastic));
 static_assert(v1::OBSTACLE_GROUPS == ToWire<v1::Obstacle>(Obstacle::kGroups));
 static_assert(v1::REMEDY_ONCE == ToWire<v1::Remedy>(Remedy::kOnce));
-static_assert(v1::MISFIT_EXCLUDED == ToWire<v1::Misfit>(Misfit::kExcluded));
-static_assert(v1::MISFIT_EXCLUDED == kMisfits);
+static_assert(v1::MISFIT_MODE == ToWire<v1::Misfit>(Misfit::kMode));
+static_assert(v1::MISFIT_MODE == kMisfits);
 
 void Encode(const Reason& in, v1::Reason* out) {
   out->set_obstacle(ToWire<v1::Obstacle>(in.obstacle));

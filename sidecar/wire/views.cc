@@ -68,7 +68,7 @@ void FillNode(const Books& books, NodeId id, v1::NodeView* out) {
     device->set_memory_mib(hardware.memory_mib);
     device->set_free_compute(view.devices[i].free_compute);
     device->set_free_memory_mib(view.devices[i].free_memory_mib);
-    device->set_users(view.devices[i].users);
+    device->set_users(view.devices[i].users());
   }
 }
 

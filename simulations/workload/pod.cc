@@ -1,12 +1,31 @@
 // The fields of a pod: what its containers ask for, and what it demands of the node.
 #include "simulations/workload/sections.h"
+#include "topology/mig.h"
 
 namespace tephra {
 namespace {
 
-// gpus, gpu_share, gpu_memory: see the table in docs/simulate.md.
+// `mig: 1g.10gb`, of `gpus` devices an instance each.
+DeviceRequest ReadMigRequest(Fields& fields, const Item& mig) {
+  DeviceRequest request{1, 0, 0, Sharing::kMig};
+  if (ReadText(mig, request.mig_profile) && !LeastMigShare(request.mig_profile)) {
+    mig.Wrong("a MIG profile that a model has, such as 1g.10gb");
+  }
+  for (const char* other : {"gpu_share", "gpu_memory", "mps", "time_slice"}) {
+    if (fields.Has(other)) mig.Wrong(std::string("no ") + other + " beside mig");
+  }
+  fields.Whole("gpus", request.count, 0, 1024);
+  return request.count == 0 ? DeviceRequest{} : request;
+}
+
+// gpus, gpu_share, gpu_memory, mps, time_slice, mig: see the table in docs/simulate.md.
 DeviceRequest ReadDeviceRequest(Fields& fields) {
+  const Item mig = fields.At("mig");
+  if (mig.node != nullptr) return ReadMigRequest(fields, mig);
   DeviceRequest request;
+  bool mps = false, time_slice = false;
+  fields.Switch("mps", mps);
+  fields.Switch("time_slice", time_slice);
   std::int64_t share = kWholeGpu, bytes = 0;
   const Item memory = fields.At("gpu_memory"), part = fields.At("gpu_share");
   const bool has_share = part.node != nullptr && ReadQuantity(part, share, kWholeGpu);
@@ -18,7 +37,13 @@ DeviceRequest ReadDeviceRequest(Fields& fields) {
   if (has_memory && (mib < 1 || mib > std::numeric_limits<std::int32_t>::max())) {
     memory.Wrong("at least 1Mi and at most 2Pi");
   }
-  if (has_memory && has_share && share == kWholeGpu) {
+  if (mps && time_slice) fields.At("mps").Wrong("either mps or time_slice, not both");
+  if (mps || time_slice) {
+    request.sharing = mps ? Sharing::kMps : Sharing::kTimeSlice;
+    if (!has_share && !has_memory) {
+      fields.At(mps ? "mps" : "time_slice").Wrong("gpu_share or gpu_memory beside it");
+    }
+  } else if (has_memory && has_share && share == kWholeGpu) {
     memory.Wrong("no gpu_memory beside a whole GPU, which comes with all its memory");
   }
   request.count = has_share || has_memory ? 1 : 0;
@@ -136,6 +161,10 @@ PodTemplate ReadPod(Sections& sections, Fields& fields) {
       sections.model_uses.push_back({models.node->line, models.path, model, models.wrong});
     }
   }
+  fields.Texts("gpu_uuids", pod.constraints.device_uuids);
+  fields.Texts("exclude_gpu_models", pod.constraints.excluded_models);
+  fields.Texts("exclude_gpu_uuids", pod.constraints.excluded_uuids);
+  fields.Whole("run_as_user", pod.user_id);
   fields.Map("node_selector", [&](const std::string& key, const Item& value) {
     if (value.node->kind != Yaml::Kind::kText) return value.Wrong("text");
     pod.constraints.selector[key] = value.node->text;

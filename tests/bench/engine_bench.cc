@@ -40,7 +40,7 @@ BENCHMARK(FillGpu)->Arg(100)->Arg(500)->Arg(1000)->Arg(10000)->UseManualTime()->
 
 // Jobs of one fraction each, of five sizes.
 void Fractions(benchmark::State& state) {
-  constexpr DeviceRequest kSizes[] = {
+  const DeviceRequest kSizes[] = {
       {1, 100, 8192}, {1, 250, 20480}, {1, 500, 40960}, {1, 200, 10240}, {1, 0, 5120}};
   std::vector<JobUpserted> jobs;
   for (std::size_t i = 0; i < 10000; ++i) {

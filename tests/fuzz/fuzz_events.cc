@@ -57,7 +57,7 @@ void CheckRoom(const TaskRow& task, const Books& books) {
     Law(view.spec.devices[slice.device].healthy, "a slice is of a healthy device");
     Law(slice.compute == 0 || device.free_compute >= 0, "compute is not over-committed");
     Law(slice.memory_mib == 0 || device.free_memory_mib >= 0, "memory is not over-committed");
-    Law(slice.mode != SliceMode::kWhole || device.users == 1, "a whole device has one user");
+    Law(Sound(view.device(slice.device), cls.pod.user_id), "a device is in one mode, by its rules");
   }
   if (!books.releasing.empty()) return;
   for (QueueId queue = books.jobs[task.job.index()].queue; queue.valid();

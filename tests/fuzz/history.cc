@@ -168,6 +168,16 @@ NodeSpec History::MakeNode(std::string name) {
         {"", bytes_.Once(4) ? "B" : "A",
          static_cast<std::int32_t>(bytes_.Pick<int>({16000, 16000, 40000, 0, kMaxDeviceMib})),
          !bytes_.Once(16)});
+    if (!bytes_.Once(4)) continue;
+    DeviceHardware& device = node.devices.back();
+    device.modes = static_cast<SliceModes>(1 + bytes_.Below(31));  // none is as usual on the wire
+    device.mig_model = bytes_.Pick<const char*>({"A100-40GB", "A30-24GB", "", "A100"});
+    device.split_count = bytes_.Below(3);
+    device.mps_clients = 1 + bytes_.Below(4);
+    device.replicas = bytes_.Below(3);
+    device.compute_factor = bytes_.Pick<int>({1000, 2000, 500});
+    device.memory_factor = bytes_.Pick<int>({1000, 1500, 20000});
+    if (bytes_.Once(3)) device.uuid = bytes_.Below(2) == 0 ? "u" : "v";
   }
   return node;
 }
@@ -187,6 +197,16 @@ QueueSpec History::MakeQueue(std::string name) {
 }
 
 DeviceRequest History::MakeDevices() {
+  if (bytes_.Once(4)) {
+    const auto sharing = static_cast<Sharing>(bytes_.Below(4));
+    DeviceRequest asked{1, bytes_.Pick<int>({500, 250, 1000}), bytes_.Pick<int>({0, 4000}),
+                        sharing};
+    if (sharing != Sharing::kMig) return asked;
+    asked.compute = asked.memory_mib = 0;
+    asked.mig_profile =
+        bytes_.Pick<const char*>({"1g.5gb", "2g.10gb", "3g.20gb", "1g.5gb+me", "9g.99gb"});
+    return asked;
+  }
   switch (bytes_.Below(8)) {
     case 0:
     case 1:
@@ -223,6 +243,9 @@ NodeConstraints History::MakeConstraints() {
       break;
     case 2:
       constraints.device_models = {bytes_.Below(2) == 0 ? "A" : "B"};
+      if (bytes_.Once(3)) constraints.excluded_models = {"B"};
+      if (bytes_.Once(3)) constraints.device_uuids = {"u"};
+      if (bytes_.Once(3)) constraints.excluded_uuids = {"v"};
       break;
     case 3:
       constraints.affinity.push_back(
@@ -248,6 +271,7 @@ PodTemplate History::MakePod() {
     if (bytes_.Below(4) != 0) container.devices = MakeDevices();
   }
   if (bytes_.Once(16)) pod.overhead[kCpu] = Amount({250});
+  if (bytes_.Once(8)) pod.user_id = 1000;
   if (bytes_.Once(3)) pod.constraints = MakeConstraints();
   if (bytes_.Once(6)) {
     pod.limits.push_back({bytes_.Below(2) == 0 ? "g" : "h",
@@ -298,10 +322,14 @@ Slices History::MakeSlices() {
   Slices slices;
   for (int i = bytes_.Below(4); i > 0; --i) {
     const bool whole = bytes_.Below(2) == 0;
-    slices.push_back({static_cast<std::uint16_t>(bytes_.Below(2)),
-                      static_cast<std::uint16_t>(bytes_.Below(7)),
-                      whole ? SliceMode::kWhole : SliceMode::kFraction, whole ? 1000 : 500,
-                      bytes_.Once(16) ? bytes_.Number<std::int32_t>() : 4000});
+    Slice& slice = slices.emplace_back(Slice{
+        static_cast<std::uint16_t>(bytes_.Below(2)), static_cast<std::uint16_t>(bytes_.Below(7)),
+        whole ? SliceMode::kWhole : SliceMode::kFraction, whole ? 1000 : 500,
+        bytes_.Once(16) ? bytes_.Number<std::int32_t>() : 4000});
+    if (!bytes_.Once(4)) continue;
+    slice.mode = static_cast<SliceMode>(bytes_.Below(kSliceModes));
+    slice.mig_profile = static_cast<std::uint8_t>(bytes_.Below(12));
+    slice.mig_start = static_cast<std::uint8_t>(bytes_.Below(9));
   }
   return slices;
 }

@@ -80,7 +80,10 @@ TEST_CASE("More capacity never turns a start or a wait into infeasible") {
     Engine large(DefaultAssembly());
     for (Event event : events) {
       if (auto* node = std::get_if<NodeUpserted>(&event); node != nullptr && dice.Percent(50)) {
-        if (!node->node.devices.empty()) node->node.devices.push_back(node->node.devices.back());
+        if (!node->node.devices.empty()) {
+          node->node.devices.push_back(node->node.devices.back());
+          node->node.devices.back().uuid.clear();
+        }
         node->node.allocatable[kCpu] += 2000;
         node->node.allocatable[kPods] += 1;
       }

@@ -106,7 +106,7 @@ TEST_CASE("Facts told in several cycles end in the same books as facts told at o
         for (std::int64_t amount : view.row.free.amount) text += std::to_string(amount) + " ";
         for (const DeviceRow& row : view.devices) {
           text += std::to_string(row.free_compute) + "/" + std::to_string(row.free_memory_mib) +
-                  "/" + std::to_string(row.users) + " ";
+                  "/" + std::to_string(row.users()) + " ";
         }
         if (i == 0) free[view.spec.name] = text;
         REQUIRE(free[view.spec.name] == text);

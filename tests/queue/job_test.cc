@@ -82,6 +82,24 @@ TEST_CASE("ValidateJob: a device share lies between nothing and a whole") {
   CHECK(Names(with({70000, 1000, 0}), {"count", "70000"}));
 }
 
+TEST_CASE(
+    "ValidateJob: a MIG instance is of a profile that some model has, and nothing beside it") {
+  const auto with = [](DeviceRequest devices) {
+    JobSpec job = Sound();
+    job.gang.roles[0].pod.containers[0].devices = std::move(devices);
+    return Wrong(job);
+  };
+  CHECK(with({2, 0, 0, Sharing::kMig, "3g.20gb"}) == "");
+  CHECK(with({1, 500, 0, Sharing::kMps}) == "");
+  CHECK(with({1, 1000, 0, Sharing::kMps}) == "");
+  CHECK(Names(with({1, 0, 0, Sharing::kMig, "3g.21gb"}), {"mig_profile", "3g.21gb", "1g.10gb"}));
+  CHECK(Names(with({1, 0, 0, Sharing::kMig}), {"mig_profile", "\"\""}));
+  CHECK(Names(with({1, 1000, 0, Sharing::kMig, "3g.20gb"}), {"compute", "1000", "expected 0"}));
+  CHECK(Names(with({1, 0, 5, Sharing::kMig, "3g.20gb"}), {"memory_mib", "5", "expected 0"}));
+  CHECK(Names(with({1, 500, 0, Sharing::kMps, "3g.20gb"}), {"mig_profile", "expected none"}));
+  CHECK(Names(with({1, 0, 0, Sharing::kTimeSlice}), {"compute"}));
+}
+
 TEST_CASE("ValidateJob: a limit needs a group, a key and room for one") {
   const auto with = [](DomainLimit limit) {
     JobSpec job = Sound();

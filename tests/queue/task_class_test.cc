@@ -74,7 +74,7 @@ TEST_CASE("TaskClass: GPU demand is the peak, GPU memory that of fractions alone
 TEST_CASE("DeviceCharges: containers that stay add up on a device") {
   const TaskClass cls = MakeTaskClass(APod().Share(300, 1000).And(kApp).Share(200, 500));
   std::vector<DeviceCharge> charges;
-  DeviceCharges(cls, {PartSlice(1, 300, 1000, 0), PartSlice(1, 200, 500, 1)}, charges);
+  DeviceCharges(cls, {PartSlice(1, 300, 1000, 0), PartSlice(1, 200, 500, 1)}, {}, charges);
   REQUIRE(charges.size() == 1);
   CHECK(charges[0].device == 1);
   CHECK(charges[0].compute == 500);
@@ -84,11 +84,11 @@ TEST_CASE("DeviceCharges: containers that stay add up on a device") {
 TEST_CASE("DeviceCharges: an init container is charged only where it is more than what stays") {
   const TaskClass cls = MakeTaskClass(APod().As(kInit).Share(800, 100).And(kApp).Share(300, 2000));
   std::vector<DeviceCharge> charges;
-  DeviceCharges(cls, {PartSlice(0, 800, 100, 0), PartSlice(0, 300, 2000, 1)}, charges);
+  DeviceCharges(cls, {PartSlice(0, 800, 100, 0), PartSlice(0, 300, 2000, 1)}, {}, charges);
   REQUIRE(charges.size() == 1);
   CHECK(charges[0].compute == 800);      // max(800, 300)
   CHECK(charges[0].memory_mib == 2000);  // max(100, 2000)
-  DeviceCharges(cls, {PartSlice(0, 800, 100, 0), PartSlice(1, 300, 2000, 1)}, charges);
+  DeviceCharges(cls, {PartSlice(0, 800, 100, 0), PartSlice(1, 300, 2000, 1)}, {}, charges);
   CHECK(charges.size() == 2);
 }
 
@@ -96,9 +96,11 @@ TEST_CASE("DeviceCharges: an init container runs beside the sidecars before it, 
   const PodTemplate before = APod().As(kSidecar).Share(300, 0).And(kInit).Share(600, 0);
   const PodTemplate behind = APod().As(kInit).Share(600, 0).And(kSidecar).Share(300, 0);
   std::vector<DeviceCharge> charges;
-  DeviceCharges(MakeTaskClass(before), {PartSlice(0, 300, 0, 0), PartSlice(0, 600, 0, 1)}, charges);
+  DeviceCharges(MakeTaskClass(before), {PartSlice(0, 300, 0, 0), PartSlice(0, 600, 0, 1)}, {},
+                charges);
   CHECK(charges[0].compute == 900);
-  DeviceCharges(MakeTaskClass(behind), {PartSlice(0, 600, 0, 0), PartSlice(0, 300, 0, 1)}, charges);
+  DeviceCharges(MakeTaskClass(behind), {PartSlice(0, 600, 0, 0), PartSlice(0, 300, 0, 1)}, {},
+                charges);
   CHECK(charges[0].compute == 600);
 }
 
@@ -114,7 +116,7 @@ TEST_CASE("TaskClass: demand and charges agree with the oracle on random pods") 
     }
     const Slices slices = RandomSlices(dice, pod, ANode("n").Gpus(4));
     std::vector<DeviceCharge> charges;
-    DeviceCharges(cls, slices, charges);
+    DeviceCharges(cls, slices, {}, charges);
     std::int64_t compute = 0, memory = 0;
     for (const DeviceCharge& charge : charges)
       compute += charge.compute, memory += charge.memory_mib;

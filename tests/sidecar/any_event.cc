@@ -78,9 +78,10 @@ Labels SomeLabels(Dice& dice) {
 
 Slices SomeSlices(Dice& dice) {
   return Several(dice, [&] {
-    return Slice{Number<std::uint16_t>(dice), Number<std::uint16_t>(dice),
-                 OneOf(dice, SliceMode::kFraction), Number<std::int32_t>(dice),
-                 Number<std::int32_t>(dice)};
+    return Slice{Number<std::uint16_t>(dice),  Number<std::uint16_t>(dice),
+                 OneOf(dice, SliceMode::kMig), Number<std::int32_t>(dice),
+                 Number<std::int32_t>(dice),   Number<std::uint8_t>(dice),
+                 Number<std::uint8_t>(dice)};
   });
 }
 
@@ -107,7 +108,16 @@ NodeSpec SomeNode(Dice& dice) {
   node.unschedulable = dice.Percent(50);
   node.allocatable = Amounts(dice);
   node.devices = Several(dice, [&] {
-    return DeviceHardware{Word(dice), Word(dice), Number<std::int32_t>(dice), dice.Percent(50)};
+    DeviceHardware device{Word(dice), Word(dice), Number<std::int32_t>(dice), dice.Percent(50)};
+    if (dice.Percent(50)) return device;
+    device.modes = static_cast<SliceModes>(dice.From(1, (1 << kSliceModes) - 1));
+    device.split_count = Number<std::int32_t>(dice);
+    device.replicas = Number<std::int32_t>(dice);
+    device.mps_clients = dice.From(1, 1000);
+    device.compute_factor = dice.From(kNoFactor, kMostFactor);
+    device.memory_factor = dice.From(kNoFactor, kMostFactor);
+    device.mig_model = Word(dice);
+    return device;
   });
   node.gpu_links = SomeLinks(dice);
   return node;
@@ -131,6 +141,9 @@ NodeConstraints Constraints(Dice& dice) {
                       dice.Percent(50), OneOf(dice, TaintEffect::kNoExecute)};
   });
   constraints.device_models = Words(dice);
+  constraints.device_uuids = Words(dice);
+  constraints.excluded_models = Words(dice);
+  constraints.excluded_uuids = Words(dice);
   constraints.mask = Word(dice);
   return constraints;
 }
@@ -142,10 +155,13 @@ PodTemplate Pod(Dice& dice) {
     if (dice.Percent(50)) {
       container.devices = {Number<std::int32_t>(dice), Number<std::int32_t>(dice),
                            Number<std::int32_t>(dice)};
+      container.devices.sharing = OneOf(dice, Sharing::kMig);
+      if (container.devices.sharing != Sharing::kHook) container.devices.mig_profile = Word(dice);
     }
     return container;
   });
   pod.overhead = Amounts(dice);
+  pod.user_id = Number<std::uint32_t>(dice);
   pod.constraints = Constraints(dice);
   pod.limits = Several(dice, [&] {
     return DomainLimit{Word(dice), Word(dice), Number<std::int32_t>(dice)};

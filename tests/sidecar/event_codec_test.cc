@@ -111,7 +111,7 @@ TEST_CASE("Event codec: an enum value that is unspecified or unknown is named wi
   CHECK(Complaint(task, [](v1::Event& e) {
           e.mutable_task_upserted()->mutable_task()->mutable_slices(0)->set_mode(
               static_cast<v1::SliceMode>(-1));
-        }) == "task_upserted.task.slices[0].mode: -1, expected 1 to 2");
+        }) == "task_upserted.task.slices[0].mode: -1, expected 1 to 5");
   NodeUpserted node;
   node.node.taints.emplace_back();
   CHECK(Complaint(node, [](v1::Event& e) {

@@ -145,8 +145,35 @@ TEST_CASE("simulation: a GPU ask is whole, a share, a slice of memory, or both o
   CHECK(devices("gpu_share: 500m, gpus: 3") == DeviceRequest{3, 500, 0});
   CHECK(devices("gpu_memory: 4Gi") == DeviceRequest{1, 0, 4096});
   CHECK(devices("gpu_memory: 4Gi, gpu_share: 0.1") == DeviceRequest{1, 100, 4096});
+  CHECK(devices("gpu_share: 0.5, mps: true") == DeviceRequest{1, 500, 0, Sharing::kMps});
+  CHECK(devices("gpu_share: 0.5, time_slice: true") ==
+        DeviceRequest{1, 500, 0, Sharing::kTimeSlice});
+  CHECK(devices("mig: 1g.10gb, gpus: 2") == DeviceRequest{2, 0, 0, Sharing::kMig, "1g.10gb"});
   CHECK(devices("gpus: 0").count == 0);
   CHECK(devices("cpu: 1").count == 0);
+}
+
+TEST_CASE("simulation: how devices may be shared") {
+  const auto read = ParseSimulation("f", R"(cluster:
+  nodes:
+    - name: a
+      gpus: { count: 1, model: A100, memory: 40Gi, modes: [whole, mig], mig_model: A100-40GB }
+    - name: b
+      devices: [{ modes: [fraction, mps, time_slice], split_count: 3, mps_clients: 16, replicas: 4,
+                  compute_factor: 1.5, memory_factor: 2 }]
+)");
+  INFO(read.status());
+  REQUIRE(read.ok());
+  const DeviceHardware& cut = read->nodes[0].devices[0];
+  CHECK(cut.modes == (Only(SliceMode::kWhole) | Only(SliceMode::kMig)));
+  CHECK(cut.mig_model == "A100-40GB");
+  const DeviceHardware& shared = read->nodes[1].devices[0];
+  CHECK(shared.modes == 0b01110);
+  CHECK(shared.split_count == 3);
+  CHECK(shared.mps_clients == 16);
+  CHECK(shared.replicas == 4);
+  CHECK(shared.compute_factor == 1500);
+  CHECK(shared.memory_factor == 2000);
 }
 
 TEST_CASE("simulation: every fault names file, line, field, value and what was expected") {
@@ -207,6 +234,20 @@ TEST_CASE("simulation: every fault names file, line, field, value and what was e
       {kCluster + "jobs: [{ name: a, gpu_share: 1.5 }]\n",
        "f:2: jobs[0].gpu_share: \"1.5\", expected a share above 0 and at most 1, such as 0.5 or "
        "500m"},
+      {kCluster + "jobs: [{ name: a, mig: 1g.11gb }]\n",
+       "f:2: jobs[0].mig: \"1g.11gb\", expected a MIG profile that a model has, such as 1g.10gb"},
+      {kCluster + "jobs: [{ name: a, mig: 1g.10gb, gpu_share: 0.5 }]\n",
+       "f:2: jobs[0].mig: \"1g.10gb\", expected no gpu_share beside mig"},
+      {kCluster + "jobs: [{ name: a, mps: true }]\n",
+       "f:2: jobs[0].mps: \"true\", expected gpu_share or gpu_memory beside it"},
+      {"cluster: { nodes: [{ name: a, gpus: { count: 1, modes: [half] } }] }\n",
+       "f:1: cluster.nodes[0].gpus.modes: \"a list of 1\", expected of whole, fraction, mps, "
+       "time_slice and mig"},
+      {"cluster: { nodes: [{ name: a, gpus: { count: 1, mig_model: A100 } }] }\n",
+       "f:1: cluster.nodes[0].gpus.mig_model: \"A100\", expected a model that MIG cuts, such as "
+       "A100-40GB"},
+      {"cluster: { nodes: [{ name: a, gpus: { count: 1, memory_factor: 0.5 } }] }\n",
+       "f:1: cluster.nodes[0].gpus.memory_factor: \"0.5\", expected a factor from 1 to 10"},
       {kCluster + "jobs: [{ name: a, resources: { nvidia.com/gpu: 1 } }]\n",
        "f:2: jobs[0].resources.nvidia.com/gpu: \"1\", expected no such kind here, it has a field "
        "of "

@@ -3,10 +3,63 @@
 #include <algorithm>
 
 #include "tests/support/build.h"
+#include "topology/mig.h"
 
 namespace tephra {
+namespace {
+
+// Devices that may be in one or several modes, each with bounds of its own.
+void AddModes(Dice& dice, NodeSpec& node) {
+  const bool alike = dice.Percent(60);
+  DeviceHardware as;
+  for (DeviceHardware& device : node.devices) {
+    if (!alike || &device == &node.devices.front()) {
+      as = {};
+      as.modes =
+          dice.Pick<SliceModes>({kUsualModes, Only(SliceMode::kMps), Only(SliceMode::kTimeSlice),
+                                 Only(SliceMode::kMig), 0b11111, 0b11001, 0b00111, 0b10111});
+      as.split_count = dice.Pick<int>({0, 0, 1, 2});
+      as.mps_clients = dice.Pick<int>({kUsualMpsClients, 1, 2, 3});
+      as.replicas = dice.Pick<int>({0, 2, 3});
+      as.compute_factor = dice.Percent(70) ? kNoFactor : 1500;
+      as.memory_factor = dice.Percent(70) ? kNoFactor : 2000;
+      if (dice.Percent(90)) as.mig_model = dice.Percent(60) ? "A30-24GB" : "A100-40GB";
+      if (as.mig_model.empty() && as.may(SliceMode::kMig)) as.mig_model = "RTX-PRO-6000-96GB";
+    }
+    as.uuid = device.uuid;
+    as.model = device.model;
+    as.memory_mib = device.memory_mib;
+    as.healthy = device.healthy;
+    device = as;
+    if (dice.Percent(10))
+      device.uuid = node.name + "-" + std::to_string(&device - &node.devices[0]);
+  }
+}
+
+// The same ask in another mode, or of other devices.
+void AddModes(Dice& dice, PodTemplate& pod) {
+  const Sharing sharing =
+      dice.Pick<Sharing>({Sharing::kMps, Sharing::kTimeSlice, Sharing::kMig, Sharing::kMig});
+  for (ContainerSpec& container : pod.containers) {
+    DeviceRequest& asked = container.devices;
+    if (asked.count == 0 || dice.Percent(15)) continue;
+    asked.sharing = sharing;
+    asked.count = std::min(asked.count, 2);
+    if (sharing != Sharing::kMig) continue;
+    asked.compute = asked.memory_mib = 0;
+    asked.mig_profile = dice.Pick<const char*>(
+        {"1g.6gb", "1g.6gb", "2g.12gb", "1g.6gb+me", "4g.24gb", "1g.5gb", "2g.10gb", "3g.20gb"});
+  }
+  pod.user_id = static_cast<std::uint32_t>(dice.Pick<int>({0, 0, 1000, 1001}));
+  if (dice.Percent(10)) pod.constraints.excluded_models = {dice.Percent(50) ? "A" : "B"};
+  if (dice.Percent(5)) pod.constraints.excluded_uuids = {"n1-0"};
+  if (dice.Percent(3)) pod.constraints.device_uuids = {"n1-1", "n2-0"};
+}
+
+}  // namespace
 
 NodeSpec RandomNode(Dice& dice, const std::string& name, const CaseSize& size) {
+  Dice aside = Aside(dice);
   ANode node(name);
   node.Cores(dice.Pick<int>({4, 8, 16, 64}))
       .Memory(dice.Pick<int>({8, 32, 256}) * kGiB)
@@ -26,6 +79,7 @@ NodeSpec RandomNode(Dice& dice, const std::string& name, const CaseSize& size) {
   if (dice.Percent(15)) spec.taints.push_back({"team", "x", TaintEffect::kNoSchedule});
   spec.unschedulable = dice.Percent(5);
   spec.allocatable[kFirstExtendedKind] = dice.Percent(30) ? 2 : 0;
+  if (aside.Percent(size.modes ? 90 : 20)) AddModes(aside, spec);
   return spec;
 }
 
@@ -51,6 +105,7 @@ DeviceRequest RandomDevices(Dice& dice) {
 }  // namespace
 
 PodTemplate RandomPod(Dice& dice, const CaseSize& size) {
+  Dice aside = Aside(dice);
   PodTemplate pod;
   const auto container = [&](ContainerKind kind, int device_percent) {
     ContainerSpec& c = pod.containers.emplace_back();
@@ -76,6 +131,7 @@ PodTemplate RandomPod(Dice& dice, const CaseSize& size) {
   if (dice.Percent(12)) pod.limits.push_back({"port-80", kHostnameKey, 1});
   if (dice.Percent(8)) pod.limits.push_back({"pair", kHostnameKey, dice.From(1, 3)});
   if (dice.Percent(10)) pod.limits.push_back({"wide", "rack", dice.From(1, 3)});
+  if (aside.Percent(size.modes ? 75 : 10)) AddModes(aside, pod);
   return pod;
 }
 
@@ -126,6 +182,7 @@ QueueSpec RandomQueue(Dice& dice, const std::string& name, const std::string& pa
 }
 
 Slices RandomSlices(Dice& dice, const PodTemplate& pod, const NodeSpec& node) {
+  Dice aside = Aside(dice);
   Slices slices;
   for (std::size_t c = 0; c < pod.containers.size(); ++c) {
     const DeviceRequest& asked = pod.containers[c].devices;
@@ -137,11 +194,23 @@ Slices RandomSlices(Dice& dice, const PodTemplate& pod, const NodeSpec& node) {
       devices.resize(static_cast<std::size_t>(asked.count));
     }
     for (int d : devices) {
-      const bool whole = asked.whole();
-      slices.push_back(
-          {static_cast<std::uint16_t>(c), static_cast<std::uint16_t>(d),
-           whole ? SliceMode::kWhole : SliceMode::kFraction, asked.compute,
-           whole ? node.devices[static_cast<std::size_t>(d)].memory_mib : asked.memory_mib});
+      const DeviceHardware& device = node.devices[static_cast<std::size_t>(d)];
+      Slice& slice = slices.emplace_back(
+          Slice{static_cast<std::uint16_t>(c), static_cast<std::uint16_t>(d), asked.mode(),
+                asked.compute, asked.whole() ? device.memory_mib : asked.memory_mib});
+      if (slice.mode != SliceMode::kMig) continue;
+      // On a device that has the profile it is one of its instances; else anything.
+      const MigModel* model = FindMigModel(device.mig_model);
+      const int profile = model == nullptr ? -1 : FindMigProfile(*model, asked.mig_profile);
+      if (profile < 0) continue;
+      const MigProfile& of = model->profiles[static_cast<std::size_t>(profile)];
+      const MigShare share = MigShareOf(*model, of);
+      slice.compute = share.compute;
+      slice.memory_mib = share.memory_mib;
+      slice.mig_profile = static_cast<std::uint8_t>(profile);
+      while ((of.starts >> slice.mig_start & 1) == 0 || aside.Percent(50)) {
+        slice.mig_start = static_cast<std::uint8_t>(aside.Below(model->memory_slices));
+      }
     }
   }
   return slices;

@@ -17,7 +17,8 @@ struct CaseSize {
   int jobs = 8;
   int tasks = 6;  // of a gang, at most
   bool queue_limits = false;
-  bool groups = false;  // some gangs have groups
+  bool groups = false;     // some gangs have groups
+  bool modes = false;      // most devices and pods know other modes than whole and fraction
   bool intricate = false;  // mostly pods of several containers, and roomy hosts with few devices
 };
 

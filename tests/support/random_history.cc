@@ -79,6 +79,9 @@ Event RandomHistory::NodeEvent(const Mirror& mirror) {
       if (!spec.devices.empty()) {
         DeviceHardware& device = dice_.Percent(50) ? spec.devices.front() : spec.devices.back();
         device.healthy = !device.healthy;
+        Dice aside = Aside(dice_);
+        // Modes may shrink and come back under tasks that run.
+        if (aside.Percent(40)) device.modes = aside.Percent(50) ? kUsualModes : 0b00101;
       }
       break;
     case 6:

@@ -6,6 +6,7 @@
 // and taints is taken over (tests/topology proves it case by case).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -49,7 +50,8 @@ class Room {
   bool AnyPlacement(const GangWish& gang) const;
   // Different states in which one more such task leaves the node's devices, 0 if it does not fit.
   std::size_t WaysOn(const PodTemplate& pod, const std::string& node) const;
-  // The state of its devices, the same for states that differ by equal devices alone.
+  // The state of its devices, the same for states that differ by equal devices alone, whatever
+  // their names.
   std::string DevicesText(const std::string& node) const;
   // Empty if the occupancy has the same free, node by node and device by device.
   std::string Differs(const Hardware& hardware, const Occupancy& occupancy) const;
@@ -65,13 +67,23 @@ class Room {
 
  private:
   struct Device {
-    std::string model;
-    std::int32_t memory_total = 0;
-    bool healthy = true;
-    std::int64_t compute = 0, memory = 0;  // free
-    int users = 0;
-    auto operator<=>(const Device&) const = default;
+    DeviceHardware hardware;
+    std::int64_t compute = 0, memory = 0;      // free
+    std::array<int, kSliceModes> held{};       // slices, by mode
+    std::array<int, 12> mig{};                 // instances on each memory slice, and by limit
+    std::map<std::uint32_t, int> mps_clients;  // by user
+
+    // All that tells it from another.
+    auto Key() const {
+      const DeviceHardware& h = hardware;
+      return std::tie(h.uuid, h.model, h.memory_mib, h.healthy, h.modes, h.split_count,
+                      h.mps_clients, h.replicas, h.compute_factor, h.memory_factor, h.mig_model,
+                      compute, memory, held, mig, mps_clients);
+    }
+    bool operator==(const Device& other) const { return Key() == other.Key(); }
+    bool operator<(const Device& other) const { return Key() < other.Key(); }
   };
+  struct Share;
   struct Node {
     const NodeSpec* spec;
     Resources free;
@@ -81,6 +93,11 @@ class Room {
   using Domain = std::tuple<std::string, std::string, std::string>;  // group, key, value
 
   class Search;
+  static std::string TextOf(Devices devices);
+  static std::map<int, Share> DeviceShares(const PodTemplate& pod, const Slices& slices,
+                                           const Devices* devices);
+  static std::string Breaks(const Device& device, const Share& share, std::uint32_t user_id);
+  static void Put(Device& device, const Share& share, std::uint32_t user_id, int sign);
   static std::string DomainValue(const NodeSpec& spec, const std::string& key);
   std::string HostRefuses(const PodTemplate& pod, const Node& node) const;
   std::vector<Devices> DeviceWays(const PodTemplate& pod, const Node& node) const;

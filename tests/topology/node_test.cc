@@ -65,6 +65,59 @@ TEST_CASE("ValidateNode: links are between the devices, and of a sensible speed"
         "node \"n\": gpu_links: mb_per_s: -1, expected 0 to 10000000");
 }
 
+TEST_CASE("ValidateNode: how a device may be used") {
+  const auto with = [](auto change) {
+    NodeSpec node = ANode("n").Gpus(1);
+    change(node.devices[0]);
+    return std::string(ValidateNode(node).message());
+  };
+  const std::string where = "node \"n\": device ";
+  CHECK(with([](auto& d) { d.modes = 0b11111, d.mig_model = "A100-40GB"; }) == "");
+  CHECK(with([](auto& d) { d.modes = 0; }) == where + "modes: 0, expected 1 to 31");
+  CHECK(with([](auto& d) { d.split_count = -1; }) ==
+        where + "split_count: -1, expected 0 to 10000");
+  CHECK(with([](auto& d) { d.mps_clients = 0; }) == where + "mps_clients: 0, expected 1 to 10000");
+  CHECK(with([](auto& d) { d.replicas = 10001; }) ==
+        where + "replicas: 10001, expected 0 to 10000");
+  CHECK(with([](auto& d) { d.compute_factor = 999; }) ==
+        where + "compute_factor: 999, expected 1000 to 10000");
+  CHECK(with([](auto& d) { d.memory_factor = 10001; }) ==
+        where + "memory_factor: 10001, expected 1000 to 10000");
+  CHECK(with([](auto& d) { d.mig_model = "A100"; }) ==
+        where + "mig_model: \"A100\", expected the name of one, such as \"A100-40GB\"");
+  CHECK(with([](auto& d) { d.modes = Only(SliceMode::kMig); }) ==
+        where + "mig_model: \"\", expected the name of one, such as \"A100-40GB\"");
+}
+
+TEST_CASE("CheckNode: devices are let in and left out by model and by UUID") {
+  NodeSpec node = ANode("n").Gpus(1, "A").Gpus(1, "B");
+  node.devices[0].uuid = "GPU-0";
+  node.devices[1].uuid = "GPU-1";
+  using Names = std::vector<std::string>;
+  const auto of = [](Names models, Names uuids, Names no_models, Names no_uuids) {
+    NodeConstraints constraints;
+    constraints.device_models = std::move(models);
+    constraints.device_uuids = std::move(uuids);
+    constraints.excluded_models = std::move(no_models);
+    constraints.excluded_uuids = std::move(no_uuids);
+    return constraints;
+  };
+  const auto check = [&](const NodeConstraints& constraints) {
+    return CheckNode(node, constraints, true) == Ineligible::kNo;
+  };
+  CHECK(check({}));
+  CHECK(check(of({}, {}, {"A"}, {})));
+  CHECK_FALSE(check(of({}, {}, {"A", "B"}, {})));
+  CHECK(check(of({}, {"GPU-1", "GPU-9"}, {}, {})));
+  CHECK_FALSE(check(of({}, {"GPU-9"}, {}, {})));
+  CHECK_FALSE(check(of({"A"}, {"GPU-1"}, {}, {})));
+  CHECK(check(of({}, {}, {}, {"GPU-0"})));
+  CHECK_FALSE(check(of({"A"}, {}, {}, {"GPU-0"})));
+  CHECK(NamesHosts(of({}, {"GPU-1"}, {}, {})));
+  CHECK(NamesHosts(of({}, {}, {}, {"GPU-1"})));
+  CHECK_FALSE(NamesHosts(of({}, {}, {"A"}, {})));
+}
+
 TEST_CASE("ValidateNode: a device that has a name is there once") {
   NodeSpec node = ANode("n").Gpus(3);
   node.devices[0].uuid = node.devices[2].uuid = "GPU-1";

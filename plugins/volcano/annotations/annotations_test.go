@@ -13,6 +13,9 @@ func TestSlicesThatAreWrittenAreReadBack(t *testing.T) {
 		{Name: "main", Slices: []Slice{
 			{UUID: "GPU-a", Index: 0, Mode: Fraction, Compute: 500, MemoryMiB: 40000},
 			{Index: 3, Mode: Fraction, Compute: 0, MemoryMiB: 1000},
+			{Index: 4, Mode: MPS, Compute: 1000, MemoryMiB: 0},
+			{Index: 5, Mode: TimeSlice, Compute: 250},
+			{Index: 6, Mode: MIG, Compute: 142, MemoryMiB: 9536, Instance: &Instance{"1g.10gb", 3}},
 		}},
 		{Name: "log"},
 	}
@@ -30,7 +33,10 @@ func TestSlicesThatAreWrittenAreReadBack(t *testing.T) {
 }
 
 func TestInventoriesThatAreWrittenAreReadBack(t *testing.T) {
-	written := []Device{{"GPU-a", "NVIDIA H100 80GB HBM3", 81559, true}, {"", "T4", 15360, false}}
+	written := []Device{{"GPU-a", "NVIDIA H100 80GB HBM3", 81559, true, Sharing{}},
+		{"", "T4", 15360, false, Sharing{}},
+		{"GPU-b", "NVIDIA A100-SXM4-40GB", 40960, true, Sharing{Modes: []Mode{Whole, MPS, MIG}, SplitCount: 3, MPSClients: 16,
+			Replicas: 4, ComputeFactor: 1500, MemoryFactor: 2000, MIGModel: "A100-40GB"}}}
 	text, err := FormatInventory(written)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +82,10 @@ func TestErrorsNameFieldValueAndExpected(t *testing.T) {
 		{slices(`{"version":1,"containers":[{"name":"a"},{"name":"a"}]}`), `containers[1].name: "a", expected each container once`},
 		{slices(aSlice + `{}]}]}`), `containers[0].slices[0].index: absent, expected 0 to 65534`},
 		{slices(aSlice + `{"index":70000}]}]}`), `containers[0].slices[0].index: 70000, expected 0 to 65534`},
-		{slices(aSlice + `{"index":0,"mode":"half"}]}]}`), `containers[0].slices[0].mode: "half", expected "whole" or "fraction"`},
+		{slices(aSlice + `{"index":0,"mode":"half"}]}]}`), `containers[0].slices[0].mode: "half", expected "whole", "fraction", "mps", "timeSlice" or "mig"`},
+		{slices(aSlice + `{"index":0,"mode":"mig","compute":142,"memoryMiB":1}]}]}`), `slices[0].mig: absent, expected profile and start`},
+		{slices(aSlice + `{"index":0,"mode":"mig","compute":142,"memoryMiB":1,"mig":{"profile":"1g","start":0}}]}]}`), `mig.profile: "1g", expected a profile such as "1g.10gb"`},
+		{slices(aSlice + `{"index":0,"mode":"mig","compute":142,"memoryMiB":1,"mig":{"profile":"1g.10gb","start":8}}]}]}`), `mig.start: 8, expected 0 to 7`},
 		{slices(aSlice + `{"index":0,"mode":"whole","compute":500}]}]}`), `compute: 500, expected 1000 to 1000`},
 		{slices(aSlice + `{"index":0,"mode":"fraction","compute":5,"memoryMiB":-1}]}]}`), `memoryMiB: -1, expected 0 to 1073741824`},
 		{slices(`"` + strings.Repeat("x", MaxSlicesBytes) + `"`), `65538 bytes, expected at most 65536 bytes`},
@@ -84,6 +93,10 @@ func TestErrorsNameFieldValueAndExpected(t *testing.T) {
 		{inventory(`{"version":1,"devices":[{"memoryMiB":0}]}`), `devices[0].memoryMiB: 0, expected 1 to 1073741824`},
 		{inventory(`{"version":1,"devices":[{"memoryMiB":1}]}`), `devices[0].healthy: absent, expected true or false`},
 		{inventory(`{"version":1,"devices":[{"uuid":"a","memoryMiB":1,"healthy":true},{"uuid":"a"}]}`), `devices[1].uuid: "a", expected each device once`},
+		{inventory(`{"version":1,"devices":[{"memoryMiB":1,"healthy":true,"modes":["half"]}]}`), `devices[0].modes: "half", expected "whole"`},
+		{inventory(`{"version":1,"devices":[{"memoryMiB":1,"healthy":true,"modes":["mig"]}]}`), `devices[0].migModel: "", expected a model such as "A100-40GB"`},
+		{inventory(`{"version":1,"devices":[{"memoryMiB":1,"healthy":true,"mpsClients":-1}]}`), `devices[0].mpsClients: -1, expected 1 to 10000`},
+		{inventory(`{"version":1,"devices":[{"memoryMiB":1,"healthy":true,"memoryFactor":500}]}`), `devices[0].memoryFactor: 500, expected 1000 to 10000`},
 		{inventory(`{"version":1,"devices":[{"memoryMiB":"1"}]}`), `expected a int64`},
 		{register(`GPU-a,10,x,T4,true,hami-core:`), `volcano.sh/node-vgpu-register: device[0].memory: "x", expected 1 to 1073741824`},
 		{register(`GPU-a,10,5,T4`), `device[0]: "GPU-a,10,5,T4", expected UUID,count,memory,type,health,mode`},
@@ -105,7 +118,7 @@ func TestAnErrorIsShortWhateverTheAnnotationHolds(t *testing.T) {
 
 func TestVolcanosOwnInventoryIsRead(t *testing.T) {
 	devices, err := ParseVGPURegister("GPU-a,10,32768,NVIDIA-Tesla V100,true,hami-core:GPU-b,10,32768,NVIDIA-Tesla V100,false,hami-core:")
-	want := []Device{{"GPU-a", "NVIDIA-Tesla V100", 32768, true}, {"GPU-b", "NVIDIA-Tesla V100", 32768, false}}
+	want := []Device{{"GPU-a", "NVIDIA-Tesla V100", 32768, true, Sharing{}}, {"GPU-b", "NVIDIA-Tesla V100", 32768, false, Sharing{}}}
 	if err != nil || !reflect.DeepEqual(devices, want) {
 		t.Errorf("got %+v, %v", devices, err)
 	}

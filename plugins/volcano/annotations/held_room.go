@@ -15,6 +15,7 @@ const MaxHeldRoomBytes = 192 << 10
 const (
 	maxTasks      = 1 << 16
 	maxContainers = 1 << 16
+	mostProfiles  = 11 // of a model
 )
 
 // HeldTask is the room that is set aside for one task.
@@ -32,6 +33,15 @@ type HeldSlice struct {
 	Mode      Mode  `json:"mode"`
 	Compute   int32 `json:"compute"`
 	MemoryMiB int32 `json:"memoryMiB"`
+	// Of MIG only.
+	Instance *HeldInstance `json:"mig,omitempty"`
+}
+
+// HeldInstance is where a MIG instance is to lie. It numbers the profile, for whoever reads it may not
+// know the node yet: only engines read what is held.
+type HeldInstance struct {
+	Profile int `json:"profile"` // its place among those of the device's model
+	Start   int `json:"start"`
 }
 
 type heldRoomText struct {
@@ -52,6 +62,13 @@ type heldSliceText struct {
 	Mode      Mode    `json:"mode"`
 	Compute   *int64  `json:"compute"`
 	MemoryMiB *int64  `json:"memoryMiB"`
+
+	Instance *heldInstanceText `json:"mig"`
+}
+
+type heldInstanceText struct {
+	Profile *int64 `json:"profile"`
+	Start   *int64 `json:"start"`
 }
 
 // FormatHeldRoom writes version 1, tasks and slices in the order given.
@@ -147,5 +164,18 @@ func (t *heldSliceText) read() (HeldSlice, *Error) {
 		return HeldSlice{}, err
 	}
 	out.Compute, out.MemoryMiB = int32(*t.Compute), int32(*t.MemoryMiB)
+	if t.Mode != MIG {
+		return out, nil
+	}
+	if t.Instance == nil {
+		return HeldSlice{}, &Error{HeldRoomKey, "mig", "absent", "profile and start"}
+	}
+	if err := checkRange(HeldRoomKey, "mig.profile", t.Instance.Profile, 0, mostProfiles-1); err != nil {
+		return HeldSlice{}, err
+	}
+	if err := checkRange(HeldRoomKey, "mig.start", t.Instance.Start, 0, 7); err != nil {
+		return HeldSlice{}, err
+	}
+	out.Instance = &HeldInstance{int(*t.Instance.Profile), int(*t.Instance.Start)}
 	return out, nil
 }

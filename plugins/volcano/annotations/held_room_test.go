@@ -60,7 +60,7 @@ func TestErrorsAboutEvictionsNameFieldValueAndExpected(t *testing.T) {
 		{held(aTask + `},{"role":"worker","index":0,"node":"n2"}]}`), `tasks[1].index: 0, expected each task of a role once`},
 		{held(aTask + `,"slices":[{"container":0}]}]}`), `tasks[0].slices[0].devices: empty, expected indexes of devices`},
 		{held(aTask + `,"slices":[{"container":0,"devices":[0,-1]}]}]}`), `slices[0].devices[1]: -1, expected 0 to 65534`},
-		{held(aSlice + `"mode":"half"}]}]}`), `slices[0].mode: "half", expected "whole" or "fraction"`},
+		{held(aSlice + `"mode":"half"}]}]}`), `slices[0].mode: "half", expected "whole", "fraction"`},
 		{held(aSlice + `"mode":"whole","compute":5}]}]}`), `slices[0].compute: 5, expected 1000 to 1000`},
 		{count("-1"), `tephra.sh/evictions: "-1", expected 0 to 2147483647`},
 		{count("two"), `"two", expected 0 to`},

@@ -3,6 +3,7 @@ package annotations
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -12,6 +13,26 @@ type Device struct {
 	Model     string // as the driver calls it: "NVIDIA H100 80GB HBM3"
 	MemoryMiB int32
 	Healthy   bool
+	Sharing   Sharing
+}
+
+// Sharing is how a device may be used. Its zero is how any may: whole, or in fractions without bound.
+type Sharing struct {
+	Modes         []Mode // that it may be in; none: Whole and Fraction
+	SplitCount    int32  // fractions at a time; 0: no bound
+	MPSClients    int32  // at a time; 0: 48
+	Replicas      int32  // time slices at a time; 0: no bound
+	ComputeFactor int32  // per mille of what there is, promised to fractions; 0: 1000
+	MemoryFactor  int32
+	MIGModel      string // empty: not known to be cut by MIG
+}
+
+// May: the device may be in the mode.
+func (s Sharing) May(mode Mode) bool {
+	if len(s.Modes) == 0 {
+		return mode == Whole || mode == Fraction
+	}
+	return slices.Contains(s.Modes, mode)
 }
 
 type inventoryText struct {
@@ -24,6 +45,58 @@ type deviceText struct {
 	Model     string `json:"model"`
 	MemoryMiB *int64 `json:"memoryMiB"`
 	Healthy   *bool  `json:"healthy"`
+
+	Modes         []Mode `json:"modes,omitempty"`
+	SplitCount    int64  `json:"splitCount,omitempty"`
+	MPSClients    int64  `json:"mpsClients,omitempty"`
+	Replicas      int64  `json:"replicas,omitempty"`
+	ComputeFactor int64  `json:"computeFactor,omitempty"`
+	MemoryFactor  int64  `json:"memoryFactor,omitempty"`
+	MIGModel      string `json:"migModel,omitempty"`
+}
+
+// Bounds of the engine's.
+const (
+	mostSharers = 10000
+	noFactor    = 1000
+	mostFactor  = 10000
+)
+
+// sharing reads what the text says beside the device itself.
+func (t *deviceText) sharing(at string) (Sharing, *Error) {
+	for _, mode := range t.Modes {
+		if !slices.Contains(Modes, mode) {
+			return Sharing{}, &Error{InventoryKey, at + ".modes", shorten(string(mode)),
+				`"whole", "fraction", "mps", "timeSlice" or "mig"`}
+		}
+	}
+	for _, bound := range []struct {
+		field       string
+		value       int64
+		least, most int64
+	}{
+		{"splitCount", t.SplitCount, 1, mostSharers},
+		{"mpsClients", t.MPSClients, 1, mostSharers},
+		{"replicas", t.Replicas, 1, mostSharers},
+		{"computeFactor", t.ComputeFactor, noFactor, mostFactor},
+		{"memoryFactor", t.MemoryFactor, noFactor, mostFactor},
+	} {
+		if bound.value == 0 {
+			continue
+		}
+		if err := checkRange(InventoryKey, at+"."+bound.field, &bound.value, bound.least, bound.most); err != nil {
+			return Sharing{}, err
+		}
+	}
+	out := Sharing{t.Modes, int32(t.SplitCount), int32(t.MPSClients), int32(t.Replicas),
+		int32(t.ComputeFactor), int32(t.MemoryFactor), t.MIGModel}
+	if len(t.Modes) == 0 {
+		out.Modes = nil
+	}
+	if (t.MIGModel != "" || out.May(MIG)) && migModels[t.MIGModel] == nil {
+		return Sharing{}, &Error{InventoryKey, at + ".migModel", shorten(t.MIGModel), `a model such as "A100-40GB"`}
+	}
+	return out, nil
 }
 
 // FormatInventory writes version 1.
@@ -32,7 +105,10 @@ func FormatInventory(devices []Device) (string, error) {
 	out := inventoryText{Version: &one, Devices: []deviceText{}}
 	for _, device := range devices {
 		memory, healthy := int64(device.MemoryMiB), device.Healthy
-		out.Devices = append(out.Devices, deviceText{device.UUID, device.Model, &memory, &healthy})
+		s := device.Sharing
+		out.Devices = append(out.Devices, deviceText{device.UUID, device.Model, &memory, &healthy,
+			s.Modes, int64(s.SplitCount), int64(s.MPSClients), int64(s.Replicas),
+			int64(s.ComputeFactor), int64(s.MemoryFactor), s.MIGModel})
 	}
 	bytes, err := json.Marshal(out)
 	if err != nil {
@@ -74,7 +150,11 @@ func ParseInventory(text string) ([]Device, error) {
 		if device.Healthy == nil {
 			return nil, &Error{InventoryKey, at + ".healthy", "absent", "true or false"}
 		}
-		out = append(out, Device{device.UUID, device.Model, int32(*device.MemoryMiB), *device.Healthy})
+		sharing, err := device.sharing(at)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Device{device.UUID, device.Model, int32(*device.MemoryMiB), *device.Healthy, sharing})
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package annotations
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -10,9 +11,21 @@ import (
 type Mode string
 
 const (
-	Whole    Mode = "whole"    // the device for this pod alone
-	Fraction Mode = "fraction" // a share of compute and memory beside other pods
+	Whole     Mode = "whole"     // the device for this pod alone
+	Fraction  Mode = "fraction"  // a share of compute and memory beside other pods, by the hook library
+	MPS       Mode = "mps"       // the same, by NVIDIA's Multi-Process Service
+	TimeSlice Mode = "timeSlice" // a turn at the device
+	MIG       Mode = "mig"       // an instance that Multi-Instance GPU cuts out of it
 )
+
+// Modes are all of them, in the engine's order.
+var Modes = []Mode{Whole, Fraction, MPS, TimeSlice, MIG}
+
+// Instance is where a MIG instance lies on its device.
+type Instance struct {
+	Profile string `json:"profile"` // as nvidia-smi names it: "1g.10gb"
+	Start   int    `json:"start"`   // its first memory slice
+}
 
 // Slice is the part of one device that one container gets.
 type Slice struct {
@@ -21,6 +34,8 @@ type Slice struct {
 	Mode      Mode   `json:"mode"`
 	Compute   int32  `json:"compute"`   // per mille of the device; 0: no share is set aside
 	MemoryMiB int32  `json:"memoryMiB"` // 0: none set aside
+	// Of MIG only.
+	Instance *Instance `json:"mig,omitempty"`
 }
 
 // ContainerSlices are the slices of one container.
@@ -46,6 +61,22 @@ type sliceText struct {
 	Mode      Mode   `json:"mode"`
 	Compute   *int64 `json:"compute"`
 	MemoryMiB *int64 `json:"memoryMiB"`
+
+	Instance *instanceText `json:"mig"`
+}
+
+type instanceText struct {
+	Profile string `json:"profile"`
+	Start   *int64 `json:"start"`
+}
+
+// textOf is what is checked of an instance that is to be written.
+func textOf(instance *Instance) *instanceText {
+	if instance == nil {
+		return nil
+	}
+	start := int64(instance.Start)
+	return &instanceText{instance.Profile, &start}
 }
 
 // FormatSlices writes version 1. The containers are written in the order given.
@@ -63,7 +94,7 @@ func FormatSlices(containers []ContainerSlices) (string, error) {
 		}
 		for s, slice := range container.Slices {
 			index, compute, memory := int64(slice.Index), int64(slice.Compute), int64(slice.MemoryMiB)
-			if _, err := (&sliceText{slice.UUID, &index, slice.Mode, &compute, &memory}).check(c, s); err != nil {
+			if _, err := (&sliceText{slice.UUID, &index, slice.Mode, &compute, &memory, textOf(slice.Instance)}).check(c, s); err != nil {
 				return "", err
 			}
 		}
@@ -85,11 +116,11 @@ func ParseSlices(text string) ([]ContainerSlices, error) {
 	if err := decode(SlicesKey, text, MaxSlicesBytes, &in); err != nil {
 		return nil, err
 	}
-	slices, err := in.read()
+	containers, err := in.read()
 	if err != nil {
 		return nil, err
 	}
-	return slices, nil
+	return containers, nil
 }
 
 // read checks what was decoded.
@@ -150,13 +181,34 @@ func (t *sliceText) values() (Slice, *Error) {
 	if err := checkShare(SlicesKey, t.Mode, t.Compute, t.MemoryMiB); err != nil {
 		return Slice{}, err
 	}
-	return Slice{t.UUID, int(*t.Index), t.Mode, int32(*t.Compute), int32(*t.MemoryMiB)}, nil
+	instance, err := t.Instance.read(SlicesKey, t.Mode)
+	if err != nil {
+		return Slice{}, err
+	}
+	return Slice{t.UUID, int(*t.Index), t.Mode, int32(*t.Compute), int32(*t.MemoryMiB), instance}, nil
+}
+
+// read: an instance stands beside the mode mig, and nowhere else.
+func (t *instanceText) read(key string, mode Mode) (*Instance, *Error) {
+	if mode != MIG {
+		return nil, nil
+	}
+	if t == nil {
+		return nil, &Error{key, "mig", "absent", "profile and start"}
+	}
+	if !KnownMIGProfile(t.Profile) {
+		return nil, &Error{key, "mig.profile", shorten(t.Profile), `a profile such as "1g.10gb"`}
+	}
+	if err := checkRange(key, "mig.start", t.Start, 0, 7); err != nil {
+		return nil, err
+	}
+	return &Instance{t.Profile, int(*t.Start)}, nil
 }
 
 // checkShare: the part of a device is one that there can be.
 func checkShare(key string, mode Mode, compute, memoryMiB *int64) *Error {
-	if mode != Whole && mode != Fraction {
-		return &Error{key, "mode", shorten(string(mode)), `"whole" or "fraction"`}
+	if !slices.Contains(Modes, mode) {
+		return &Error{key, "mode", shorten(string(mode)), `"whole", "fraction", "mps", "timeSlice" or "mig"`}
 	}
 	lowest := int64(0)
 	if mode == Whole {

@@ -32,7 +32,7 @@ func ParseVGPURegister(text string) ([]Device, error) {
 		if err != nil {
 			return nil, &Error{VGPURegisterKey, at + ".health", shorten(fields[4]), "true or false"}
 		}
-		out = append(out, Device{fields[0], fields[3], int32(memory), healthy})
+		out = append(out, Device{UUID: fields[0], Model: fields[3], MemoryMiB: int32(memory), Healthy: healthy})
 		if len(out) > MaxDevices {
 			return nil, &Error{VGPURegisterKey, "", "more devices", fmt.Sprintf("at most %d", MaxDevices)}
 		}

@@ -29,7 +29,14 @@ func (t *translator) constraints(pod *corev1.Pod) *tephrav1.NodeConstraints {
 		}
 	}
 	out.DeviceModels = t.deviceModels(pod)
-	if len(out.Selector)+len(out.Affinity)+len(out.Tolerations)+len(out.DeviceModels) == 0 {
+	for _, key := range useDevices {
+		out.DeviceUuids = append(out.DeviceUuids, wishes(pod.Annotations[key])...)
+	}
+	for _, key := range avoidDevices {
+		out.ExcludedUuids = append(out.ExcludedUuids, wishes(pod.Annotations[key])...)
+	}
+	if len(out.Selector)+len(out.Affinity)+len(out.Tolerations)+len(out.DeviceModels)+
+		len(out.DeviceUuids)+len(out.ExcludedUuids) == 0 {
 		return nil
 	}
 	return out

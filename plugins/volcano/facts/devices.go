@@ -3,7 +3,9 @@ package facts
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,14 +24,50 @@ type words struct {
 	table *requests.Table
 	// How many nodes have each resource that is counted only where some node has it.
 	advertised map[corev1.ResourceName]int
+	// How many devices may be cut by MIG, by its name of their model, and how many shared by MPS.
+	cut    map[string]int
+	served int
+
+	cluster requests.Cluster // of the above
 }
 
-func (w *words) isAdvertised(name corev1.ResourceName) bool { return w.advertised[name] > 0 }
+func newWords(table *requests.Table) *words {
+	w := &words{table: table, advertised: map[corev1.ResourceName]int{}, cut: map[string]int{}}
+	w.cluster = requests.Cluster{
+		Advertised: func(name corev1.ResourceName) bool { return w.advertised[name] > 0 },
+		Cuts: func(profile string) bool {
+			for model := range w.cut {
+				if annotations.MIGProfileNumber(model, profile) >= 0 {
+					return true
+				}
+			}
+			return false
+		},
+		Serves: func() bool { return w.served > 0 },
+	}
+	return w
+}
 
 // counted: the resource is an amount of its node, as CPU is, and not said of devices.
-func (w *words) counted(name corev1.ResourceName) bool {
-	role, _ := w.table.Role(name)
-	return role == requests.Foreign || w.isAdvertised(name)
+func (w *words) counted(name corev1.ResourceName) bool { return w.table.Counted(name, &w.cluster) }
+
+// countModes adds the device's modes, or takes them away; true: the first of a kind came, or the last
+// one went.
+func (w *words) countModes(device *tephrav1.Device, by int) bool {
+	changed := false
+	if slices.Contains(device.Modes, tephrav1.SliceMode_SLICE_MODE_MIG) {
+		before := w.cut[device.MigModel]
+		if w.cut[device.MigModel] += by; w.cut[device.MigModel] == 0 {
+			delete(w.cut, device.MigModel)
+		}
+		changed = before == 0 || before+by == 0
+	}
+	if slices.Contains(device.Modes, tephrav1.SliceMode_SLICE_MODE_MPS) {
+		before := w.served
+		w.served += by
+		changed = changed || before == 0 || w.served == 0
+	}
+	return changed
 }
 
 // advertises notes what the node has, or with -1 no longer has; true: it is the first or the last.
@@ -59,7 +97,7 @@ func (f *Feed) DeviceParts() []string { return f.options.Devices.Parts() }
 // nothing. `on`: the node that it is bound to, nil: none that is known. With a fault they are what a
 // pod holds that runs nevertheless.
 func (t *translator) devices(pod *corev1.Pod, on *tephrav1.Node) ([]*tephrav1.DeviceRequest, *fault) {
-	asks, refused := t.words.table.Containers(pod, t.words.isAdvertised)
+	asks, refused := t.words.table.Containers(pod, &t.words.cluster)
 	// Another scheduler's pods have their annotations for that one. KAI has pods of its own hold the
 	// devices that it cuts.
 	if refused == nil && t.ours(pod.Spec.SchedulerName) {
@@ -80,9 +118,43 @@ func (t *translator) devices(pod *corev1.Pod, on *tephrav1.Node) ([]*tephrav1.De
 				ask.MemoryMiB = max(1, int32(int64(size)*int64(ask.MemoryPerMille)/1000))
 			}
 		}
-		out[i] = &tephrav1.DeviceRequest{Count: ask.Count, Compute: ask.Compute, MemoryMib: ask.MemoryMiB}
+		out[i] = &tephrav1.DeviceRequest{Count: ask.Count, Compute: ask.Compute, MemoryMib: ask.MemoryMiB,
+			Sharing: sharings[ask.Sharing], MigProfile: ask.Profile}
 	}
 	return out, wrong
+}
+
+var sharings = map[requests.Sharing]tephrav1.Sharing{
+	requests.ByMPS: tephrav1.Sharing_SHARING_MPS,
+	requests.ByMIG: tephrav1.Sharing_SHARING_MIG,
+}
+
+// userOf is whom the containers run as that ask for shares of MPS; unsaid it is 0, root. An MPS server
+// serves one user at a time. Of pods that ask for none it is nothing: they are of one class whoever
+// they run as.
+func userOf(pod *corev1.Pod, devices []*tephrav1.DeviceRequest) (uint32, *fault) {
+	var user *int64
+	for i, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if i >= len(devices) || devices[i].GetSharing() != tephrav1.Sharing_SHARING_MPS {
+			continue
+		}
+		runs := new(int64)
+		if level := pod.Spec.SecurityContext; level != nil && level.RunAsUser != nil {
+			runs = level.RunAsUser
+		}
+		if own := container.SecurityContext; own != nil && own.RunAsUser != nil {
+			runs = own.RunAsUser
+		}
+		if user != nil && *user != *runs || *runs < 0 || *runs > math.MaxUint32 {
+			return 0, &fault{"spec.containers.securityContext.runAsUser", strconv.FormatInt(*runs, 10),
+				"one user for all containers with shares of MPS"}
+		}
+		user = runs
+	}
+	if user == nil {
+		return 0, nil
+	}
+	return uint32(*user), nil
 }
 
 func refusal(refused *requests.Refusal) *fault {
@@ -175,15 +247,47 @@ func podSlices(pod *corev1.Pod, node *tephrav1.Node) ([]*tephrav1.Slice, *fault)
 					fmt.Sprintf("uuid %q, index %d", slice.UUID, slice.Index),
 					fmt.Sprintf("one of the %d devices of node %q", len(node.Devices), node.Name)}
 			}
-			mode := tephrav1.SliceMode_SLICE_MODE_FRACTION
-			if slice.Mode == annotations.Whole {
-				mode = tephrav1.SliceMode_SLICE_MODE_WHOLE
+			wire := &tephrav1.Slice{Container: uint32(number), Device: uint32(device),
+				Mode: sliceMode(slice.Mode), Compute: slice.Compute, MemoryMib: slice.MemoryMiB}
+			if !setInstance(wire, slice.Instance, node.Devices[device]) {
+				return nil, &fault{fmt.Sprintf("%s.slices[%d].mig.profile", at, s), strconv.Quote(slice.Instance.Profile),
+					fmt.Sprintf("one of the device's MIG model %q", node.Devices[device].MigModel)}
 			}
-			out = append(out, &tephrav1.Slice{Container: uint32(number), Device: uint32(device),
-				Mode: mode, Compute: slice.Compute, MemoryMib: slice.MemoryMiB})
+			out = append(out, wire)
 		}
 	}
 	return out, nil
+}
+
+// sliceMode is the mode as the wire has it, which numbers them from 1 on.
+func sliceMode(mode annotations.Mode) tephrav1.SliceMode {
+	return tephrav1.SliceMode(slices.Index(annotations.Modes, mode) + 1)
+}
+
+func annotationMode(mode tephrav1.SliceMode) annotations.Mode {
+	if at := int(mode) - 1; at >= 0 && at < len(annotations.Modes) {
+		return annotations.Modes[at]
+	}
+	return annotations.Fraction
+}
+
+// setInstance says where a MIG instance lies; false: the device's model has no such profile.
+func setInstance(wire *tephrav1.Slice, instance *annotations.Instance, device *tephrav1.Device) bool {
+	if instance == nil {
+		return true
+	}
+	number := annotations.MIGProfileNumber(device.GetMigModel(), instance.Profile)
+	wire.MigProfile, wire.MigStart = uint32(max(number, 0)), uint32(instance.Start)
+	return number >= 0
+}
+
+// instanceOf is where the slice lies on its device, nil where it is no instance.
+func instanceOf(wire *tephrav1.Slice, device *tephrav1.Device) *annotations.Instance {
+	if wire.Mode != tephrav1.SliceMode_SLICE_MODE_MIG {
+		return nil
+	}
+	return &annotations.Instance{Profile: annotations.MIGProfile(device.GetMigModel(), int(wire.MigProfile)),
+		Start: int(wire.MigStart)}
 }
 
 // deviceIndex is the index of the slice's device on the node, -1 if the node has none such.

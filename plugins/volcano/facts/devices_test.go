@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -184,7 +185,7 @@ func TestKAIsAnnotationsCountForOurPodsAlone(t *testing.T) {
 	feed.setNode(someNode("n1", gpus(t, h100)))
 	feed.setGroup(someGroup("g", 1))
 	feed.setPod(somePod("ours", "g", wants("cpu", "1"), annotated("gpu-memory", "2000")))
-	feed.setPod(somePod("theirs", "", foreign, on("n1"), wants("cpu", "1"), annotated("gpu-memory", "2000"), annotated("nvidia.com/use-gpuuuid", "a")))
+	feed.setPod(somePod("theirs", "", foreign, on("n1"), wants("cpu", "1"), annotated("gpu-memory", "2000"), annotated("nvidia.com/use-gpuindexes", "a")))
 	m := wholeModel(t, feed)
 	expect(t, "ours", asked(m, "group-g"), &tephrav1.DeviceRequest{}, "count: 1 memory_mib: 2000")
 	if got := m.tasks["pod-theirs"].GetPod().GetContainers()[0].Devices; got != nil {
@@ -195,11 +196,11 @@ func TestKAIsAnnotationsCountForOurPodsAlone(t *testing.T) {
 func TestARefusedAnnotationIsAProblemOfItsGroup(t *testing.T) {
 	feed := idleFeed(t, Options{Admit: true})
 	feed.setGroup(someGroup("g", 1))
-	feed.setPod(somePod("p", "g", annotated("nvidia.com/use-gpuuuid", "GPU-a")))
+	feed.setPod(somePod("p", "g", annotated("nvidia.com/use-gpuindexes", "0")))
 	if m := wholeModel(t, feed); len(m.jobs) != 0 {
 		t.Errorf("told %v", m.jobs)
 	}
-	if problem := problemOf(feed, "group-g"); !strings.HasPrefix(problem, `Pod "team/p": metadata.annotations[nvidia.com/use-gpuuuid]: "GPU-a", expected none`) {
+	if problem := problemOf(feed, "group-g"); !strings.HasPrefix(problem, `Pod "team/p": metadata.annotations[nvidia.com/use-gpuindexes]: "0", expected none`) {
 		t.Errorf("problem: %s", problem)
 	}
 }
@@ -301,4 +302,61 @@ func TestTheTableIsTheCallers(t *testing.T) {
 	feed.setGroup(someGroup("g", 1))
 	feed.setPod(somePod("p", "g", wants("example.com/vgpu", "1", "example.com/mem", "20")))
 	expect(t, "the request", asked(wholeModel(t, feed), "group-g"), &tephrav1.DeviceRequest{}, "count: 1 memory_mib: 200")
+}
+
+func TestMIGAndMPSAreAskedForWhereDevicesMayBeSharedSo(t *testing.T) {
+	feed := idleFeed(t, Options{Admit: true})
+	feed.setGroup(someGroup("g", 1))
+	feed.setPod(somePod("p", "g", wants("nvidia.com/mig-1g.5gb", "1")))
+	feed.setGroup(someGroup("h", 1))
+	asUser := somePod("q", "h", wants("nvidia.com/mps-core", "50"))
+	user := int64(1000)
+	asUser.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: &user}
+	asUser.Annotations["nvidia.com/use-gpuuuid"] = "GPU-a, GPU-b"
+	asUser.Annotations["volcano.sh/vgpu-nouse-gpuuuid"] = "GPU-c"
+	feed.setPod(asUser)
+	m := wholeModel(t, feed)
+	if !slices.Equal(m.kinds, []string{"nvidia.com/mig-1g.5gb"}) || m.jobs["group-h"] != nil {
+		t.Errorf("before: kinds %v, jobs %v", m.kinds, m.jobs)
+	}
+	cut := someNode("n1", gpus(t, annotations.Device{Model: "A100", MemoryMiB: 40960, Healthy: true, Sharing: annotations.Sharing{
+		Modes: []annotations.Mode{annotations.MPS, annotations.MIG}, MIGModel: "A100-40GB", MPSClients: 16}}))
+	feed.setNode(cut)
+	if err := m.apply(feed.Drain()); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "the device", m.nodes["n1"].Devices[0], &tephrav1.Device{},
+		`model: "A100" memory_mib: 40960 modes: [SLICE_MODE_MPS, SLICE_MODE_MIG] mps_clients: 16 mig_model: "A100-40GB"`)
+	expect(t, "by MIG", asked(m, "group-g"), &tephrav1.DeviceRequest{}, `count: 1 sharing: SHARING_MIG mig_profile: "1g.5gb"`)
+	expect(t, "by MPS", asked(m, "group-h"), &tephrav1.DeviceRequest{}, "count: 1 compute: 500 sharing: SHARING_MPS")
+	pod := m.jobs["group-h"].Gang.Roles[0].Pod
+	if pod.UserId != 1000 || !slices.Equal(pod.Constraints.DeviceUuids, []string{"GPU-a", "GPU-b"}) ||
+		!slices.Equal(pod.Constraints.ExcludedUuids, []string{"GPU-c"}) {
+		t.Errorf("the pod: %v", pod)
+	}
+	feed.dropNode(cut)
+	if err := m.apply(feed.Drain()); err != nil {
+		t.Fatal(err)
+	}
+	if m.jobs["group-h"] != nil || asked(m, "group-g") != nil {
+		t.Errorf("once it has gone: %v", m.jobs)
+	}
+}
+
+func TestASlicesInstanceIsWrittenByNameAndReadBack(t *testing.T) {
+	feed := idleFeed(t, Options{Admit: true})
+	feed.setNode(someNode("n1", gpus(t, annotations.Device{UUID: "GPU-a", Model: "A100", MemoryMiB: 40960, Healthy: true,
+		Sharing: annotations.Sharing{Modes: []annotations.Mode{annotations.MIG}, MIGModel: "A100-40GB"}})))
+	feed.setGroup(someGroup("g", 1))
+	feed.setPod(somePod("p", "g", wants("nvidia.com/mig-3g.20gb", "1")))
+	chosen := []*tephrav1.Slice{{Mode: tephrav1.SliceMode_SLICE_MODE_MIG, Compute: 428, MemoryMib: 19073, MigProfile: 4, MigStart: 4}}
+	text, err := feed.SlicesAnnotation("pod-p", "n1", chosen)
+	if err != nil || !strings.Contains(text, `"mode":"mig","compute":428,"memoryMiB":19073,"mig":{"profile":"3g.20gb","start":4}`) {
+		t.Fatalf("wrote %s, %v", text, err)
+	}
+	feed.setPod(somePod("p", "g", wants("nvidia.com/mig-3g.20gb", "1"), on("n1"), annotated(annotations.SlicesKey, text)))
+	m := wholeModel(t, feed)
+	if got := m.tasks["pod-p"].Slices; len(got) != 1 || !proto.Equal(got[0], chosen[0]) {
+		t.Errorf("read back %v", got)
+	}
 }

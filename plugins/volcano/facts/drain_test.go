@@ -266,7 +266,7 @@ func (h *history) pod(name string, before *corev1.Pod, is bool) *corev1.Pod {
 			pod.Annotations[useModels] = h.name("MODEL", 3)
 		}
 		if h.IntN(10) == 0 {
-			pod.Annotations[h.pick("gpu-fraction", "nvidia.com/use-gpuuuid")] = "0.25"
+			pod.Annotations[h.pick("gpu-fraction", "nvidia.com/use-gpuindexes", "nvidia.com/use-gpuuuid")] = "0.25"
 		}
 		if pod.Labels["app"] == "app1" {
 			pod.Spec.NodeSelector = map[string]string{productLabel: "product-of-zone1"}

@@ -23,20 +23,21 @@ func HeldRoomAnnotation(placements []*tephrav1.Placement) (string, error) {
 
 // addSlice puts the device to the one before where they differ in nothing else: gangs are large.
 func addSlice(to []annotations.HeldSlice, slice *tephrav1.Slice) []annotations.HeldSlice {
-	mode := annotations.Fraction
-	if slice.Mode == tephrav1.SliceMode_SLICE_MODE_WHOLE {
-		mode = annotations.Whole
+	mode := annotationMode(slice.Mode)
+	var instance *annotations.HeldInstance
+	if mode == annotations.MIG {
+		instance = &annotations.HeldInstance{Profile: int(slice.MigProfile), Start: int(slice.MigStart)}
 	}
 	if last := len(to) - 1; last >= 0 {
 		before := &to[last]
 		if before.Container == int(slice.Container) && before.Mode == mode && before.Compute == slice.Compute &&
-			before.MemoryMiB == slice.MemoryMib {
+			before.MemoryMiB == slice.MemoryMib && (before.Instance == instance || instance != nil && before.Instance != nil && *before.Instance == *instance) {
 			before.Devices = append(before.Devices, int(slice.Device))
 			return to
 		}
 	}
 	return append(to, annotations.HeldSlice{Container: int(slice.Container), Devices: []int{int(slice.Device)},
-		Mode: mode, Compute: slice.Compute, MemoryMiB: slice.MemoryMib})
+		Mode: mode, Compute: slice.Compute, MemoryMiB: slice.MemoryMib, Instance: instance})
 }
 
 // heldRoom is what an engine that is gone had set aside for the group. The engine looks for itself
@@ -54,13 +55,13 @@ func heldRoom(obj *schedulingv1beta1.PodGroup) ([]*tephrav1.HeldRoom, *fault) {
 	for _, task := range tasks {
 		room := &tephrav1.HeldRoom{Role: task.Role, Index: task.Index, Node: task.Node}
 		for _, slice := range task.Slices {
-			mode := tephrav1.SliceMode_SLICE_MODE_FRACTION
-			if slice.Mode == annotations.Whole {
-				mode = tephrav1.SliceMode_SLICE_MODE_WHOLE
-			}
 			for _, device := range slice.Devices {
-				room.Slices = append(room.Slices, &tephrav1.Slice{Container: uint32(slice.Container),
-					Device: uint32(device), Mode: mode, Compute: slice.Compute, MemoryMib: slice.MemoryMiB})
+				wire := &tephrav1.Slice{Container: uint32(slice.Container), Device: uint32(device),
+					Mode: sliceMode(slice.Mode), Compute: slice.Compute, MemoryMib: slice.MemoryMiB}
+				if at := slice.Instance; at != nil {
+					wire.MigProfile, wire.MigStart = uint32(at.Profile), uint32(at.Start)
+				}
+				room.Slices = append(room.Slices, wire)
 			}
 		}
 		out = append(out, room)

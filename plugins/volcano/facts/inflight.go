@@ -131,13 +131,10 @@ func (f *Feed) SlicesAnnotation(podUID, node string, chosen []*tephrav1.Slice) (
 			return "", fmt.Errorf("%s: slices[%d]: container %d on device %d, expected below %d and %d",
 				p.object(), i, slice.Container, slice.Device, len(written), len(n.fact.Devices))
 		}
-		mode := annotations.Fraction
-		if slice.Mode == tephrav1.SliceMode_SLICE_MODE_WHOLE {
-			mode = annotations.Whole
-		}
-		of := &written[slice.Container]
-		of.Slices = append(of.Slices, annotations.Slice{UUID: n.fact.Devices[slice.Device].Uuid,
-			Index: int(slice.Device), Mode: mode, Compute: slice.Compute, MemoryMiB: slice.MemoryMib})
+		of, device := &written[slice.Container], n.fact.Devices[slice.Device]
+		of.Slices = append(of.Slices, annotations.Slice{UUID: device.Uuid, Index: int(slice.Device),
+			Mode: annotationMode(slice.Mode), Compute: slice.Compute, MemoryMiB: slice.MemoryMib,
+			Instance: instanceOf(slice, device)})
 	}
 	return annotations.FormatSlices(slices.DeleteFunc(written, func(c annotations.ContainerSlices) bool { return len(c.Slices) == 0 }))
 }

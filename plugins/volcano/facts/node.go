@@ -30,8 +30,15 @@ func translateNode(node *corev1.Node, k *kinds) (*tephrav1.Node, *fault) {
 	}
 	devices, wrong := nodeDevices(node)
 	for _, device := range devices {
-		out.Devices = append(out.Devices, &tephrav1.Device{Uuid: device.UUID, Model: device.Model,
-			MemoryMib: device.MemoryMiB, Unhealthy: !device.Healthy})
+		sharing := device.Sharing
+		wire := &tephrav1.Device{Uuid: device.UUID, Model: device.Model,
+			MemoryMib: device.MemoryMiB, Unhealthy: !device.Healthy,
+			SplitCount: sharing.SplitCount, MpsClients: sharing.MPSClients, Replicas: sharing.Replicas,
+			ComputeFactor: sharing.ComputeFactor, MemoryFactor: sharing.MemoryFactor, MigModel: sharing.MIGModel}
+		for _, mode := range sharing.Modes {
+			wire.Modes = append(wire.Modes, sliceMode(mode))
+		}
+		out.Devices = append(out.Devices, wire)
 	}
 	amounts, overflow := k.amounts(node.Status.Allocatable, false)
 	if overflow != nil {

@@ -21,6 +21,9 @@ func (t *translator) load(pod *corev1.Pod, on *tephrav1.Node, strict bool) (*tep
 	if wrong != nil && strict {
 		return nil, wrong
 	}
+	if out.UserId, wrong = userOf(pod, devices); wrong != nil && strict {
+		return nil, wrong
+	}
 	add := func(field string, container *corev1.Container, kind tephrav1.ContainerKind) *fault {
 		amounts, wrong := t.kinds.amounts(container.Resources.Requests, strict)
 		if wrong != nil && strict {
@@ -159,7 +162,7 @@ type translator struct {
 }
 
 func newTranslator(table *requests.Table, ours func(schedulerName string) bool) translator {
-	words := &words{table, map[corev1.ResourceName]int{}}
+	words := newWords(table)
 	return translator{
 		ours:     ours,
 		words:    words,
@@ -187,6 +190,7 @@ func (t *translator) countModels(node *tephrav1.Node, by int) bool {
 	product := productOf(node)
 	for _, device := range node.GetDevices() {
 		changed = t.memories.count(device, by) || changed
+		changed = t.words.countModes(device, by) || changed
 		if product == "" {
 			continue
 		}
@@ -253,4 +257,10 @@ func (t *translator) shapeOf(pod *corev1.Pod, on *tephrav1.Node) (*shape, *fault
 const (
 	useModels   = "nvidia.com/use-gputype"
 	avoidModels = "nvidia.com/nouse-gputype"
+)
+
+// Devices by their UUID, in HAMi's words and in Volcano's.
+var (
+	useDevices   = []string{"nvidia.com/use-gpuuuid", "volcano.sh/vgpu-use-gpuuuid"}
+	avoidDevices = []string{"nvidia.com/nouse-gpuuuid", "volcano.sh/vgpu-nouse-gpuuuid"}
 )

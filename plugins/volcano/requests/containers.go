@@ -19,12 +19,57 @@ type Ask struct {
 	MemoryMiB int32 // where the device is its own: what it has to have at least
 	// Per mille of the device's memory, where it was said so; MemoryMiB is 0 then.
 	MemoryPerMille int32
+	// By what it is shared; compute and memory are 0 where it is MIG, for they follow from the profile.
+	Sharing Sharing
+	Profile string
 
 	// Where its memory is said, or else that it asks at all.
 	list  string // of containers; empty: in annotations
 	index int
 	key   string
 	value string
+}
+
+// Sharing is how a device is shared that is not given whole.
+type Sharing int
+
+const (
+	ByHook Sharing = iota
+	ByMPS
+	ByMIG
+)
+
+// Cluster is what the nodes have of what is only meant so where they have it. Its zero: nothing.
+type Cluster struct {
+	Advertised func(corev1.ResourceName) bool // some node has the resource
+	Cuts       func(profile string) bool      // some GPU may give such a MIG instance
+	Serves     func() bool                    // some GPU may be shared by MPS
+}
+
+func (c *Cluster) advertised(name corev1.ResourceName) bool {
+	return c.Advertised != nil && c.Advertised(name)
+}
+
+// profile is that of the instances that are to be cut where a container asks for the resource; empty:
+// it is counted by its name.
+func (c *Cluster) profile(name corev1.ResourceName) string {
+	profile := annotations.MIGProfileOf(string(name))
+	if profile == "" || c.advertised(name) || c.Cuts == nil || !c.Cuts(profile) {
+		return ""
+	}
+	return profile
+}
+
+// Counted: the resource is an amount of its node, as CPU is, and not said of devices.
+func (t *Table) Counted(name corev1.ResourceName, cluster *Cluster) bool {
+	switch role, _ := t.Role(name); role {
+	case Foreign:
+		return true
+	case MIGInstance:
+		return cluster.profile(name) == ""
+	default:
+		return cluster.advertised(name)
+	}
 }
 
 // Refusal is what a pod may not ask for, or not so.
@@ -45,9 +90,9 @@ func (a Ask) field() string {
 // Whole is what a container is taken to hold that runs with what we would have refused.
 var Whole = Ask{Count: 1, Compute: annotations.WholeGPU}
 
-// Containers reads the resources of each container, init containers first. `advertised`: some node
-// has the resource. With a refusal, asks are what the containers hold if they run nevertheless.
-func (t *Table) Containers(pod *corev1.Pod, advertised func(corev1.ResourceName) bool) ([]Ask, *Refusal) {
+// Containers reads the resources of each container, init containers first. With a refusal, asks are
+// what the containers hold if they run nevertheless.
+func (t *Table) Containers(pod *corev1.Pod, cluster *Cluster) ([]Ask, *Refusal) {
 	var first *Refusal
 	asks := make([]Ask, 0, len(pod.Spec.InitContainers)+len(pod.Spec.Containers))
 	for _, list := range []struct {
@@ -55,7 +100,7 @@ func (t *Table) Containers(pod *corev1.Pod, advertised func(corev1.ResourceName)
 		containers []corev1.Container
 	}{{"spec.initContainers", pod.Spec.InitContainers}, {"spec.containers", pod.Spec.Containers}} {
 		for i := range list.containers {
-			ask, wrong := t.container(&list.containers[i], advertised)
+			ask, wrong := t.container(&list.containers[i], cluster)
 			ask.list, ask.index = list.field, i
 			asks = append(asks, ask)
 			if first == nil && wrong != nil {
@@ -73,7 +118,7 @@ func (t *Table) DependsOnNodes(pod *corev1.Pod) bool {
 			for _, list := range []corev1.ResourceList{containers[i].Resources.Limits, containers[i].Resources.Requests} {
 				for name := range list {
 					known := t.wordOf(name)
-					if known != nil && (known.role == MemoryPercentage || known.refused != nil && known.refused.UnlessAdvertised) {
+					if known != nil && (known.role == MemoryPercentage || known.mayBeAdvertised()) {
 						return true
 					}
 				}
@@ -121,16 +166,21 @@ func (s *sentence) first() said {
 	return said{}
 }
 
-func (t *Table) container(c *corev1.Container, advertised func(corev1.ResourceName) bool) (Ask, *Refusal) {
+func (t *Table) container(c *corev1.Container, cluster *Cluster) (Ask, *Refusal) {
 	var sentences map[*Language]*sentence
 	var other *Refusal // of a vendor whose devices are counted: it holds none of ours
+	var part Ask       // by MIG or MPS
 	for _, name := range t.names(c) {
 		known := t.wordOf(name)
-		if known.role == Aside ||
-			known.refused != nil && known.refused.UnlessAdvertised && advertised(name) {
+		if known.role == Aside || known.mayBeAdvertised() && t.Counted(name, cluster) {
 			continue
 		}
 		value, wrong := amount(c, name)
+		if wrong == nil && known.role >= MIGInstance {
+			if wrong = part.add(said{string(name), value, true}, known, cluster); wrong == nil {
+				continue
+			}
+		}
 		if wrong == nil && known.role == Denied && value != 0 {
 			wrong = said{name: string(name), value: value}.refuse(known.reason)
 		}
@@ -160,14 +210,55 @@ func (t *Table) container(c *corev1.Container, advertised func(corev1.ResourceNa
 			asking = language
 		}
 	}
-	if asking == nil {
-		return Ask{}, other
+	switch {
+	case asking == nil:
+		return part, other
+	case part.Count != 0:
+		return Whole, sentences[asking].first().refuse("none beside " + part.key)
 	}
 	ask, wrong := asking.read(sentences[asking])
 	if wrong != nil {
 		return Whole, wrong
 	}
 	return ask, other
+}
+
+// add reads a word of MIG or MPS.
+func (a *Ask) add(word said, known *word, cluster *Cluster) *Refusal {
+	if word.value == 0 {
+		return nil
+	}
+	sharing := ByMPS
+	if known.role == MIGInstance {
+		sharing = ByMIG
+	}
+	most := int64(annotations.MaxDevices)
+	switch known.role {
+	case MPSCores:
+		most = 100
+	case MPSMemory:
+		most = annotations.MaxDeviceMemoryMiB / known.mps.MemoryFactor
+	}
+	switch {
+	case sharing == ByMPS && (cluster.Serves == nil || !cluster.Serves()):
+		return word.refuse(known.mps.Reason)
+	case a.Count != 0 && (a.Sharing != sharing || sharing == ByMIG):
+		return word.refuse("none beside " + a.key)
+	case word.value < 0 || word.value > most:
+		return word.refuse(fmt.Sprintf("0 to %d", most))
+	}
+	if a.Count == 0 {
+		*a = Ask{Count: 1, Sharing: sharing, key: word.name, value: strconv.FormatInt(word.value, 10)}
+	}
+	switch known.role {
+	case MIGInstance:
+		a.Count, a.Profile = int32(word.value), cluster.profile(corev1.ResourceName(word.name))
+	case MPSCores:
+		a.Compute = int32(word.value * 10)
+	case MPSMemory:
+		a.MemoryMiB = int32(word.value * known.mps.MemoryFactor)
+	}
+	return nil
 }
 
 // names are the container's resources that mean something, in order.

@@ -105,6 +105,25 @@ func (t *Table) addVendor(v *Vendor) error {
 		}
 		t.languages = append(t.languages, l)
 	}
+	for _, name := range v.MIG {
+		if err := t.add(name, &word{role: MIGInstance}); err != nil {
+			return fmt.Errorf(".mig: %w", err)
+		}
+	}
+	if v.MPS != nil {
+		if v.MPS.MemoryFactor == 0 {
+			v.MPS.MemoryFactor = 1
+		}
+		if !v.Cut || v.MPS.Reason == "" || v.MPS.MemoryFactor < 1 || v.MPS.MemoryFactor > annotations.MaxDeviceMemoryMiB {
+			return fmt.Errorf(".mps: memoryFactor %d, reason %q, expected 1 to %d and a reason, of the vendor that is cut",
+				v.MPS.MemoryFactor, v.MPS.Reason, annotations.MaxDeviceMemoryMiB)
+		}
+		for role, name := range map[Role]string{MPSCores: v.MPS.Cores, MPSMemory: v.MPS.Memory} {
+			if err := t.add(name, &word{role: role, mps: v.MPS, cut: true}); err != nil {
+				return fmt.Errorf(".mps: %w", err)
+			}
+		}
+	}
 	for _, name := range v.Aside {
 		if err := t.add(name, &word{role: Aside}); err != nil {
 			return fmt.Errorf(".aside: %w", err)
@@ -170,7 +189,7 @@ func (t *Table) add(name string, meaning *word) error {
 	if !strings.Contains(name, "/") {
 		return fmt.Errorf("%q, expected a name with a domain", name)
 	}
-	if isGlob(name) && meaning.role != Denied {
+	if isGlob(name) && meaning.role != Denied && meaning.role != MIGInstance {
 		return fmt.Errorf("%q, expected one name", name)
 	}
 	t.noteDomain(name)

@@ -23,13 +23,16 @@ func podOf(annotations map[string]string, containers ...corev1.Container) *corev
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}, Spec: corev1.PodSpec{Containers: containers}}
 }
 
-func nowhere(corev1.ResourceName) bool { return false }
-
-func everywhere(corev1.ResourceName) bool { return true }
+var (
+	nowhere    = &Cluster{}
+	everywhere = &Cluster{Advertised: func(corev1.ResourceName) bool { return true }}
+	// No node has a resource of MIG or MPS, but there are GPUs for both.
+	cutting = &Cluster{Cuts: func(profile string) bool { return profile != "7g.80gb" }, Serves: func() bool { return true }}
+)
 
 // amounts are the ask without where it was said.
 func amounts(a Ask) Ask {
-	return Ask{Count: a.Count, Compute: a.Compute, MemoryMiB: a.MemoryMiB, MemoryPerMille: a.MemoryPerMille}
+	return Ask{Count: a.Count, Compute: a.Compute, MemoryMiB: a.MemoryMiB, MemoryPerMille: a.MemoryPerMille, Sharing: a.Sharing, Profile: a.Profile}
 }
 
 func refusedWith(wrong *Refusal, want string) bool {
@@ -102,8 +105,8 @@ func TestContradictionsAndWhatIsNotPlannedAreRefusedWithTheReason(t *testing.T) 
 		{"volcano.sh/gpu-memory=1", "limits[volcano.sh/gpu-memory]: 1, expected none, ask for volcano.sh/vgpu-memory instead"},
 		{"volcano.sh/gpu-number=1", "limits[volcano.sh/gpu-number]: 1, expected none, ask for volcano.sh/vgpu-memory instead"},
 		{"volcano.sh/vgpu-colour=1", "limits[volcano.sh/vgpu-colour]: 1, expected none, no such resource is understood"},
-		{"nvidia.com/mps-core=50 nvidia.com/mps-memory=8", "limits[nvidia.com/mps-core]: 50, expected none: no node has it and MPS is " +
-			"not planned, ask for nvidia.com/gpumem and nvidia.com/gpucores instead"},
+		{"nvidia.com/mps-core=50 nvidia.com/mps-memory=8", "limits[nvidia.com/mps-core]: 50, expected none: no node has it and none has " +
+			"a GPU for MPS, ask for nvidia.com/gpumem and nvidia.com/gpucores instead"},
 		{"amd.com/gpu=1 amd.com/gpumem=5", "limits[amd.com/gpumem]: 5, expected none: devices of AMD are not cut, ask for whole ones, as amd.com/gpu"},
 		{"huawei.com/Ascend910B4-memory=5", "limits[huawei.com/Ascend910B4-memory]: 5, " +
 			"expected none: devices of Ascend are not cut, ask for whole ones, as huawei.com/Ascend910"},
@@ -170,6 +173,42 @@ func TestMPSIsCountedWhereANodeHasItByThatName(t *testing.T) {
 	}
 	if !Default().MayBeAdvertised("nvidia.com/mps-core") || Default().MayBeAdvertised("amd.com/gpumem") {
 		t.Error("other resources may be advertised than those of MPS")
+	}
+}
+
+func TestMIGAndMPSAreCutOutOfDevicesThatMayBe(t *testing.T) {
+	for _, test := range []struct {
+		asks string
+		want Ask
+	}{
+		{"nvidia.com/mig-1g.10gb=1", Ask{Count: 1, Sharing: ByMIG, Profile: "1g.10gb"}},
+		{"nvidia.com/mig-1g.10gb.me=2", Ask{Count: 2, Sharing: ByMIG, Profile: "1g.10gb+me"}},
+		{"nvidia.com/mig-7g.80gb=1", Ask{}}, // no GPU gives it: counted by its name
+		{"nvidia.com/mig-9g.90gb=1", Ask{}}, // there is none
+		{"nvidia.com/mig-1g.10gb=0", Ask{}},
+		{"nvidia.com/mps-core=50", Ask{Count: 1, Compute: 500, Sharing: ByMPS}},
+		{"nvidia.com/mps-memory=8", Ask{Count: 1, MemoryMiB: 8192, Sharing: ByMPS}},
+		{"nvidia.com/mps-core=100 nvidia.com/mps-memory=8", Ask{Count: 1, Compute: 1000, MemoryMiB: 8192, Sharing: ByMPS}},
+	} {
+		got, wrong := Default().Containers(podOf(nil, asking("main", test.asks)), cutting)
+		if wrong != nil || amounts(got[0]) != test.want {
+			t.Errorf("%s: got %+v, %+v", test.asks, got, wrong)
+		}
+		if got, wrong = Default().Containers(podOf(nil, asking("main", test.asks)), everywhere); wrong != nil || amounts(got[0]) != (Ask{}) {
+			t.Errorf("%s where nodes have it: got %+v, %+v", test.asks, got, wrong)
+		}
+	}
+	for asks, want := range map[string]string{
+		"nvidia.com/mig-1g.10gb=1 nvidia.com/mig-2g.20gb=1": "limits[nvidia.com/mig-2g.20gb]: 1, expected none beside nvidia.com/mig-1g.10gb",
+		"nvidia.com/mig-1g.10gb=1 nvidia.com/mps-core=10":   "limits[nvidia.com/mps-core]: 10, expected none beside nvidia.com/mig-1g.10gb",
+		"nvidia.com/mig-1g.10gb=1 nvidia.com/gpu=1":         "limits[nvidia.com/gpu]: 1, expected none beside nvidia.com/mig-1g.10gb",
+		"nvidia.com/mps-core=101":                           "limits[nvidia.com/mps-core]: 101, expected 0 to 100",
+		"nvidia.com/mps-memory=-1":                          "limits[nvidia.com/mps-memory]: -1, expected 0 to 1048576",
+	} {
+		_, wrong := Default().Containers(podOf(nil, asking("main", asks)), cutting)
+		if !refusedWith(wrong, "spec.containers[0].resources."+want) {
+			t.Errorf("%s:\n got %+v\nwant %s", asks, wrong, want)
+		}
 	}
 }
 
@@ -244,21 +283,21 @@ func TestAnnotationsThatForbidWhatIsNotPlannedAreRefused(t *testing.T) {
 		{"hami.io/gpu-scheduler-policy=mutex", "nvidia.com/gpu=1", `hami.io/gpu-scheduler-policy]: "mutex", expected binpack, spread, ` +
 			`topology-aware or numa: devices for one pod alone are asked for whole`},
 		{"nvidia.com/vgpu-mode=hami-core", "nvidia.com/gpu=1", ""},
-		{"nvidia.com/vgpu-mode=mig", "nvidia.com/gpu=1", `nvidia.com/vgpu-mode]: "mig", expected hami-core: other modes of sharing are not planned`},
-		{"volcano.sh/vgpu-mode=mps", "nvidia.com/gpu=1", `volcano.sh/vgpu-mode]: "mps", expected hami-core: other modes of sharing are not planned`},
+		{"nvidia.com/vgpu-mode=mig", "nvidia.com/gpu=1", `nvidia.com/vgpu-mode]: "mig", expected hami-core: other modes of sharing are asked for by resource, as nvidia.com/mig-1g.10gb or nvidia.com/mps-core`},
+		{"volcano.sh/vgpu-mode=mps", "nvidia.com/gpu=1", `volcano.sh/vgpu-mode]: "mps", expected hami-core: other modes of sharing are asked for by resource, as nvidia.com/mig-1g.10gb or nvidia.com/mps-core`},
 		{"nvidia.com/numa-bind=false", "nvidia.com/gpu=1", ""},
 		{"nvidia.com/numa-bind=true", "nvidia.com/gpu=1", `nvidia.com/numa-bind]: "true", expected false: which NUMA node a device is at is not known`},
 		{"volcano.sh/vgpu-podgroup-policy=spread", "", `volcano.sh/vgpu-podgroup-policy]: "spread", expected none: pods of a group are not kept off each other's devices`},
-		{"nvidia.com/use-gpuuuid=GPU-a", "", `nvidia.com/use-gpuuuid]: "GPU-a", expected none: single devices cannot be chosen, ` +
-			`name models with nvidia.com/use-gputype or nodes with a selector`},
-		{"huawei.com/nouse-Ascend910B-uuid=a", "", `huawei.com/nouse-Ascend910B-uuid]: "a", expected none: single devices cannot be chosen, ` +
-			`name models with nvidia.com/use-gputype or nodes with a selector`},
-		{"volcano.sh/vgpu-nouse-gpuuuid=a", "", `volcano.sh/vgpu-nouse-gpuuuid]: "a", expected none: single devices cannot be chosen, ` +
-			`name models with nvidia.com/use-gputype or nodes with a selector`},
+		{"nvidia.com/use-gpuuuid=GPU-a", "nvidia.com/gpu=1", ""},
+		{"volcano.sh/vgpu-nouse-gpuuuid=a,b", "nvidia.com/gpu=1", ""},
+		{"nvidia.com/use-gpuindexes=0", "", `nvidia.com/use-gpuindexes]: "0", expected none: these devices cannot be chosen, ` +
+			`name GPUs with nvidia.com/use-gpuuuid or nodes with a selector`},
+		{"huawei.com/nouse-Ascend910B-uuid=a", "", `huawei.com/nouse-Ascend910B-uuid]: "a", expected none: these devices cannot be chosen, ` +
+			`name GPUs with nvidia.com/use-gpuuuid or nodes with a selector`},
 		{"amd.com/use-gputype=MI300", "", `amd.com/use-gputype]: "MI300", expected none: devices of this vendor are counted, choose nodes with a selector`},
 		{"example.com/use-prototype=x example.com/numa-bind=true", "nvidia.com/gpu=1", ""}, // not a vendor's
-		{"cambricon.com/use-mluuuid=x", "", `cambricon.com/use-mluuuid]: "x", expected none: single devices cannot be chosen, ` +
-			`name models with nvidia.com/use-gputype or nodes with a selector`},
+		{"cambricon.com/use-mluuuid=x", "", `cambricon.com/use-mluuuid]: "x", expected none: these devices cannot be chosen, ` +
+			`name GPUs with nvidia.com/use-gpuuuid or nodes with a selector`},
 		{"example.com/colour=red scheduling.k8s.io/group-name=g", "nvidia.com/gpu=1", ""},
 	} {
 		pod := podOf(annotationsOf(test.says), asking("main", test.asks))

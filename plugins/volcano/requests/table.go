@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"tephra.sh/volcano/annotations"
 )
 
 // Table names the resources and annotations. It does not change once read, so anybody may use it.
@@ -32,6 +34,10 @@ type Vendor struct {
 	Devices             []string             `json:"devices"`
 	Languages           []Language           `json:"languages"`
 	AnnotationLanguages []AnnotationLanguage `json:"annotationLanguages"`
+	// Resources that count MIG instances, and the shares of MPS. Where some node has them they are
+	// counted by their names; else they are cut out of devices that may be.
+	MIG []string `json:"mig"`
+	MPS *MPS     `json:"mps"`
 	// Resources that pods have beside the others and that say nothing of how much.
 	Aside   []string  `json:"aside"`
 	Refused []Refused `json:"refused"`
@@ -49,6 +55,14 @@ type Language struct {
 	DefaultMemory    int64  `json:"defaultMemory"`
 	DefaultCores     int64  `json:"defaultCores"`
 	DefaultCount     int64  `json:"defaultGPUNum"`
+}
+
+// MPS is how containers ask for a share of one device that MPS keeps them to.
+type MPS struct {
+	Cores        string `json:"resourceCoreName"` // hundredths of the compute
+	Memory       string `json:"resourceMemoryName"`
+	MemoryFactor int64  `json:"memoryFactor"` // MiB; 0: 1
+	Reason       string `json:"reason"`       // what is expected where no device may be shared so
 }
 
 // AnnotationLanguage is how pods ask for a part of a device by annotations, as with KAI.
@@ -95,6 +109,9 @@ const (
 	Cores
 	Aside
 	Denied
+	MIGInstance
+	MPSCores
+	MPSMemory
 )
 
 // word is a name's meaning.
@@ -102,6 +119,7 @@ type word struct {
 	role     Role
 	language *Language // of Count, Memory, MemoryPercentage, Cores
 	refused  *Refused
+	mps      *MPS   // of MPSCores, MPSMemory
 	reason   string // of Denied
 	// The vendor's devices are those that containers get by inventory.
 	cut bool
@@ -133,7 +151,12 @@ func (t *Table) Parts() []string {
 	var out []string
 	for name, meaning := range t.resources.names {
 		switch meaning.role {
-		case Memory, MemoryPercentage, Cores, Aside:
+		case Memory, MemoryPercentage, Cores, Aside, MPSCores, MPSMemory:
+			out = append(out, name)
+		}
+	}
+	for _, name := range annotations.MIGResources() {
+		if known := t.resources.of(name); known != nil && known.role == MIGInstance {
 			out = append(out, name)
 		}
 	}
@@ -141,8 +164,13 @@ func (t *Table) Parts() []string {
 	return out
 }
 
-// MayBeAdvertised: the resource is counted by its name where some node has it, and refused elsewhere.
+// MayBeAdvertised: the resource is counted by its name where some node has it, and read or refused
+// elsewhere.
 func (t *Table) MayBeAdvertised(name corev1.ResourceName) bool {
 	known := t.wordOf(name)
-	return known != nil && known.refused != nil && known.refused.UnlessAdvertised
+	return known != nil && known.mayBeAdvertised()
+}
+
+func (w *word) mayBeAdvertised() bool {
+	return w.role >= MIGInstance || w.refused != nil && w.refused.UnlessAdvertised
 }

@@ -38,7 +38,7 @@ type example struct {
 var (
 	block     = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 	nodesHave = regexp.MustCompile(`(?m)^# nodes have (.*)$`)
-	gpuModel  = regexp.MustCompile(`^(.*) (\d+) MiB$`)
+	gpuModel  = regexp.MustCompile(`^(.*) (\d+) MiB(?: (mps)| mig (\S+))?$`)
 	outcome   = regexp.MustCompile(`(?m)^# (.*(?: gets | is counted: ).*|refused: .*)$`)
 )
 
@@ -64,6 +64,11 @@ func readDocument(t *testing.T) (examples []example, tables []string) {
 				if model := gpuModel.FindStringSubmatch(one); model != nil {
 					mib, _ := strconv.Atoi(model[2])
 					e.model = &annotations.Device{Model: model[1], MemoryMiB: int32(mib), Healthy: true}
+					if model[3] != "" {
+						e.model.Sharing.Modes = []annotations.Mode{annotations.MPS}
+					} else if model[4] != "" {
+						e.model.Sharing = annotations.Sharing{Modes: []annotations.Mode{annotations.MIG}, MIGModel: model[4]}
+					}
 				} else if name, amount, ok := strings.Cut(one, ": "); ok {
 					e.amounts[corev1.ResourceName(name)] = resource.MustParse(amount)
 				} else {
@@ -214,7 +219,15 @@ func (e *example) describe(placement *tephrav1.Placement) string {
 	if slice.Mode == tephrav1.SliceMode_SLICE_MODE_WHOLE {
 		return given + "whole GPU" + many
 	}
-	given += fmt.Sprintf("GPU%s, of %s %d MiB", many, each, slice.MemoryMib)
+	switch slice.Mode {
+	case tephrav1.SliceMode_SLICE_MODE_MIG:
+		profile := annotations.MIGProfile(e.model.Sharing.MIGModel, int(slice.MigProfile))
+		given += fmt.Sprintf("GPU%s, of %s a MIG instance %s: %d MiB", many, each, profile, slice.MemoryMib)
+	case tephrav1.SliceMode_SLICE_MODE_MPS:
+		given += fmt.Sprintf("GPU%s, by MPS of %s %d MiB", many, each, slice.MemoryMib)
+	default:
+		given += fmt.Sprintf("GPU%s, of %s %d MiB", many, each, slice.MemoryMib)
+	}
 	if slice.Compute > 0 {
 		given += fmt.Sprintf(" and %d per mille of the compute", slice.Compute)
 	}
@@ -265,6 +278,10 @@ func TestTheDocumentNamesEverythingInTheTable(t *testing.T) {
 	}
 	for _, vendor := range requests.Default().Vendors {
 		named(vendor.Name)
+		if vendor.MPS != nil {
+			named("`" + vendor.MPS.Cores + "`")
+			named("`" + vendor.MPS.Memory + "`")
+		}
 		for _, language := range vendor.Languages {
 			named(language.Name)
 			named(language.Count)

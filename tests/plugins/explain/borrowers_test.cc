@@ -13,8 +13,8 @@ std::vector<Shortfall> Lacking(SmallCluster& cluster, const std::string& job, Ti
   const Books& books = cluster.books();
   std::int32_t living = 0;
   const Snapshot snapshot(books, now, &living);
-  const Policies policies = assembly.policies(
-      books.config, snapshot, assembly.score(books.config, books.hardware, nullptr));
+  const Policies policies =
+      assembly.policies(books.config, snapshot, assembly.score(books.config, books, nullptr));
   return FindShortfalls(snapshot, policies, cluster.engine().state().FindJob(job));
 }
 

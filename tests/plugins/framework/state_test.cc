@@ -170,7 +170,7 @@ TEST_CASE("State: a pod bound to a node that is not known yet is counted when it
   CHECK(cluster.books()
             .occupancy.View(cluster.books().hardware, cluster.books().hardware.Find("n"))
             .devices[1]
-            .users == 1);
+            .users() == 1);
 }
 
 TEST_CASE("State: devices that come and go under running tasks keep the books exact") {
@@ -432,9 +432,9 @@ TEST_CASE("State: a running task whose slices nobody told gets the lowest free d
   cluster.Foreign("b", "n", APod().Gpus(2));
   const NodeView view =
       cluster.books().occupancy.View(cluster.books().hardware, cluster.books().hardware.Find("n"));
-  CHECK(view.devices[0].users == 1);
-  CHECK(view.devices[2].users == 1);
-  CHECK(view.devices[3].users == 0);
+  CHECK(view.devices[0].users() == 1);
+  CHECK(view.devices[2].users() == 1);
+  CHECK(view.devices[3].users() == 0);
 }
 
 TEST_CASE("State: pods told before their node, or its devices, get the lowest free ones then") {
@@ -447,7 +447,7 @@ TEST_CASE("State: pods told before their node, or its devices, get the lowest fr
   cluster.Add(ANode("n").Gpus(4));
   const NodeView view =
       cluster.books().occupancy.View(cluster.books().hardware, cluster.books().hardware.Find("n"));
-  for (int d = 0; d < 4; ++d) CHECK(view.devices[static_cast<std::size_t>(d)].users == 1);
+  for (int d = 0; d < 4; ++d) CHECK(view.devices[static_cast<std::size_t>(d)].users() == 1);
   CHECK(view.devices[1].free_compute == 500);  // told, so not given to a or b
   cluster.Gone("b");
   CHECK(Row(cluster, "n").free[kGpu] == 2500);

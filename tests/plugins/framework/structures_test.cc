@@ -132,8 +132,14 @@ TEST_CASE("Ledger: a charge moves node, devices, every queue above, and counts o
   CHECK(view.row.free[kGpuMemory] == 31000);  // 64000 - 2 x 16000 - 1000
   CHECK(view.row.gpu_tasks[2] == 1);
   CHECK(view.row.gpu_tasks[0] == 1);
-  CHECK(view.devices[1] == DeviceRow{0, 0, 1});
-  CHECK(view.devices[0] == DeviceRow{700, 15000, 1});
+  const auto row = [](std::int32_t compute, std::int64_t memory_mib, SliceMode mode,
+                      std::uint16_t slices) {
+    DeviceRow made{compute, {}, memory_mib};
+    made.use.slices[static_cast<std::size_t>(mode)] = slices;
+    return made;
+  };
+  CHECK(view.devices[1] == row(0, 0, SliceMode::kWhole, 1));
+  CHECK(view.devices[0] == row(700, 15000, SliceMode::kFraction, 1));
   CHECK(ledger.occupancy().queue_total(top)[kGpu] == 2300);
   CHECK(ledger.occupancy().queue_own(top)[kGpu] == 0);
   CHECK(ledger.occupancy().queue_own(q)[kGpuMemory] == 33000);
@@ -207,7 +213,9 @@ TEST_CASE("Occupancy: an over-committed device takes nothing from the others") {
     ledger.Charge(desk.part, QueueId(), {TaskId(), desk.node("n"), {PartSlice(0, 300, 5000)}});
   }
   const NodeView view = ledger.View(desk.node("n"));
-  CHECK(view.devices[0] == DeviceRow{-500, -9000, 5});
+  CHECK(view.devices[0].free_compute == -500);
+  CHECK(view.devices[0].free_memory_mib == -9000);
+  CHECK(view.devices[0].use.of(SliceMode::kFraction) == 5);
   CHECK(view.row.free[kGpu] == 3000);
   CHECK(view.row.free[kGpuMemory] == 48000);
   ledger.RollBackTo(0);

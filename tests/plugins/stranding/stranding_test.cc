@@ -83,13 +83,13 @@ TEST_CASE("Scarcity: a score is made anew only when hardware changes what it say
   config.expected_pods = {{4000, 1, 1000, {"A"}, 0.5}, {4000, 1, 1000, {}, 0.5}};
   Frozen cluster;
   cluster.Add(ANode("a").Gpus(8, "A")).Add(ANode("b").Gpus(8, "B"));
-  const Hardware& hardware = cluster.state().books().hardware;
-  const auto first = assembly.score(config, hardware, nullptr);
-  CHECK(assembly.score(config, hardware, first) == first);
+  const Books& books = cluster.state().books();
+  const auto first = assembly.score(config, books, nullptr);
+  CHECK(assembly.score(config, books, first) == first);
   cluster.Add(ANode("cpu"));
-  CHECK(assembly.score(config, hardware, first) == first);
+  CHECK(assembly.score(config, books, first) == first);
   cluster.Add(ANode("more").Gpus(16, "A"));
-  CHECK(assembly.score(config, hardware, first) != first);
+  CHECK(assembly.score(config, books, first) != first);
 }
 
 TEST_CASE("Scarcity: when it changes, nodes that did not are rated anew") {
