@@ -32,7 +32,8 @@ have become of each task. It is put to the engine in its own words:
 | part of a GPU, GPU memory | a part of its compute and of its memory, in the same proportion |
 | pipelined | room is held until those in it have gone (\`start-after-eviction\`) |
 | action allocate, reclaim or preempt alone | one cycle in which nobody may be evicted, or not for the other purpose; whoever finds room starts in any |
-| round | a cycle; then what was placed runs, what was evicted has gone and asks again |
+| action consolidation alone | one cycle in which nobody may be evicted, and whoever may be preempted may be moved, at any price |
+| round | a cycle, consolidation among it; then what was placed runs, what was evicted has gone and asks again |
 
 The status of each task that the case names has to be the same, its node too unless the case does not tell the nodes
 apart, or whole domains of them (two racks that are alike), and there are no more evictions, binds (of a single cycle) and

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "plugins/consolidation/consolidate.h"
 #include "plugins/fairshare/enqueue_gate.h"
 #include "plugins/fairshare/fair_order.h"
 #include "plugins/fairshare/fair_shares.h"
@@ -16,6 +17,7 @@
 #include "plugins/openb/openb_scores.h"
 #include "plugins/packing/packing.h"
 #include "plugins/preemption/eviction_search.h"
+#include "plugins/preemption/move_search.h"
 #include "plugins/preemption/victim_cost.h"
 #include "plugins/stranding/stranding.h"
 #include "plugins/vgpu/slice_fit.h"
@@ -63,6 +65,8 @@ const std::map<std::string, MakeScore>& Scores() {
 }
 
 constexpr std::int32_t kMostWeight = 1000;
+constexpr std::int64_t kMostAmount = std::int64_t{1} << 40;  // of a duration in ms: 34 years
+constexpr std::int32_t kMinutesOfDay = 24 * 60;
 constexpr std::int32_t kMostUsageWeight = 1'000'000;
 constexpr std::int32_t kLeastOvercommit = 1000, kMostOvercommit = 1'000'000;
 
@@ -154,6 +158,7 @@ absl::Status ValidateWeights(const std::string& field, const std::string& what,
 std::vector<std::unique_ptr<Action>> Actions() {
   std::vector<std::unique_ptr<Action>> actions;
   actions.push_back(std::make_unique<Allocate>());
+  actions.push_back(std::make_unique<Consolidate>());
   return actions;
 }
 
@@ -172,6 +177,29 @@ absl::Status ValidateActions(const std::vector<std::string>& names) {
     if (found) continue;
     return absl::InvalidArgumentError("disabled_actions: \"" + name +
                                       "\" is not an action, expected one of " + known);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateConsolidation(const Consolidation& said) {
+  const std::string where = "consolidation: ";
+  const std::pair<const char*, std::int64_t> amounts[] = {
+      {"moves_per_hour", said.moves_per_hour},
+      {"horizon_ms", said.horizon_ms},
+      {"restart_cost_ms", said.restart_cost_ms},
+      {"budget", said.budget},
+      {"return_timeout_ms", said.return_timeout_ms}};
+  for (const auto& [name, amount] : amounts) {
+    if (amount >= 0 && amount <= kMostAmount) continue;
+    return absl::InvalidArgumentError(where + name + ": " + std::to_string(amount) +
+                                      ", expected 0 to " + std::to_string(kMostAmount));
+  }
+  for (const DailyWindow& window : said.windows) {
+    const auto minute = [](std::int32_t at) { return at >= 0 && at < kMinutesOfDay; };
+    if (minute(window.begin_min) && minute(window.end_min)) continue;
+    return absl::InvalidArgumentError(where + "windows: " + std::to_string(window.begin_min) +
+                                      " to " + std::to_string(window.end_min) +
+                                      ", expected minutes of a day, 0 to 1439");
   }
   return absl::OkStatus();
 }
@@ -205,6 +233,7 @@ absl::Status ValidateConfig(const EngineConfig& config) {
     return absl::InvalidArgumentError("eviction_budget: " + std::to_string(config.eviction_budget) +
                                       ", expected at least 0");
   }
+  TEPHRA_RETURN_IF_ERROR(ValidateConsolidation(config.consolidation));
   if (config.priority_boost_ms < 0) {
     return absl::InvalidArgumentError(
         "priority_boost_ms: " + std::to_string(config.priority_boost_ms) + ", expected at least 0");
@@ -254,6 +283,7 @@ Policies MakePolicies(const EngineConfig& config, const Snapshot&,
   policies.share = std::make_unique<FairShares>();
   policies.victims = std::make_unique<VictimCost>(config);
   policies.eviction = std::make_unique<EvictionSearch>(config.eviction_budget);
+  policies.relocation = std::make_unique<MoveSearch>(config.consolidation);
   return policies;
 }
 

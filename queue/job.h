@@ -161,6 +161,9 @@ struct JobSpec {
   // Whether others may have its tasks evicted, and how long each is left alone after its start.
   bool preemptible = true;
   DurationMs min_run_ms = 0;
+  // Whether its tasks may be moved for a gang that finds room only in pieces: evicted, to start
+  // again elsewhere at once.
+  bool movable = false;
   bool evicts = true;          // false: it waits until there is room, and nobody is evicted for it
   std::int32_t evictions = 0;  // how often it was evicted, as far as somebody wrote it down
   std::vector<HeldRoom> held;  // taken over when the job is first seen

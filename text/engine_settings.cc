@@ -13,6 +13,45 @@ namespace {
 constexpr std::int64_t kMostUsageWeight = 1'000'000;  // per mille
 constexpr std::int64_t kLeastOvercommit = 1000, kMostOvercommit = 1'000'000;
 
+// "22:00" as minutes since midnight.
+std::optional<std::int32_t> ParseMinute(std::string_view text) {
+  if (text.size() != 5 || text[2] != ':') return std::nullopt;
+  const auto hours = ParseWhole(text.substr(0, 2)), minutes = ParseWhole(text.substr(3));
+  if (!hours || !minutes || *hours < 0 || *hours > 23 || *minutes < 0 || *minutes > 59) {
+    return std::nullopt;
+  }
+  return static_cast<std::int32_t>(*hours * 60 + *minutes);
+}
+
+DailyWindow ReadWindow(const Item& item) {
+  std::string text;
+  DailyWindow window;
+  if (!ReadText(item, text)) return window;
+  const auto begin = ParseMinute(std::string_view(text).substr(0, 5));
+  const auto end = text.size() == 11 && text[5] == '-'
+                       ? ParseMinute(std::string_view(text).substr(6))
+                       : std::nullopt;
+  if (begin && end && *begin != *end) return {*begin, *end};
+  item.Wrong("a stretch of the day in UTC such as 22:00-06:00");
+  return window;
+}
+
+void ReadConsolidation(const Item& item, Consolidation& out) {
+  if (item.node == nullptr) return;
+  Fields fields(item);
+  int mode = static_cast<int>(out.mode);
+  fields.OneOf("mode", {"off", "dry-run", "on"}, mode);
+  out.mode = static_cast<Consolidation::Mode>(mode);
+  fields.Whole("moves_per_hour", out.moves_per_hour, 0);
+  if (fields.Has("windows")) out.windows.clear();
+  fields.List("windows", [&](const Item& one) { out.windows.push_back(ReadWindow(one)); });
+  fields.Duration("horizon", out.horizon_ms);
+  fields.Duration("restart_cost", out.restart_cost_ms);
+  fields.Whole("budget", out.budget, 0);
+  fields.Duration("return_timeout", out.return_timeout_ms);
+  fields.Done();
+}
+
 }  // namespace
 
 void ReadScores(const Item& item, std::vector<WeightedName>& scores) {
@@ -48,6 +87,7 @@ void ReadCommonSettings(Fields& fields, EngineConfig& config) {
   fields.Whole("search_budget", config.search_budget, 0);
   fields.Whole("eviction_budget", config.eviction_budget, 0);
   ReadScores(fields.At("victim_costs"), config.victim_costs);
+  ReadConsolidation(fields.At("consolidation"), config.consolidation);
   fields.Whole("seed", config.seed, 0, std::numeric_limits<std::int64_t>::max());
   fields.Duration("assume_timeout", config.assume_timeout_ms);
   fields.Duration("priority_boost", config.priority_boost_ms);

@@ -64,6 +64,7 @@ class Later {
 
  private:
   void Charge(const Decision& decision);
+  bool StartsWhole(JobId job) const;
   void Settle(const Decision& decision);
 
   Workbench& now_;
@@ -73,7 +74,10 @@ class Later {
   std::unique_ptr<Relief> relief_;
 };
 
-// Takes the room that is set aside for the job off the ledger.
+// Takes the room that is kept for a task that moves off the ledger.
+void FreeBerth(Ledger& ledger, TaskId berth);
+
+// Takes the room that is set aside for the job, and its tasks that move, off the ledger.
 void FreeHolds(Ledger& ledger, const JobRow& job);
 
 struct Cycle {

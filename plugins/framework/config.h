@@ -47,6 +47,37 @@ enum class GangLocality : std::uint8_t {
   kNone,  // nodes by score alone
 };
 
+// A stretch of each day, in minutes since midnight UTC; one that ends before it begins goes past
+// midnight.
+struct DailyWindow {
+  std::int32_t begin_min = 0;
+  std::int32_t end_min = 0;
+
+  bool operator==(const DailyWindow&) const = default;
+};
+
+// Whether jobs that allow it are moved for gangs that find room only in pieces.
+struct Consolidation {
+  enum class Mode : std::uint8_t {
+    kOff,
+    kDryRun,  // moves are worked out and told
+    kOn,
+  };
+  Mode mode = Mode::kDryRun;
+  std::int32_t moves_per_hour = 20;  // tasks
+  std::vector<DailyWindow> windows;  // when tasks may be moved; none given: always
+  // A plan is worth its moves where the GPUs of the gang, for so long, are more than what the moved
+  // tasks lose: their work since they last saved it, and so much for each restart.
+  DurationMs horizon_ms = 60 * 60 * kSecondMs;
+  DurationMs restart_cost_ms = 10 * 60 * kSecondMs;
+  // Placements tried in the search for the fewest moves for one gang.
+  std::int32_t budget = 20000;
+  // Room is kept for a moved task until it has been gone for so long.
+  DurationMs return_timeout_ms = 10 * 60 * kSecondMs;
+
+  bool operator==(const Consolidation&) const = default;
+};
+
 struct EngineConfig {
   // What costs the pods to come least; binpack settles ties, and is all while nobody is expected.
   std::vector<WeightedName> node_scores = {{"stranding", 1000}, {"binpack", 1}};
@@ -63,6 +94,7 @@ struct EngineConfig {
       {"queue-priority", 16}, {"priority", 8}, {"share", 4}, {"lost-work", 2}, {"restarts", 1}};
   // Placements tried in the exact search for those who have to go for a gang.
   std::int32_t eviction_budget = 20000;
+  Consolidation consolidation;
   DurationMs assume_timeout_ms = 30 * kSecondMs;
   // A waiting job's priority counts for one more with each such time that has passed since it was
   // created, so that none of lower priority waits for ever behind those that keep coming; 0: never.

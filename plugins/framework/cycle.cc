@@ -1,6 +1,7 @@
 #include "plugins/framework/cycle.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tephra {
 namespace {
@@ -28,10 +29,27 @@ void DropUnsound(const Snapshot& snapshot, CycleTools& tools, Plan& plan, std::s
     for (const Placement& placement : decision.placements) {
       tools.now.ledger().Uncharge(snapshot.task(placement.task).cls, queue, placement);
     }
+    for (const Placement& move : decision.moves) {
+      const TaskRow& task = snapshot.task(move.task);
+      tools.now.ledger().Uncharge(task.cls, snapshot.job(task.job).queue, move);
+    }
     plan.dropped.push_back(decision.job);
     if (observer != nullptr) observer->DecisionDropped(snapshot, decision, fault);
   }
   plan.decisions.resize(kept);
+}
+
+// Where a later action found a way, the no of an earlier one is not told.
+void DropAnsweredNos(Plan& plan) {
+  std::set<JobId> starting;
+  for (const Decision& decision : plan.decisions) {
+    if (!decision.moves.empty()) starting.insert(decision.job);
+  }
+  if (starting.empty()) return;
+  std::erase_if(plan.decisions, [&](const Decision& one) {
+    return one.part == Part::kMinimum && one.verdict == Verdict::kWait &&
+           starting.contains(one.job);
+  });
 }
 
 }  // namespace
@@ -119,10 +137,30 @@ void Later::Charge(const Decision& decision) {
     if (snapshot.hardware().present(snapshot.task(task).node)) ledger.Free(task);
   }
   const JobRow& job = snapshot.job(decision.job);
-  if (decision.part == Part::kMinimum && job.held() > 0) FreeHolds(ledger, job);
+  if (decision.part == Part::kMinimum && job.keeps_room()) FreeHolds(ledger, job);
   for (const Placement& placement : decision.placements) {
-    ledger.Charge(snapshot.task(placement.task).cls, job.queue, placement);
+    const TaskRow& task = snapshot.task(placement.task);
+    if (decision.part == Part::kElastic && task.berth.valid() && !StartsWhole(decision.job)) {
+      FreeBerth(ledger, task.berth);
+    }
+    ledger.Charge(task.cls, job.queue, placement);
   }
+  for (const Placement& move : decision.moves) {
+    const TaskRow& task = snapshot.task(move.task);
+    ledger.Charge(task.cls, snapshot.job(task.job).queue, move);
+  }
+}
+
+// The plan says something of its minimum, which leaves all that was kept for it.
+bool Later::StartsWhole(JobId job) const {
+  return std::any_of(plan_.decisions.begin(), plan_.decisions.end(), [&](const Decision& one) {
+    return one.job == job && one.part == Part::kMinimum;
+  });
+}
+
+void FreeBerth(Ledger& ledger, TaskId berth) {
+  const Snapshot& snapshot = ledger.snapshot();
+  if (snapshot.hardware().present(snapshot.task(berth).node)) ledger.Free(berth);
 }
 
 void FreeHolds(Ledger& ledger, const JobRow& job) {
@@ -130,6 +168,7 @@ void FreeHolds(Ledger& ledger, const JobRow& job) {
   for (const RoleRow& role : job.roles) {
     for (const TaskId task : role.tasks) {
       const TaskRow& row = snapshot.task(task);
+      if (row.berth.valid()) FreeBerth(ledger, row.berth);
       if (row.phase == TaskPhase::kHeld && snapshot.hardware().present(row.node)) ledger.Free(task);
     }
   }
@@ -155,6 +194,7 @@ Plan RunCycle(const Snapshot& snapshot, const Policies& policies,
     DropUnsound(snapshot, tools, plan, first, observer);
     if (observer != nullptr) observer->PassEnds(action->name());
   }
+  DropAnsweredNos(plan);
   tools.now.ledger().Settle();
   return plan;
 }

@@ -55,6 +55,7 @@ enum class TaskPhase : std::uint8_t {
   kFailed,  // ended, and nothing asks for it until it is pending again
   kAbsent,  // its job's pods exist and none of them is this task: asks for nothing
   kHeld,    // room is set aside that others still have to leave; its gang starts there then
+  kBerth,   // not a task: room that is kept for one that moves, until it starts there
 };
 
 // A pod as the cluster sees it. A job's task is named by job, role and index; a pod that no job
@@ -64,7 +65,7 @@ struct TaskFact {
   std::string job;
   std::string role;
   std::int32_t index = 0;
-  // kAssumed, kAbsent and kHeld are the engine's own words.
+  // kAssumed, kAbsent, kHeld and kBerth are the engine's own words.
   TaskPhase phase = TaskPhase::kPending;
   std::string node;  // set from kRunning on
   // Empty for a running task of a class that needs devices: the lowest free ones are assumed.

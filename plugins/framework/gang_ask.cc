@@ -160,6 +160,19 @@ void Locate(const Snapshot& snapshot, const std::vector<Placement>& placed, Gang
   }
 }
 
+void LocateAnew(const Snapshot& snapshot, GangAsk& ask) {
+  const JobRow& job = snapshot.job(ask.job);
+  const auto locate = [&](const Locality& locality, std::int32_t members, Nearness& nearness) {
+    nearness = NearnessOf(snapshot, locality, members);
+    nearness.around = {0, 0};
+  };
+  locate(job.locality, job.min_member, ask);
+  for (GroupAsk& group : ask.groups) {
+    const GroupSpec& spec = job.groups[group.group].spec;
+    locate(spec.locality, spec.min_member, group);
+  }
+}
+
 bool Together(const Snapshot& snapshot, const GangAsk& ask,
               const std::vector<Placement>& placements) {
   const JobRow& job = snapshot.job(ask.job);

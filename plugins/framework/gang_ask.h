@@ -24,6 +24,9 @@ GangAsk RestOf(const GangAsk& ask);
 // its tasks are to be, those of each group among themselves, too.
 void Locate(const Snapshot& snapshot, const std::vector<Placement>& placed, GangAsk& ask);
 
+// The same as if nothing of the job ran.
+void LocateAnew(const Snapshot& snapshot, GangAsk& ask);
+
 // Whether the job, and each group of the ask, would be in one domain on these placements, where it
 // has to be. REQUIRES: Locate.
 bool Together(const Snapshot& snapshot, const GangAsk& ask,

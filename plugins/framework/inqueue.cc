@@ -32,6 +32,7 @@ Claim ClaimOf(const Books& books, const JobRow& job) {
     for (const TaskId id : role.tasks) {
       const TaskRow& task = books.tasks[id.index()];
       succeeded += task.phase == TaskPhase::kSucceeded;
+      if (task.berth.valid()) placed.Add(books.classes[task.cls].demand);
       if (HoldsRoom(task.phase) && task.phase != TaskPhase::kReleasing) {
         placed.Add(books.classes[task.cls].demand);
       }

@@ -1,5 +1,7 @@
 #include "plugins/framework/ledger.h"
 
+#include <map>
+
 #include "topology/base/check.h"
 
 namespace tephra {
@@ -59,6 +61,16 @@ void Ledger::Apply(ClassId cls, QueueId queue, const Placement& placement, int s
   // Nobody's queue holds anything in an empty cluster.
   occupancy_.Charge(facts(), snapshot_->cls(cls), basis_ == Basis::kEmpty ? QueueId() : queue,
                     placement.node, placement.slices, sign);
+}
+
+std::vector<TaskId> Ledger::FreedSince(std::size_t mark) const {
+  std::map<TaskId, int> sums;
+  for (std::size_t i = mark; i < log_.size(); ++i) sums[log_[i].placement.task] += log_[i].sign;
+  std::vector<TaskId> freed;
+  for (const auto& [task, sum] : sums) {
+    if (sum < 0) freed.push_back(task);
+  }
+  return freed;
 }
 
 std::vector<Placement> Ledger::Since(std::size_t mark) const {

@@ -35,6 +35,8 @@ class Ledger {
   void Uncharge(ClassId cls, QueueId queue, const Placement& placement);
   // What was charged since the mark, in order, and not freed.
   std::vector<Placement> Since(std::size_t mark) const;
+  // Who was freed since the mark and is not charged again, in the order of their ids.
+  std::vector<TaskId> FreedSince(std::size_t mark) const;
   // From here on what is charged stays (until the next Begin finds the truth without it).
   void Settle() { log_.clear(); }
 

@@ -43,6 +43,8 @@ struct Decision {
   Boxed<Reason> reason;
   std::vector<Placement> placements;
   std::vector<TaskId> evictions;
+  // Of those evicted, who goes on where; room is kept for them there.
+  std::vector<Placement> moves{};
 };
 
 // Ids are those of the State that made it and mean nothing outside; sidecar/wire puts names to
@@ -55,6 +57,10 @@ struct Plan {
   std::vector<JobId> dropped;  // their decisions failed verification
   // To be kept for the engine that comes after this one, in the place of the last one.
   std::optional<Memory> memory = std::nullopt;
+  // Not to be carried out: what consolidation would do, were it on.
+  std::vector<Decision> proposals{};
+  // When time alone may change what consolidation says; 0: never.
+  TimeMs consolidate_at = 0;
 };
 
 }  // namespace tephra

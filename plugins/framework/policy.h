@@ -221,11 +221,13 @@ class Relief {
   };
   struct Answer {
     Outcome outcome = Outcome::kImpossible;
-    std::vector<TaskId> victims;  // none: what is being released already is enough
-    std::int32_t gangs = 0;       // of which as many are evicted whole
-    bool fewest = true;           // proven; false: the search budget ended first
-    std::int32_t steps = 0;       // of the search, against the budget
-    bool anybody = true;          // there is somebody who could have gone, if not for this gang
+    std::vector<TaskId> victims;      // none: what is being released already is enough
+    std::vector<Placement> moves{};   // of victims that go on elsewhere, charged there
+    std::int64_t gain = 0, cost = 0;  // of moves: what the gang has of it, and they lose
+    std::int32_t gangs = 0;           // of which as many are evicted whole
+    bool fewest = true;               // proven; false: the search budget ended first
+    std::int32_t steps = 0;           // of the search, against the budget
+    bool anybody = true;              // there is somebody who could have gone, if not for this gang
     // Where the gang's own queue would pass its share, so that nothing is reclaimed for it: that
     // queue, and the kind, what it is to have, holds without what is being released, and needs.
     QueueId over;
@@ -235,6 +237,8 @@ class Relief {
   virtual ~Relief() = default;
   // The plan places tasks of the job, or takes what is left of it, so nobody may have it evicted.
   virtual void Placed(JobId) = 0;
+  // The plan evicts the task. REQUIRES: Placed is told of its job, if MakeRoom did not answer it.
+  virtual void Evicted(TaskId) {}
   virtual Answer MakeRoom(const GangAsk&) = 0;
 };
 
@@ -258,6 +262,9 @@ struct Policies {
   std::unique_ptr<Share> share;
   std::unique_ptr<Victims> victims;
   std::unique_ptr<Eviction> eviction;
+  // Who has to move, and where to, so that the gang fits beside them. What it gains and they lose
+  // is in thousandths of GPU-seconds.
+  std::unique_ptr<Eviction> relocation;
 };
 
 }  // namespace tephra

@@ -67,7 +67,49 @@ std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
   return "";
 }
 
+// Hundredths, rounded down.
+std::string GpuHours(std::int64_t gpu_s) {
+  const std::int64_t hundredths = gpu_s / 36;
+  const std::string rest = std::to_string(hundredths % 100);
+  return std::to_string(hundredths / 100) + (rest.size() < 2 ? ".0" : ".") + rest + " GPU-h";
+}
+
+std::string MovesText(const Reason& reason) {
+  return std::to_string(reason.moved) + (reason.moved == 1 ? " task of " : " tasks of ") +
+         std::to_string(reason.jobs_moved) + (reason.jobs_moved == 1 ? " job" : " jobs");
+}
+
+std::string MovingText(const Reason& reason) {
+  const std::string gains =
+      "gains " + GpuHours(reason.gain_gpu_s) + " and costs " + GpuHours(reason.cost_gpu_s);
+  switch (reason.moving) {
+    case Moving::kNotAsked:
+    case Moving::kDone:
+      return "";
+    case Moving::kProposed:
+      return "; to move " + MovesText(reason) + " would make room, which " + gains +
+             ", but consolidation only proposes it";
+    case Moving::kNoPlan:
+      return "; no moves that are allowed were found to make room";
+    case Moving::kCost:
+      return "; to move " + MovesText(reason) + " would make room, but " + gains;
+    case Moving::kBudget:
+      if (reason.moved == 0) return "; no more tasks may be moved in this hour";
+      return "; to move " + MovesText(reason) + " would make room, but " +
+             std::to_string(reason.moves_left) + " may be moved now";
+    case Moving::kWindow:
+      return "; tasks are not moved at this time of the day";
+  }
+  return "";
+}
+
 std::string ReleasingText(const Reason& reason) {
+  if (reason.moving == Moving::kDone) {
+    return "room is set aside, and starts when " + MovesText(reason) +
+           (reason.moved == 1 ? " has" : " have") + " moved, which gains " +
+           GpuHours(reason.gain_gpu_s) + " and costs " + GpuHours(reason.cost_gpu_s) +
+           (reason.fewest ? "" : "; whether fewer would do was not proven");
+  }
   if (reason.evicted == 0) return "room is set aside, and starts when what leaves it has gone";
   std::string text = "room is set aside, and starts when " + std::to_string(reason.evicted) +
                      (reason.evicted == 1 ? " evicted task has" : " evicted tasks have") + " gone";
@@ -198,7 +240,7 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
 std::string ReasonText(const ResourceKinds& kinds, const Reason& reason) {
   const bool of_group = !reason.group.empty() && reason.obstacle != Obstacle::kGroups;
   return (of_group ? "sub-group " + reason.group + ": " : "") + ObstacleText(kinds, reason) +
-         RemedyText(kinds, reason);
+         RemedyText(kinds, reason) + MovingText(reason);
 }
 
 }  // namespace tephra

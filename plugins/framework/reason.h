@@ -70,6 +70,17 @@ enum class Remedy : std::uint8_t {
   kOnce,        // others were evicted for it before, and nothing else has happened since
 };
 
+// What became of the question whether others may be moved for a gang.
+enum class Moving : std::uint8_t {
+  kNotAsked,
+  kDone,
+  kProposed,  // they would be, were consolidation on
+  kNoPlan,    // no moves that are allowed were found to make room
+  kCost,      // they would lose more than the gang gains
+  kBudget,    // it would take more moves than may be made now
+  kWindow,    // not at this time of the day
+};
+
 struct Reason {
   Obstacle obstacle = Obstacle::kNone;
 
@@ -115,6 +126,10 @@ struct Reason {
   std::int64_t evicted = 0, gangs_broken = 0;
   bool fewest = true;
   Remedy remedy = Remedy::kNotAsked;
+  // The tasks that move, of how many jobs, what the gang gains and they lose, in GPU-seconds. For
+  // kBudget also how many may be moved now, for kWindow none of these.
+  Moving moving = Moving::kNotAsked;
+  std::int64_t moved = 0, jobs_moved = 0, gain_gpu_s = 0, cost_gpu_s = 0, moves_left = 0;
   // kOverShare: the queue, the kind, what is its share of it, what it holds and what this needs.
   std::string over_queue;
   Kind over_kind = kGpu;

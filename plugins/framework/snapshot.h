@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "plugins/framework/event.h"
@@ -41,6 +43,7 @@ struct TaskRow {
   TimeMs checkpointed = 0;  // when it last saved what it has done; 0: never
   bool preemptible = true;  // as far as it goes itself: its job may say otherwise
   std::optional<std::int32_t> priority;  // its own, where that is not its job's
+  TaskId berth;                          // while it moves: the row that keeps its room
   std::uint32_t place_on_node = 0;       // index in Books::tasks_on of its node
   std::uint32_t place_releasing = 0;     // index in Books::releasing
 };
@@ -48,8 +51,18 @@ struct TaskRow {
 // Whether a task in this phase takes room on its node.
 constexpr bool HoldsRoom(TaskPhase phase) {
   return phase == TaskPhase::kAssumed || phase == TaskPhase::kRunning ||
-         phase == TaskPhase::kReleasing || phase == TaskPhase::kHeld;
+         phase == TaskPhase::kReleasing || phase == TaskPhase::kHeld || phase == TaskPhase::kBerth;
 }
+
+// Room that is set aside for the task, where there is: a row of its own, or the task's.
+// REQUIRES: the task asks to run.
+inline const TaskRow* RoomKeptFor(const std::vector<TaskRow>& tasks, const TaskRow& task) {
+  if (task.berth.valid()) return &tasks[task.berth.index()];
+  return task.phase == TaskPhase::kHeld ? &task : nullptr;
+}
+
+// What moves_per_hour counts.
+constexpr DurationMs kMovesWindowMs = 60 * 60 * kSecondMs;
 
 constexpr std::uint32_t kNoGroup = 0xffffffffu;
 
@@ -89,8 +102,10 @@ struct JobRow {
   bool pods_exist = false;
   bool preemptible = true;
   DurationMs min_run_ms = 0;
+  bool movable = false;
   bool evicts = true;  // others may be evicted for it
   Locality locality;
+  std::int32_t berths = 0;        // room that is kept for tasks of it that move
   std::int32_t evictions = 0;     // how often plans evicted tasks of it
   std::vector<HeldRoom> to_hold;  // told with the job; each until its task asks to run
   std::uint64_t relieved_at = 0;  // Books::news when a plan last evicted others for it; 0: never
@@ -117,6 +132,7 @@ struct JobRow {
     for (const RoleRow& role : roles) sum += role.held;
     return sum;
   }
+  bool keeps_room() const { return berths > 0 || held() > 0; }
   bool waits() const { return pending() > 0 || held() > 0; }
   std::int32_t counted() const {
     std::int32_t sum = 0;
@@ -125,7 +141,8 @@ struct JobRow {
   }
   // Where there is an enqueue gate: it is past it. Who loses all that it held is not.
   bool let_in() const {
-    return counted() > 0 || held() > 0 || (standing.asked && BehindGate(standing.reason->obstacle));
+    return counted() > 0 || keeps_room() ||
+           (standing.asked && BehindGate(standing.reason->obstacle));
   }
   std::int32_t counted(const GroupRow& group) const {
     std::int32_t sum = 0;
@@ -178,6 +195,8 @@ struct Books {
   Inqueue inqueue;  // empty while there is no enqueue gate
   RecentPods recent_pods;
   Masks masks;
+  std::int32_t movable_jobs = 0;
+  std::deque<std::pair<TimeMs, std::int32_t>> moves;       // of the last hour: when, how many tasks
   std::map<std::string, std::int32_t> disruption_budgets;  // how many evictions each allows
   EngineConfig config;
   std::uint64_t config_version = 0;

@@ -93,6 +93,12 @@ class State {
   void CountPriority(QueueId queue, std::int32_t priority, int sign);
   bool InOrder(const JobRow& job) const;
   void Hold(TaskId id);
+  void KeepBerth(const Placement& move);
+  void LeaveBerth(TaskId id);
+  void LeaveBerths(JobId id);
+  void FollowBerth(TaskId id, TaskPhase phase);
+  std::string CheckBerths() const;
+  void ExpireBerths(TimeMs now);
   void ListReleasing(TaskId id, bool on);
   void LiftHolds(JobId id);
   void Seat(TaskId id);
@@ -125,6 +131,8 @@ class State {
   std::deque<std::pair<TimeMs, TaskId>> assumptions_;
   std::deque<std::pair<TimeMs, std::uint64_t>> failed_binds_;  // of Books::refused, those for now
   TimeMs cycle_time_ = 0;                                      // of the last cycle
+  std::deque<std::pair<TimeMs, TaskId>> awaited_;  // since when tasks that move are gone
+  TimeMs consolidate_at_ = 0;
   std::vector<JobId> due_;
   // Jobs that others may have evicted from now on, since the last cycle; and from a time on.
   std::vector<JobId> evictable_;

@@ -41,7 +41,8 @@ absl::Status State::On(const JobUpserted& fact) {
     std::vector<GroupSpec> groups;
     for (const GroupRow& group : job.groups) groups.push_back(group.spec);
     return std::make_tuple(job.queue, job.priority, job.min_member, job.preemptible, job.min_run_ms,
-                           job.evicts, job.locality, std::move(roles), std::move(groups));
+                           job.evicts, job.movable, job.locality, std::move(roles),
+                           std::move(groups));
   };
   const auto asked = asks();
   const bool broken = job.broken;  // half reshaped it may seem whole
@@ -56,6 +57,9 @@ absl::Status State::On(const JobUpserted& fact) {
         for (TaskId task : role.tasks) {
           const TaskRow& row = books_.tasks[task.index()];
           if (HoldsRoom(row.phase) && books_.hardware.present(row.node)) ChargeTask(row, sign);
+          if (!row.berth.valid()) continue;
+          const TaskRow& berth = books_.tasks[row.berth.index()];
+          if (books_.hardware.present(berth.node)) ChargeTask(berth, sign);
         }
       }
     };
@@ -89,7 +93,10 @@ absl::Status State::On(const JobUpserted& fact) {
   job.version = fact.version;
   const bool pods_came = spec.pods_exist && !job.pods_exist;
   job.pods_exist = spec.pods_exist;
-  if (spec.preemptible && !job.preemptible) MarkEvictable(id);
+  const bool moves_now = spec.movable && !job.movable;
+  if ((spec.preemptible && !job.preemptible) || moves_now) MarkEvictable(id);
+  books_.movable_jobs += static_cast<int>(spec.movable) - static_cast<int>(job.movable);
+  job.movable = spec.movable;
   job.preemptible = spec.preemptible;
   job.min_run_ms = spec.min_run_ms;
   job.evicts = spec.evicts;
@@ -175,6 +182,7 @@ absl::Status State::On(const JobRemoved& fact) {
   }
   RefreshWaiting(id);
   CountPriority(books_.jobs[id.index()].queue, books_.jobs[id.index()].priority, -1);
+  books_.movable_jobs -= static_cast<int>(books_.jobs[id.index()].movable);
   if (books_.jobs[id.index()].due) std::erase(due_, id);
   books_.jobs[id.index()] = JobRow{};
   books_.inqueue.Touch(id);
@@ -188,11 +196,12 @@ absl::Status State::On(const TaskUpserted& fact) {
   if (said.uid.empty()) return absl::InvalidArgumentError("task: uid: empty");
   const std::string where = "task \"" + said.uid + "\"";
   if (said.phase == TaskPhase::kAssumed || said.phase == TaskPhase::kAbsent ||
-      said.phase == TaskPhase::kHeld) {
+      said.phase == TaskPhase::kHeld || said.phase == TaskPhase::kBerth) {
     return absl::InvalidArgumentError(where + ": phase: " +
                                       (said.phase == TaskPhase::kAssumed  ? "assumed"
                                        : said.phase == TaskPhase::kAbsent ? "absent"
-                                                                          : "held") +
+                                       : said.phase == TaskPhase::kHeld   ? "held"
+                                                                          : "berth") +
                                       " is not a fact");
   }
   if (HoldsRoom(said.phase) && said.node.empty()) {

@@ -35,7 +35,7 @@ void State::Assume(const Plan& plan) {
   for (const Decision& decision : plan.decisions) {
     const bool asks = decision.part == Part::kMinimum;
     if (asks && !books_.jobs[decision.job.index()].let_in()) outside.push_back(decision.job);
-    if (asks) LiftHolds(decision.job);
+    if (asks) LiftHolds(decision.job), LeaveBerths(decision.job);
     const bool at_once = decision.verdict != Verdict::kStartAfterEviction;
     for (const Placement& placement : decision.placements) {
       SetPhase(placement.task, at_once ? TaskPhase::kAssumed : TaskPhase::kHeld, placement.node,
@@ -58,6 +58,10 @@ void State::Assume(const Plan& plan) {
       books_.tasks[id.index()].evicting = true;
       books_.tasks[id.index()].evicted_for = decision.job;
       mark(id, decision.part);
+    }
+    for (const Placement& move : decision.moves) KeepBerth(move);
+    if (!decision.moves.empty()) {
+      books_.moves.emplace_back(plan.now, static_cast<std::int32_t>(decision.moves.size()));
     }
     if (decision.part == Part::kElastic && decision.verdict == Verdict::kWait) continue;
     books_.inqueue.Touch(decision.job);
@@ -82,6 +86,10 @@ void State::Assume(const Plan& plan) {
     }
     if (shrinks || AnyLess(TakenOrLacked(books_), taken)) ++books_.growth;
   }
+  if (plan.consolidate_at > 0) {
+    consolidate_at_ =
+        consolidate_at_ > 0 ? std::min(consolidate_at_, plan.consolidate_at) : plan.consolidate_at;
+  }
   if (!plan.decisions.empty()) ++books_.version;
   books_.usage.Apply();
 }
@@ -91,6 +99,14 @@ void State::Expire(TimeMs now) {
   cycle_time_ = now;
   AdvanceUsage(now);
   ForgiveRefusals(now);
+  ExpireBerths(now);
+  while (!books_.moves.empty() && now - books_.moves.front().first >= kMovesWindowMs) {
+    books_.moves.pop_front();
+  }
+  if (consolidate_at_ > 0 && now >= consolidate_at_) {
+    consolidate_at_ = 0;
+    ++books_.growth;
+  }
   while (!ripening_.empty() && ripening_.begin()->first <= now) {
     MarkEvictable(ripening_.begin()->second);
     ripening_.erase(ripening_.begin());

@@ -120,6 +120,7 @@ TaskId State::NewTask() {
 }
 
 void State::DropTask(TaskId id) {
+  LeaveBerth(id);
   SetPhase(id, TaskPhase::kFailed, NodeId(), {});
   TaskRow& task = books_.tasks[id.index()];
   if (!task.uid.empty()) tasks_by_uid_.erase(task.uid);
@@ -198,6 +199,7 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
     ListReleasing(id, phase == TaskPhase::kReleasing);
   }
   const bool asks_anew = phase == TaskPhase::kPending || phase == TaskPhase::kAbsent;
+  FollowBerth(id, phase);
   Count(task, -1);
   task.evicting = false;
   if (phase != TaskPhase::kReleasing) task.evicted_for = JobId();
@@ -225,6 +227,82 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
   job.broken = !job.satisfied();
   // Another of its bindings has come out: time to complete or unwind it.
   if (job.broken && phase != TaskPhase::kAssumed) MarkDue(task.job);
+}
+
+// --- tasks that move -----------------------------------------------------------------------
+
+// Sets aside where a task that is evicted goes on, so that nobody takes it in between.
+void State::KeepBerth(const Placement& move) {
+  const TaskId id = NewTask();
+  TaskRow& task = books_.tasks[move.task.index()];
+  TEPHRA_CHECK(!task.berth.valid() && task.job.valid());
+  TaskRow& berth = books_.tasks[id.index()];
+  berth.job = task.job;
+  berth.role = task.role;
+  berth.index = task.index;
+  berth.cls = task.cls;
+  books_.classes.Retain(berth.cls);
+  berth.phase = TaskPhase::kBerth;
+  berth.node = move.node;
+  berth.slices = move.slices;
+  Seat(id);
+  task.berth = id;
+  ++books_.jobs[task.job.index()].berths;
+  books_.inqueue.Touch(task.job);
+}
+
+void State::LeaveBerth(TaskId id) {
+  TaskRow& task = books_.tasks[id.index()];
+  if (!task.berth.valid()) return;
+  const TaskId berth = std::exchange(task.berth, TaskId());
+  Unseat(berth);
+  books_.classes.Release(books_.tasks[berth.index()].cls);
+  books_.tasks[berth.index()] = TaskRow{};
+  books_.tasks[berth.index()].phase = TaskPhase::kFailed;
+  unused_tasks_.push_back(berth);
+  --books_.jobs[task.job.index()].berths;
+  books_.inqueue.Touch(task.job);
+  ++books_.growth;
+}
+
+void State::LeaveBerths(JobId id) {
+  if (books_.jobs[id.index()].berths == 0) return;
+  for (const RoleRow& role : books_.jobs[id.index()].roles) {
+    for (const TaskId task : role.tasks) LeaveBerth(task);
+  }
+}
+
+// What becomes of the room that is kept for the task, now that its phase changes: it is needed
+// until the task has a place again, or ends.
+void State::FollowBerth(TaskId id, TaskPhase phase) {
+  const TaskRow& task = books_.tasks[id.index()];
+  if (!task.berth.valid()) return;
+  const auto gone = [](TaskPhase one) {
+    return one == TaskPhase::kAbsent || one == TaskPhase::kFailed;
+  };
+  if (gone(phase)) {
+    if (gone(task.phase)) return;
+    books_.tasks[task.berth.index()].assumed_at = cycle_time_;
+    awaited_.emplace_back(cycle_time_, id);
+  } else if (phase != TaskPhase::kPending && phase != TaskPhase::kReleasing) {
+    LeaveBerth(id);
+  }
+}
+
+// Who does not come again is not waited for.
+void State::ExpireBerths(TimeMs now) {
+  while (!awaited_.empty() &&
+         now - awaited_.front().first >= books_.config.consolidation.return_timeout_ms) {
+    const auto [at, id] = awaited_.front();
+    awaited_.pop_front();
+    const TaskRow& task = books_.tasks[id.index()];
+    const bool gone = task.phase == TaskPhase::kAbsent || task.phase == TaskPhase::kFailed;
+    if (!gone || !task.berth.valid()) continue;
+    if (books_.tasks[task.berth.index()].assumed_at != at) continue;
+    MarkDue(task.job);
+    LeaveBerth(id);
+    ++books_.version;
+  }
 }
 
 void State::ListReleasing(TaskId id, bool on) {
@@ -354,6 +432,7 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
   const auto wanted = static_cast<std::size_t>(replicas);
   for (std::size_t i = 0; i < std::min(wanted, tasks.size()); ++i) {
     TaskRow& task = books_.tasks[tasks[i].index()];
+    if (task.berth.valid() && books_.tasks[task.berth.index()].cls != cls) LeaveBerth(tasks[i]);
     if (task.phase == TaskPhase::kHeld && task.cls != cls) {
       SetPhase(tasks[i], Unplaced(task), NodeId(), {});
     }
@@ -368,6 +447,7 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
       DropTask(gone);
       continue;
     }
+    LeaveBerth(gone);
     if (books_.hardware.present(task.node)) ChargeTask(task, -1);
     Count(task, -1);
     task.job = JobId();
@@ -390,6 +470,36 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
     Count(task, +1);
   }
   books_.jobs[id.index()].roles[r].tasks = std::move(tasks);
+}
+
+// Each is kept for one task, which is on its way.
+std::string State::CheckBerths() const {
+  std::int64_t rows = 0, kept = 0;
+  for (const TaskRow& task : books_.tasks) rows += task.phase == TaskPhase::kBerth;
+  std::int32_t movable = 0;
+  for (const JobRow& job : books_.jobs) {
+    movable += job.live && job.movable;
+    std::int32_t berths = 0;
+    for (const RoleRow& role : job.roles) {
+      for (const TaskId id : role.tasks) {
+        const TaskRow& task = books_.tasks[id.index()];
+        if (!task.berth.valid()) continue;
+        ++berths;
+        const TaskRow& berth = books_.tasks[task.berth.index()];
+        if (berth.phase != TaskPhase::kBerth || berth.job != task.job || berth.role != task.role ||
+            berth.index != task.index) {
+          return "job \"" + job.name + "\": room is kept for another task";
+        }
+        if (HoldsRoom(task.phase) && task.phase != TaskPhase::kReleasing) {
+          return "job \"" + job.name + "\": room is kept for a task that has a place";
+        }
+      }
+    }
+    if (berths != job.berths) return "job \"" + job.name + "\": room kept differs from its tasks'";
+    kept += berths;
+  }
+  if (movable != books_.movable_jobs) return "jobs that may be moved: counted otherwise";
+  return kept == rows ? "" : "room is kept for tasks that there are not";
 }
 
 std::string State::CheckBooks() const {
@@ -421,6 +531,7 @@ std::string State::CheckBooks() const {
     pending[QueueOf(task).index()].whole_gpus += asks.whole_gpus;
   }
   if (pending != books_.queue_pending) return "demand of queues differs from what is pending";
+  if (const std::string fault = CheckBerths(); !fault.empty()) return fault;
   std::vector<std::map<std::int32_t, std::int32_t>> priorities(books_.queue_priorities.size());
   for (const JobRow& job : books_.jobs) {
     if (!job.live) continue;

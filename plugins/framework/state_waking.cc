@@ -62,21 +62,25 @@ std::vector<JobId> State::TakeDue() {
 std::vector<JobId> State::WokenBy(const std::vector<JobId>& evictable) const {
   const bool reclaim = books_.config.enables("reclaim");
   const bool preempt = books_.config.enables("preempt");
+  bool movable = false;
   std::map<QueueId, std::int32_t> lowest;  // priority
   for (const JobId id : evictable) {
     const JobRow& job = books_.jobs[id.index()];
     if (!job.live || !job.preemptible || !books_.queues.present(job.queue)) continue;
+    movable = movable || job.movable;
     const auto it = lowest.try_emplace(job.queue, job.priority).first;
     it->second = std::min(it->second, job.priority);
   }
   const auto reclaimable = [&](QueueId queue) { return books_.queues.spec(queue).reclaimable; };
   const auto lenders = std::count_if(lowest.begin(), lowest.end(),
                                      [&](const auto& one) { return reclaimable(one.first); });
+  const bool moves = movable && books_.config.consolidation.mode != Consolidation::Mode::kOff;
   std::vector<JobId> woken;
   std::copy_if(books_.waiting.begin(), books_.waiting.end(), std::back_inserter(woken),
                [&](JobId id) {
                  const JobRow& job = books_.jobs[id.index()];
                  if (job.satisfied() || !job.evicts) return false;
+                 if (moves) return true;
                  const auto own = lowest.find(job.queue);
                  const bool here = own != lowest.end();
                  if (here && preempt &&

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include "plugins/framework/priority.h"
 
@@ -61,6 +62,7 @@ std::string Verifier::Check(const Decision& decision) {
   switch (decision.verdict) {
     case Verdict::kStart:
       if (!decision.evictions.empty()) return "evicts for a start at once";
+      if (!decision.moves.empty()) return "moves tasks for a start at once";
       return CheckStart(decision);
     case Verdict::kStartAfterEviction:
       return CheckStart(decision);
@@ -68,6 +70,7 @@ std::string Verifier::Check(const Decision& decision) {
     case Verdict::kWait:
     case Verdict::kInfeasible:
       if (!decision.placements.empty()) return "places tasks although it does not start";
+      if (!decision.moves.empty()) return "moves tasks although it does not start";
       if (!decision.evictions.empty()) {
         std::string fault = CheckUnwinding(decision);
         if (!fault.empty()) return fault;
@@ -81,7 +84,7 @@ std::string Verifier::Check(const Decision& decision) {
 
 std::string Verifier::CheckStart(const Decision& decision) {
   const bool at_once = decision.verdict == Verdict::kStart;
-  const bool lifts = decision.part == Part::kMinimum && snapshot_->job(decision.job).held() > 0;
+  const bool lifts = decision.part == Part::kMinimum && snapshot_->job(decision.job).keeps_room();
   std::string fault = at_once ? "" : CheckVictims(decision);
   if (!fault.empty()) return fault;
   const auto free_victims = [&](int sign) {
@@ -93,12 +96,21 @@ std::string Verifier::CheckStart(const Decision& decision) {
     }
   };
   const Before before = BeforeOf(at_once ? now_ : later_, snapshot_->job(decision.job).queue);
+  std::map<JobId, Before> before_moves;
+  for (const Placement& move : decision.moves) {
+    if (move.task.index() >= snapshot_->books().tasks.size()) return "moves an unknown task";
+    const JobId job = snapshot_->task(move.task).job;
+    if (!job.valid()) return "moves a pod of no job";
+    before_moves[job] = BeforeOf(later_, snapshot_->job(job).queue);
+  }
   free_victims(+1);
   if (lifts) TakeHolds(snapshot_->job(decision.job), -1);
   Side& side = at_once ? now_ : later_;
-  std::size_t taken = 0;
+  std::vector<TaskId> left;  // whose berths this decision takes
+  std::size_t taken = 0, moved = 0;
   while (taken < decision.placements.size()) {
     const Placement& placement = decision.placements[taken];
+    if (LeaveBerth(placement.task)) left.push_back(placement.task);
     fault = CheckPlacement(side, decision, placement);
     if (!fault.empty()) break;
     TakeBoth(placement.task, placement.node, placement.slices, +1);
@@ -107,9 +119,10 @@ std::string Verifier::CheckStart(const Decision& decision) {
     ++taken;
   }
   if (fault.empty()) fault = CheckMinimum(decision);
-  if (fault.empty()) fault = CheckLocality(decision);
-  if (fault.empty()) fault = CheckQueue(side, before, decision);
+  if (fault.empty()) fault = CheckLocality(decision.job, decision.placements);
+  if (fault.empty()) fault = CheckQueue(side, before, decision.job);
   if (fault.empty() && snapshot_->queues().guarantees()) fault = CheckKept(side, before, decision);
+  if (fault.empty()) fault = CheckMoves(decision, before_moves, moved);
   if (fault.empty()) return "";
   // Nothing of a decision that does not hold stays in the rows.
   for (std::size_t i = 0; i < taken; ++i) {
@@ -118,6 +131,11 @@ std::string Verifier::CheckStart(const Decision& decision) {
     counted_[PairKey(decision.job.value, snapshot_->task(placement.task).role)] -= 1;
     placed_in_[placement.task.index()] = 0;
   }
+  for (std::size_t i = 0; i < moved; ++i) {
+    const Placement& move = decision.moves[i];
+    TakeBoth(move.task, move.node, move.slices, -1);
+  }
+  for (const TaskId task : left) TakeBerth(task, +1);
   if (lifts) TakeHolds(snapshot_->job(decision.job), +1);
   free_victims(-1);
   return fault;
@@ -129,6 +147,8 @@ std::string Verifier::CheckVictims(const Decision& decision) {
   const JobRow& preemptor = snapshot_->job(decision.job);
   std::unordered_map<std::uint64_t, std::int32_t> evicted;  // by job and role
   std::vector<JobId> jobs;
+  std::set<TaskId> moved;
+  for (const Placement& move : decision.moves) moved.insert(move.task);
   for (const TaskId id : decision.evictions) {
     if (id.index() >= snapshot_->books().tasks.size()) return "evicts an unknown task";
     const TaskRow& task = snapshot_->task(id);
@@ -141,13 +161,16 @@ std::string Verifier::CheckVictims(const Decision& decision) {
       return "evicts a task of job " + job.name + ", which is not preemptible";
     }
     if (!preemptor.evicts) return "evicts for job " + preemptor.name + ", for which nobody goes";
-    if (job.queue == preemptor.queue &&
-        PriorityOf(*snapshot_, job) >= PriorityOf(*snapshot_, preemptor)) {
+    if (moved.contains(id)) {
+      if (!job.movable) return "moves a task of job " + job.name + ", which is not to be moved";
+    } else if (job.queue == preemptor.queue &&
+               PriorityOf(*snapshot_, job) >= PriorityOf(*snapshot_, preemptor)) {
       return "evicts a task of job " + job.name + " of priority " + std::to_string(job.priority) +
              " for one of priority " + std::to_string(preemptor.priority) + " in the same queue";
     }
-    if (job.queue != preemptor.queue && !(snapshot_->queues().present(job.queue) &&
-                                          snapshot_->queues().spec(job.queue).reclaimable)) {
+    const bool other = !moved.contains(id) && job.queue != preemptor.queue;
+    if (other && !(snapshot_->queues().present(job.queue) &&
+                   snapshot_->queues().spec(job.queue).reclaimable)) {
       return "reclaims from queue " + job.queue_name + ", which is not reclaimable";
     }
     if (++evicted[PairKey(task.job.value, task.role)] == 1) jobs.push_back(task.job);
@@ -184,9 +207,47 @@ std::string Verifier::CheckVictims(const Decision& decision) {
   return "";
 }
 
+// Whoever is moved has a place to go on, where it fits beside all that is there then: all of its
+// job that goes, as near to each other as it has to be, within what its queue may hold.
+std::string Verifier::CheckMoves(const Decision& decision, const std::map<JobId, Before>& before,
+                                 std::size_t& taken) {
+  if (decision.moves.empty()) return "";
+  if (snapshot_->config().consolidation.mode != Consolidation::Mode::kOn) {
+    return "moves tasks although consolidation is off";
+  }
+  const std::set<TaskId> evicted(decision.evictions.begin(), decision.evictions.end());
+  std::set<TaskId> moved;
+  std::map<JobId, std::vector<Placement>> jobs;
+  for (const Placement& move : decision.moves) {
+    const TaskRow& task = snapshot_->task(move.task);
+    const JobRow& job = snapshot_->job(task.job);
+    if (!evicted.contains(move.task)) return "moves a task that it does not evict";
+    if (!moved.insert(move.task).second) return "moves a task twice";
+    if (task.cls != job.roles[task.role].cls) {
+      return "moves a task of job " + job.name + ", which would come again as another";
+    }
+    std::string fault = CheckPlace(later_, move);
+    if (!fault.empty()) return "moves a task of job " + job.name + ": " + fault;
+    TakeBoth(move.task, move.node, move.slices, +1);
+    ++taken;
+    jobs[task.job].push_back(move);
+  }
+  if (moved.size() != evicted.size()) {
+    return "moves " +
+           Numbers(static_cast<std::int64_t>(moved.size()),
+                   static_cast<std::int64_t>(evicted.size())) +
+           " tasks that it evicts";
+  }
+  for (const auto& [job, moves] : jobs) {
+    std::string fault = CheckLocality(job, moves);
+    if (fault.empty()) fault = CheckQueue(later_, before.at(job), job);
+    if (!fault.empty()) return fault;
+  }
+  return "";
+}
+
 std::string Verifier::CheckPlacement(Side& side, const Decision& decision,
                                      const Placement& placement) {
-  const Hardware& hardware = snapshot_->hardware();
   if (placement.task.index() >= snapshot_->books().tasks.size()) return "places an unknown task";
   const TaskRow& task = snapshot_->task(placement.task);
   if (task.job != decision.job) return "places a task of another job";
@@ -194,6 +255,13 @@ std::string Verifier::CheckPlacement(Side& side, const Decision& decision,
     return "places a task that is not pending";
   }
   if (placed_in_[placement.task.index()] == plan_) return "places a task twice";
+  return CheckPlace(side, placement);
+}
+
+// The task fits on its node, whoever it is.
+std::string Verifier::CheckPlace(Side& side, const Placement& placement) {
+  const Hardware& hardware = snapshot_->hardware();
+  const TaskRow& task = snapshot_->task(placement.task);
   if (placement.node.index() >= hardware.slots() || !hardware.present(placement.node)) {
     return "places a task on a node that is not there";
   }
@@ -229,20 +297,20 @@ std::string Verifier::CheckPlacement(Side& side, const Decision& decision,
   return "";
 }
 
-std::string Verifier::CheckLocality(const Decision& decision) {
-  const JobRow& job = snapshot_->job(decision.job);
-  std::string fault = CheckNear(decision, job.locality, kNoGroup);
+std::string Verifier::CheckLocality(JobId id, const std::vector<Placement>& placements) {
+  const JobRow& job = snapshot_->job(id);
+  std::string fault = CheckNear(id, placements, job.locality, kNoGroup);
   for (std::uint32_t g = 0; g < job.groups.size() && fault.empty(); ++g) {
-    fault = CheckNear(decision, job.groups[g].spec.locality, g);
+    fault = CheckNear(id, placements, job.groups[g].spec.locality, g);
   }
   return fault;
 }
 
 // Whoever has to be in one domain is, unless it was not before.
-std::string Verifier::CheckNear(const Decision& decision, const Locality& locality,
-                                std::uint32_t group) {
+std::string Verifier::CheckNear(JobId of, const std::vector<Placement>& placements,
+                                const Locality& locality, std::uint32_t group) {
   if (locality.mode != Locality::Mode::kRequired) return "";
-  const JobRow& job = snapshot_->job(decision.job);
+  const JobRow& job = snapshot_->job(of);
   const Hardware& hardware = snapshot_->hardware();
   const Fabric& fabric = hardware.fabric();
   const std::int32_t highest = locality.highest_tier_name.empty()
@@ -263,12 +331,13 @@ std::string Verifier::CheckNear(const Decision& decision, const Locality& locali
     if (!concerns(role)) continue;
     for (const TaskId id : role.tasks) {
       const TaskRow& task = snapshot_->task(id);
-      const bool stays = task.phase == TaskPhase::kRunning || task.phase == TaskPhase::kAssumed;
+      const bool stays = (task.phase == TaskPhase::kRunning || task.phase == TaskPhase::kAssumed) &&
+                         placed_in_[id.index()] != plan_;
       if (stays && hardware.present(task.node)) span = RankSpan::Around(span, at(task.node));
     }
   }
   if (!span.empty() && !together(span)) return "";
-  for (const Placement& placement : decision.placements) {
+  for (const Placement& placement : placements) {
     if (!concerns(job.roles[snapshot_->task(placement.task).role])) continue;
     span = RankSpan::Around(span, at(placement.node));
   }
@@ -284,10 +353,31 @@ void Verifier::TakeBoth(TaskId task, NodeId node, const Slices& slices, int sign
   if (ahead_) Take(later_, task, node, slices, sign);
 }
 
+// Takes off the room that is kept for the task while it moves, once in a plan. True: it did.
+bool Verifier::LeaveBerth(TaskId task) {
+  if (task.index() >= snapshot_->books().tasks.size()) return false;
+  const TaskId berth = snapshot_->task(task).berth;
+  if (!berth.valid() || placed_in_[berth.index()] == plan_) return false;
+  TakeBerth(task, -1);
+  return true;
+}
+
+void Verifier::TakeBerth(TaskId task, int sign) {
+  const TaskId id = snapshot_->task(task).berth;
+  const TaskRow& berth = snapshot_->task(id);
+  placed_in_[id.index()] = sign < 0 ? plan_ : 0;
+  if (snapshot_->hardware().present(berth.node)) TakeBoth(id, berth.node, berth.slices, sign);
+}
+
 void Verifier::TakeHolds(const JobRow& job, int sign) {
   for (const RoleRow& role : job.roles) {
     for (const TaskId id : role.tasks) {
       const TaskRow& task = snapshot_->task(id);
+      if (sign < 0) {
+        LeaveBerth(id);
+      } else if (task.berth.valid()) {
+        TakeBerth(id, sign);
+      }
       if (task.phase != TaskPhase::kHeld || !snapshot_->hardware().present(task.node)) continue;
       TakeBoth(id, task.node, task.slices, sign);
     }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -61,19 +62,25 @@ class Verifier {
   Before BeforeOf(Side& side, QueueId queue) const;
   std::string CheckStart(const Decision& decision);
   std::string CheckPlacement(Side& side, const Decision& decision, const Placement& placement);
+  std::string CheckPlace(Side& side, const Placement& placement);
   std::string CheckSlices(const TaskClass& cls, const Placement& placement, Row& row);
   static std::string CheckDevice(const DeviceHardware& hardware, const DeviceRow& row,
                                  const DeviceCharge& charge, std::uint32_t user_id);
   std::string CheckMinimum(const Decision& decision);
-  std::string CheckLocality(const Decision& decision);
-  std::string CheckNear(const Decision& decision, const Locality& locality, std::uint32_t group);
+  std::string CheckLocality(JobId job, const std::vector<Placement>& placements);
+  std::string CheckNear(JobId job, const std::vector<Placement>& placements,
+                        const Locality& locality, std::uint32_t group);
   std::string CheckUnwinding(const Decision& decision);
   std::string CheckVictims(const Decision& decision);
-  std::string CheckQueue(Side& side, const Before& before, const Decision& decision);
+  std::string CheckMoves(const Decision& decision, const std::map<JobId, Before>& before,
+                         std::size_t& taken);
+  std::string CheckQueue(Side& side, const Before& before, JobId job);
   std::string CheckKept(Side& side, const Before& before, const Decision& decision);
   void Take(Side& side, TaskId task, NodeId node, const Slices& slices, int sign);
   void TakeBoth(TaskId task, NodeId node, const Slices& slices, int sign);
   void TakeHolds(const JobRow& job, int sign);
+  bool LeaveBerth(TaskId task);
+  void TakeBerth(TaskId task, int sign);
   void TakeClaims(Side& side, QueueId queue, const Resources& amount, int sign);
   Row& RowOf(Side& side, NodeId node);
   BoundedCount& CountOf(Side& side, LimitId limit, std::uint32_t domain);

@@ -16,10 +16,10 @@ Verifier::Before Verifier::BeforeOf(Side& side, QueueId queue) const {
   return before;
 }
 
-std::string Verifier::CheckQueue(Side& side, const Before& before, const Decision& decision) {
+std::string Verifier::CheckQueue(Side& side, const Before& before, JobId job) {
   const QueueTree& queues = snapshot_->queues();
   std::size_t level = 0;
-  for (QueueId up = snapshot_->job(decision.job).queue; up.valid(); up = queues.parent(up)) {
+  for (QueueId up = snapshot_->job(job).queue; up.valid(); up = queues.parent(up)) {
     const QueueSpec& queue = queues.spec(up);
     const Resources& extra_before = before.queue_extra[level++];
     if (!queues.present(up) || queue.limited_kinds == 0) continue;

@@ -7,8 +7,8 @@
 
 #include "plugins/framework/entitled.h"
 #include "plugins/framework/gang_ask.h"
+#include "plugins/framework/missing.h"
 #include "plugins/framework/priority.h"
-#include "plugins/gang/missing.h"
 #include "plugins/gang/shortage.h"
 
 namespace tephra {
@@ -33,6 +33,7 @@ class Pass {
       elastic_.push_back({id, kNoDecision});
       return true;
     }
+    if (cycle_.snapshot.job(id).berths > 0 && GoesOn(id)) return true;
     // One of which some run already is in the middle of its turn.
     if (ahead.valid() && cycle_.snapshot.job(id).counted() == 0) {
       const Standing& said = cycle_.snapshot.job(id).standing;
@@ -75,7 +76,15 @@ class Pass {
       for (const GangAsk& one : ElasticMembers(id, started)) {
         Proofs::Shape shape = Proofs::ShapeOf(one);
         if (shape == failed) continue;
+        if (started == kNoDecision && Kept(one)) {
+          if (ClearBerths(cycle_.now, one)) {
+            for (Placement& placement : MoveIn(one)) placed.push_back(std::move(placement));
+            continue;
+          }
+          if (ClearBerths(cycle_.later.bench(), one)) continue;
+        }
         Attempt attempt(cycle_.now.ledger());
+        if (started == kNoDecision) LeaveBerths(one);
         if (auto reason = Denied(one, LeastDemand(cycle_.snapshot, one))) {
           no = std::move(reason);
           failed = std::move(shape);
@@ -138,7 +147,7 @@ class Pass {
     const JobRow& job = cycle_.snapshot.job(ask.job);
     Attempt attempt(cycle_.now.ledger());
     // What is set aside for it is its own to leave for something better.
-    if (job.held() > 0) FreeHolds(cycle_.now.ledger(), job);
+    if (job.keeps_room()) FreeHolds(cycle_.now.ledger(), job);
     if (auto reason = Denied(ask, LeastDemand(cycle_.snapshot, ask))) {
       return No{Verdict::kWait, std::move(*reason)};
     }
@@ -171,10 +180,10 @@ class Pass {
     Relief& relief = cycle_.later.relief();
     Ledger& later = cycle_.later.bench().ledger();
     Attempt attempt(later);
-    if (job.held() > 0) FreeHolds(later, job);
+    if (job.keeps_room()) FreeHolds(later, job);
     Relief::Answer answer = relief.MakeRoom(ask);
     if (answer.outcome != Relief::Outcome::kPlaced) {
-      if (job.held() == 0) cycle_.proofs.relief.emplace(key, answer);
+      if (!job.keeps_room()) cycle_.proofs.relief.emplace(key, answer);
       return Unrelieved(answer, no);
     }
     Reason reason;
@@ -208,7 +217,7 @@ class Pass {
   // REQUIRES: the placements are charged to the later ledger, what was held before is not.
   void SetAside(const GangAsk& ask, Reason reason, std::vector<Placement> placements) {
     const JobRow& job = cycle_.snapshot.job(ask.job);
-    if (job.held() > 0) {
+    if (job.keeps_room()) {
       FreeHolds(cycle_.now.ledger(), job);
       cycle_.proofs.RoomCame();
     }
@@ -228,9 +237,94 @@ class Pass {
     }
   }
 
+  // A gang that was moved starts where room is kept for it, once all that is to come again has come
+  // and those who are there have gone. False: it has to find another place.
+  bool GoesOn(JobId id) {
+    const JobRow& job = cycle_.snapshot.job(id);
+    for (const RoleRow& role : job.roles) {
+      for (const TaskId task : role.tasks) {
+        const TaskRow& row = cycle_.snapshot.task(task);
+        if (row.berth.valid() && !Asks(row.phase)) return true;
+      }
+    }
+    const GangAsk ask = MissingMinimum(cycle_.snapshot, id);
+    if (MissingMembers(cycle_.snapshot, ask)) return false;
+    return StartHeld(ask) || KeepsHolding(ask);
+  }
+
+  // Room is kept for all of the ask.
+  bool Kept(const GangAsk& ask) const {
+    return std::all_of(ask.roles.begin(), ask.roles.end(), [&](const RoleAsk& role) {
+      return std::all_of(role.tasks.begin(), role.tasks.end(),
+                         [&](TaskId task) { return cycle_.snapshot.task(task).berth.valid(); });
+    });
+  }
+
+  std::vector<Placement> Berths(const GangAsk& ask) const {
+    std::vector<Placement> berths;
+    for (const RoleAsk& role : ask.roles) {
+      for (const TaskId id : role.tasks) {
+        const TaskId berth = cycle_.snapshot.task(id).berth;
+        if (!berth.valid()) continue;
+        berths.push_back(
+            {id, cycle_.snapshot.task(berth).node, cycle_.snapshot.task(berth).slices});
+      }
+    }
+    return berths;
+  }
+
+  bool ClearBerths(Workbench& bench, const GangAsk& ask) const {
+    return Clear(bench, ask, Berths(ask));
+  }
+
+  void LeaveBerths(const GangAsk& ask) {
+    for (const Placement& berth : Berths(ask)) {
+      FreeBerth(cycle_.now.ledger(), cycle_.snapshot.task(berth.task).berth);
+    }
+  }
+
+  std::vector<Placement> MoveIn(const GangAsk& ask) {
+    std::vector<Placement> berths = Berths(ask);
+    LeaveBerths(ask);
+    Charge(cycle_.now, ask, berths);
+    return berths;
+  }
+
+  // All that is kept for a gang that was moved, for it goes on as it was; nothing if that is less
+  // than it lacks.
+  std::vector<Placement> KeptForAll(const GangAsk& ask) const {
+    std::vector<Placement> kept;
+    for (const RoleRow& role : cycle_.snapshot.job(ask.job).roles) {
+      for (const TaskId id : role.tasks) {
+        const TaskRow& task = cycle_.snapshot.task(id);
+        const TaskRow* room =
+            Asks(task.phase) ? RoomKeptFor(cycle_.snapshot.books().tasks, task) : nullptr;
+        if (room != nullptr) kept.push_back({id, room->node, room->slices});
+      }
+    }
+    const auto covers = [&](const std::vector<RoleAsk>& roles, std::int32_t least) {
+      std::int32_t all = 0;
+      for (const RoleAsk& role : roles) {
+        const auto here = static_cast<std::int32_t>(
+            std::count_if(kept.begin(), kept.end(), [&](const Placement& one) {
+              return cycle_.snapshot.task(one.task).role == role.role;
+            }));
+        if (here < role.least) return false;
+        all += here;
+      }
+      return all >= least;
+    };
+    bool enough = covers(ask.roles, ask.least);
+    for (const GroupAsk& group : ask.groups) {
+      enough = enough && covers(PartOf(ask, group).roles, group.least);
+    }
+    return enough ? kept : std::vector<Placement>{};
+  }
+
   // Of the room that was set aside for the gang, as much as it lacks now; nothing if that is not
   // there. That of a gang with groups is to be just what it lacks.
   std::vector<Placement> Held(const GangAsk& ask) const {
+    if (cycle_.snapshot.job(ask.job).berths > 0) return KeptForAll(ask);
     std::vector<Placement> held, rest;
     if (!ask.groups.empty()) {
       held = HeldIn(ask.roles);
@@ -291,7 +385,7 @@ class Pass {
   // Starts a gang whose room has come free.
   bool StartHeld(const GangAsk& ask) {
     const JobRow& job = cycle_.snapshot.job(ask.job);
-    if (job.held() == 0) return false;
+    if (!job.keeps_room()) return false;
     std::vector<Placement> held = Held(ask);
     if (!Clear(cycle_.now, ask, held) || DeniedHolds(cycle_.now, ask)) return false;
     FreeHolds(cycle_.now.ledger(), job);
@@ -305,10 +399,11 @@ class Pass {
   // their way out.
   bool KeepsHolding(const GangAsk& ask) {
     const JobRow& job = cycle_.snapshot.job(ask.job);
-    if (job.held() == 0) return false;
+    if (!job.keeps_room()) return false;
     std::vector<Placement> held = Held(ask);
     if (!Clear(cycle_.later.bench(), ask, held)) return false;
     if (DeniedHolds(cycle_.later.bench(), ask)) return false;
+    if (job.berths > 0) return true;
     if (job.standing.asked && job.standing.verdict == Verdict::kStartAfterEviction) return true;
     // Another engine set it aside.
     Reason reason;
@@ -346,7 +441,7 @@ class Pass {
   Placer::Answer Ask(const GangAsk& ask) {
     auto& proofs = cycle_.proofs.now;
     // One that left what was set aside for it had more room than the others have.
-    const bool as_others = cycle_.snapshot.job(ask.job).held() == 0;
+    const bool as_others = !cycle_.snapshot.job(ask.job).keeps_room();
     if (!proofs.empty() && as_others) {
       const auto known = proofs.find(Proofs::ShapeOf(ask));
       if (known != proofs.end()) return known->second;
@@ -455,7 +550,7 @@ class Pass {
   void Say(Decision decision) {
     const JobRow& job = cycle_.snapshot.job(decision.job);
     const bool starts = decision.verdict == Verdict::kStart;
-    const bool leaves = decision.part == Part::kMinimum && job.held() > 0;
+    const bool leaves = decision.part == Part::kMinimum && job.keeps_room();
     if (leaves && !starts) FreeHolds(cycle_.now.ledger(), job);
     cycle_.plan.decisions.push_back(std::move(decision));
     const Decision& said = cycle_.plan.decisions.back();

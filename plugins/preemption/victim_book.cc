@@ -87,10 +87,15 @@ const std::vector<Candidate>& VictimBook::candidates() {
   return candidates_;
 }
 
+std::optional<std::int64_t> VictimBook::PriceOf(TaskId task) {
+  return price_ ? price_(task)
+                : later_.policies().victims->Cost(snapshot(), queues().shares(), task);
+}
+
 void VictimBook::AddCandidate(JobId id) {
   const JobRow& job = snapshot().job(id);
   const std::int32_t counted = job.counted();
-  if (!job.live || job.held() > 0 || counted == 0) return;
+  if (!job.live || job.keeps_room() || counted == 0) return;
   Candidate candidate;
   candidate.job = id;
   // Of a gang that lacks members already nothing is to spare, and one with groups goes whole.
@@ -104,7 +109,7 @@ void VictimBook::AddCandidate(JobId id) {
       // A binding that is under way comes out first.
       if (task.phase == TaskPhase::kAssumed) candidate.whole = false;
       if (task.phase != TaskPhase::kRunning) continue;
-      const auto cost = later_.policies().victims->Cost(snapshot(), queues().shares(), task_id);
+      const auto cost = PriceOf(task_id);
       if (!cost.has_value() || !snapshot().hardware().present(task.node)) {
         candidate.whole = false;
         continue;
@@ -245,7 +250,6 @@ bool VictimBook::MayAllGo(const Rights& rights, const std::vector<VictimRef>& vi
     KindSet kinds = 0;
   };
   std::map<QueueId, Loss> losses;
-  std::map<std::string, std::int32_t> drawn;
   std::vector<QueueId> side;
   for (std::size_t i = 0; i < victims.size();) {
     // Of a job that goes whole its minimum goes at once, when those beyond it have gone.
@@ -259,9 +263,6 @@ bool VictimBook::MayAllGo(const Rights& rights, const std::vector<VictimRef>& vi
       sum.Add(victim.holds);
       largest = Resources::Max(largest, victim.holds);
       if (broken) parts.push_back(victim.holds);
-      for (const std::string& budget : snapshot().task(victim.task).disruption_budgets) {
-        ++drawn[budget];
-      }
     }
     if (broken) largest = Resources::Max(largest, LeastOf(parts, candidate.surplus));
     const JobRow& job = snapshot().job(candidate.job);
@@ -283,7 +284,18 @@ bool VictimBook::MayAllGo(const Rights& rights, const std::vector<VictimRef>& vi
       if (own == Share::kNotShared || holds[k] - loss.sum[k] + loss.largest[k] <= own) return false;
     }
   }
+  return WithinBudgets(victims);
+}
+
+bool VictimBook::WithinBudgets(const std::vector<VictimRef>& victims) const {
   const auto& allowed = snapshot().books().disruption_budgets;
+  if (allowed.empty()) return true;
+  std::map<std::string, std::int32_t> drawn;
+  for (const VictimRef ref : victims) {
+    for (const std::string& budget : snapshot().task(at(ref).task).disruption_budgets) {
+      ++drawn[budget];
+    }
+  }
   return std::all_of(drawn.begin(), drawn.end(), [&](const auto& one) {
     const auto budget = allowed.find(one.first);
     if (budget == allowed.end()) return true;
@@ -350,15 +362,17 @@ Toll VictimBook::TollOf(std::span<const VictimRef> victims) const {
   return toll;
 }
 
+void VictimBook::Draw(TaskId task) {
+  for (const std::string& budget : snapshot().task(task).disruption_budgets) ++drawn_[budget];
+}
+
 void VictimBook::Evicted(const std::vector<VictimRef>& victims) {
   for (std::size_t i = 0; i < victims.size();) {
     Candidate& candidate = candidates_[victims[i].candidate];
     const std::size_t end = EndOfJob(victims, i), count = end - i;
     for (std::size_t k = i; k < end; ++k) {
       const Candidate::Victim& victim = at(victims[k]);
-      for (const std::string& budget : snapshot().task(victim.task).disruption_budgets) {
-        ++drawn_[budget];
-      }
+      Draw(victim.task);
       --candidate.role_surplus[victim.role];
       --candidate.surplus;
     }

@@ -12,11 +12,13 @@
 // A job's tasks beyond its minimum go one by one; else all of it goes.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugins/framework/policy.h"
@@ -63,7 +65,11 @@ bool AnybodyBeside(const Snapshot& snapshot, QueueId queue);
 
 class VictimBook {
  public:
-  explicit VictimBook(const Workbench& later) : later_(later) {}
+  // What it costs that a task leaves; none: it does not.
+  using Price = std::function<std::optional<std::int64_t>(TaskId)>;
+  // `price` left out: by Victims.
+  explicit VictimBook(const Workbench& later, Price price = nullptr)
+      : later_(later), price_(std::move(price)) {}
 
   Rights RightsOf(const GangAsk& ask, Ground ground);
   // AnybodyFor of what these rights allow.
@@ -86,6 +92,10 @@ class VictimBook {
   const Candidate::Victim& at(VictimRef ref) const {
     return candidates_[ref.candidate].victims[ref.victim];
   }
+  // No disruption budget is overdrawn by these, beside those of this cycle who left before.
+  bool WithinBudgets(const std::vector<VictimRef>& victims) const;
+  // The task leaves, so its disruption budgets are drawn on.
+  void Draw(TaskId task);
   // They are evicted. REQUIRES: of each job its surplus or all of it.
   void Evicted(const std::vector<VictimRef>& victims);
   // The job is not to be evicted any more.
@@ -106,7 +116,10 @@ class VictimBook {
   const QueueBook& queues() const;
   void AddCandidate(JobId id);
 
+  std::optional<std::int64_t> PriceOf(TaskId task);
+
   const Workbench& later_;
+  Price price_;
   mutable std::optional<QueueBook> queues_;
   bool listed_ = false;
   std::vector<Candidate> candidates_;

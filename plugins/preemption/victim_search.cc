@@ -5,12 +5,12 @@
 
 namespace tephra {
 
-VictimSearch::VictimSearch(Ledger& ledger, const VictimBook& book, const Rights& rights,
+VictimSearch::VictimSearch(Ledger& ledger, const VictimBook& book, Rules rules,
                            std::vector<VictimRef> takeable, std::function<Fits()> fits,
                            std::int32_t step_cost, std::int32_t budget)
     : ledger_(ledger),
       book_(book),
-      rights_(rights),
+      rules_(std::move(rules)),
       fits_(std::move(fits)),
       step_cost_(step_cost),
       budget_(budget) {
@@ -64,7 +64,7 @@ VictimSearch::Answer VictimSearch::Run(Answer known) {
 void VictimSearch::Decide(std::size_t j, const Toll& toll) {
   if (toll >= best_.toll || Ended()) return;
   if (j == jobs_.size()) {
-    if (!book_.Covers(rights_, gone_)) return;
+    if (!rules_.covers(gone_)) return;
     best_.found = true;
     best_.toll = toll;
     best_.victims = gone_;
@@ -80,7 +80,7 @@ void VictimSearch::Decide(std::size_t j, const Toll& toll) {
   if (!job.whole || !book_.Breaks(job.victims)) return;
   const std::size_t before = gone_.size();
   gone_.insert(gone_.end(), job.victims.begin(), job.victims.end());
-  if (book_.MayAllGo(rights_, gone_)) Decide(j + 1, toll + job.toll);
+  if (rules_.may_all_go(gone_)) Decide(j + 1, toll + job.toll);
   gone_.resize(before);
 }
 
@@ -100,7 +100,7 @@ void VictimSearch::DecideTasks(std::size_t j, std::size_t v, std::size_t gone, c
   gone_.push_back(job.victims[v]);
   const std::span<const VictimRef> of_job(gone_.end() - static_cast<std::ptrdiff_t>(gone) - 1,
                                           gone_.end());
-  if (!book_.Breaks(of_job) && book_.MayAllGo(rights_, gone_)) {
+  if (!book_.Breaks(of_job) && rules_.may_all_go(gone_)) {
     DecideTasks(j, v + 1, gone + 1, toll + Toll{0, 1, book_.at(job.victims[v]).cost});
   }
   gone_.pop_back();

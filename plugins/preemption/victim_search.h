@@ -18,11 +18,17 @@ namespace tephra {
 class VictimSearch {
  public:
   enum class Fits { kYes, kNo, kUnknown };
+  // Of sets of victims in which those of one job stand together.
+  struct Rules {
+    // Whether these may all leave for one gang. Of a set that may, so may each part.
+    std::function<bool(const std::vector<VictimRef>&)> may_all_go;
+    // Whether these are enough to be taken. Of a set that is, a part need not be.
+    std::function<bool(const std::vector<VictimRef>&)> covers;
+  };
   // `fits` tries the gang on the ledger and leaves no trace there; each try takes `step_cost`
   // steps.
-  VictimSearch(Ledger& ledger, const VictimBook& book, const Rights& rights,
-               std::vector<VictimRef> takeable, std::function<Fits()> fits, std::int32_t step_cost,
-               std::int32_t budget);
+  VictimSearch(Ledger& ledger, const VictimBook& book, Rules rules, std::vector<VictimRef> takeable,
+               std::function<Fits()> fits, std::int32_t step_cost, std::int32_t budget);
 
   struct Answer {
     bool found = false;
@@ -50,7 +56,7 @@ class VictimSearch {
 
   Ledger& ledger_;
   const VictimBook& book_;
-  const Rights& rights_;
+  Rules rules_;
   std::function<Fits()> fits_;
   std::int32_t step_cost_, budget_, steps_ = 0;
   bool unsure_ = false;  // some try ended without an answer

@@ -64,6 +64,35 @@ std::vector<WeightedName> Decode(const WireNames& in) {
   return out;
 }
 
+void Encode(const Consolidation& in, v1::Consolidation* out) {
+  out->set_mode(ToWire<v1::ConsolidationMode>(in.mode));
+  out->set_moves_per_hour(in.moves_per_hour);
+  for (const DailyWindow& window : in.windows) {
+    v1::DailyWindow* wire = out->add_windows();
+    wire->set_begin_min(window.begin_min);
+    wire->set_end_min(window.end_min);
+  }
+  out->set_horizon_ms(in.horizon_ms);
+  out->set_restart_cost_ms(in.restart_cost_ms);
+  out->set_budget(in.budget);
+  out->set_return_timeout_ms(in.return_timeout_ms);
+}
+
+absl::Status Decode(const v1::Consolidation& in, const FieldPath& at, Consolidation& out) {
+  if (in.mode() != v1::CONSOLIDATION_MODE_UNSPECIFIED) {
+    TEPHRA_RETURN_IF_ERROR(FromWire(in.mode(), Consolidation::Mode::kOn, at.At("mode"), out.mode));
+  }
+  if (in.has_moves_per_hour()) out.moves_per_hour = in.moves_per_hour();
+  for (const v1::DailyWindow& wire : in.windows()) {
+    out.windows.push_back({wire.begin_min(), wire.end_min()});
+  }
+  if (in.has_horizon_ms()) out.horizon_ms = in.horizon_ms();
+  if (in.has_restart_cost_ms()) out.restart_cost_ms = in.restart_cost_ms();
+  if (in.has_budget()) out.budget = in.budget();
+  if (in.has_return_timeout_ms()) out.return_timeout_ms = in.return_timeout_ms();
+  return absl::OkStatus();
+}
+
 void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
   Encode(in.node_scores, text, out->mutable_node_scores());
   Encode(in.device_scores, text, out->mutable_device_scores());
@@ -92,6 +121,9 @@ void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
   }
   if (in.gang_locality != GangLocality::kNear) {
     out->set_gang_locality(ToWire<v1::GangLocality>(in.gang_locality));
+  }
+  if (in.consolidation != Consolidation{}) {
+    Encode(in.consolidation, out->mutable_consolidation());
   }
   out->set_full_verify_every(in.full_verify_every);
   text.CopyAll(in.disabled_actions, out->mutable_disabled_actions());
@@ -124,6 +156,9 @@ absl::Status Decode(const v1::Config& in, const FieldPath& at, EngineConfig& out
   if (in.gang_locality() != v1::GANG_LOCALITY_UNSPECIFIED) {
     TEPHRA_RETURN_IF_ERROR(FromWire(in.gang_locality(), GangLocality::kNone, at.At("gang_locality"),
                                     out.gang_locality));
+  }
+  if (in.has_consolidation()) {
+    TEPHRA_RETURN_IF_ERROR(Decode(in.consolidation(), at.At("consolidation"), out.consolidation));
   }
   if (in.has_full_verify_every()) out.full_verify_every = in.full_verify_every();
   out.disabled_actions.assign(in.disabled_actions().begin(), in.disabled_actions().end());

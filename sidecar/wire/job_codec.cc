@@ -140,6 +140,7 @@ void Encode(const JobSpec& in, TextCopier& text, v1::Job* out) {
   out->set_min_run_ms(in.min_run_ms);
   out->set_evictions(in.evictions);
   out->set_evicts_nobody(!in.evicts);
+  out->set_movable(in.movable);
   text.Copy(in.user, out->mutable_user());
   if (in.locality != Locality{}) Encode(in.locality, text, out->mutable_locality());
   for (const HeldRoom& held : in.held) {
@@ -163,6 +164,7 @@ absl::Status Decode(const v1::Job& in, const FieldPath& at, JobSpec& out) {
   out.min_run_ms = in.min_run_ms();
   out.evictions = in.evictions();
   out.evicts = !in.evicts_nobody();
+  out.movable = in.movable();
   out.user = in.user();
   if (in.has_locality()) {
     TEPHRA_RETURN_IF_ERROR(Decode(in.locality(), at.At("locality"), out.locality));

@@ -1,5 +1,7 @@
 #include "sidecar/wire/plan_codec.h"
 
+#include <algorithm>
+
 #include "sidecar/wire/memory_codec.h"
 #include "sidecar/wire/node_codec.h"
 #include "tephra/v1/plan.pb.h"
@@ -13,6 +15,7 @@ static_assert(v1::OBSTACLE_GROUPS == ToWire<v1::Obstacle>(Obstacle::kGroups));
 static_assert(v1::REMEDY_ONCE == ToWire<v1::Remedy>(Remedy::kOnce));
 static_assert(v1::MISFIT_MODE == ToWire<v1::Misfit>(Misfit::kMode));
 static_assert(v1::MISFIT_MODE == kMisfits);
+static_assert(v1::MOVING_WINDOW == ToWire<v1::Moving>(Moving::kWindow));
 
 void Encode(const Reason& in, v1::Reason* out) {
   out->set_obstacle(ToWire<v1::Obstacle>(in.obstacle));
@@ -50,6 +53,14 @@ void Encode(const Reason& in, v1::Reason* out) {
   out->set_group(in.group);
   out->set_groups_fit(in.groups_fit);
   out->set_groups_needed(in.groups_needed);
+  if (in.moving != Moving::kNotAsked) {
+    out->set_moving(ToWire<v1::Moving>(in.moving));
+    out->set_moved(in.moved);
+    out->set_jobs_moved(in.jobs_moved);
+    out->set_gain_gpu_s(in.gain_gpu_s);
+    out->set_cost_gpu_s(in.cost_gpu_s);
+    out->set_moves_left(in.moves_left);
+  }
   if (in.remedy == Remedy::kNotAsked) return;
   out->set_remedy(ToWire<v1::Remedy>(in.remedy));
   out->set_over_queue(in.over_queue);
@@ -85,7 +96,15 @@ void Encode(const Decision& in, const Books& books, v1::Decision* out) {
   for (const Placement& placement : in.placements) {
     Encode(placement, books, out->add_placements());
   }
-  for (TaskId task : in.evictions) Encode(task, books, out->add_evictions());
+  for (TaskId task : in.evictions) {
+    v1::Eviction* eviction = out->add_evictions();
+    Encode(task, books, eviction);
+    const auto to = std::find_if(in.moves.begin(), in.moves.end(),
+                                 [&](const Placement& move) { return move.task == task; });
+    if (to == in.moves.end()) continue;
+    eviction->set_node(books.hardware.spec(to->node).name);
+    Encode(to->slices, eviction->mutable_slices());
+  }
 }
 
 }  // namespace
@@ -95,6 +114,7 @@ void EncodePlan(const Plan& plan, const Books& books, v1::Plan* out) {
   out->set_now_ms(plan.now);
   for (const Decision& decision : plan.decisions) Encode(decision, books, out->add_decisions());
   for (JobId job : plan.dropped) out->add_dropped(books.jobs[job.index()].uid);
+  for (const Decision& proposal : plan.proposals) Encode(proposal, books, out->add_proposals());
   if (!plan.memory.has_value()) return;
   TextCopier text;  // what it finds not to be UTF-8 was refused when it came in
   Encode(*plan.memory, text, out->mutable_memory());

@@ -356,8 +356,8 @@ void FillExplain(const State& state, JobId id, TimeMs now, v1::ExplainReply* out
   FillRelaxations(books.kinds, FindRelaxations(state, assembly, id, now), out);
   std::int32_t living = 0;
   const Snapshot snapshot(books, now, &living);
-  const Policies policies = assembly.policies(
-      books.config, snapshot, assembly.score(books.config, books, nullptr));
+  const Policies policies =
+      assembly.policies(books.config, snapshot, assembly.score(books.config, books, nullptr));
   for (const Shortfall& shortfall : FindShortfalls(snapshot, policies, id)) {
     FillShortfall(books.kinds, shortfall, out->add_shortfalls());
   }

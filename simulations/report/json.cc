@@ -95,42 +95,58 @@ Json PointList(const Curve& curve) {
   return list;
 }
 
+Json MovesList(const Summary& summary) {
+  Json list = Json::array();
+  for (const MovesLine& line : summary.moves) {
+    list.push_back({{"job", line.job},
+                    {"at_s", Seconds(line.at)},
+                    {"proposed", line.proposed},
+                    {"tasks", line.tasks},
+                    {"jobs", line.jobs},
+                    {"gain_gpu_s", line.gain_gpu_s},
+                    {"cost_gpu_s", line.cost_gpu_s},
+                    {"moves", line.moves}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string JsonText(const Summary& summary, const Curve& curve) {
-  const Json all = {{"name", summary.name},
-                    {"file", summary.file},
-                    {"end_s", Seconds(summary.end)},
-                    {"events", summary.events},
-                    {"cycles", summary.cycles},
-                    {"jobs_by_state",
-                     {{"arrived", summary.arrived},
-                      {"started", summary.started},
-                      {"running", summary.running},
-                      {"finished", summary.finished},
-                      {"waiting", summary.waiting},
-                      {"infeasible", summary.infeasible},
-                      {"dropped", summary.dropped},
-                      {"removed", summary.removed}}},
-                    {"tasks",
-                     {{"started", summary.tasks_started},
-                      {"running", summary.tasks_running},
-                      {"finished", summary.tasks_finished}}},
-                    {"decisions_dropped", summary.dropped_decisions},
-                    {"wait_s",
-                     {{"jobs", summary.waits.jobs},
-                      {"mean", summary.waits.mean_s},
-                      {"median", summary.waits.median_s},
-                      {"p95", summary.waits.p95_s},
-                      {"longest", summary.waits.most_s}}},
-                    {"resources", ResourceList(summary)},
-                    {"fragment_percent", summary.fragment_percent},
-                    {"fragment_of_idle_percent", summary.fragment_of_idle_percent},
-                    {"queues", QueueList(summary)},
-                    {"nodes", NodeList(summary)},
-                    {"jobs", JobList(summary)},
-                    {"jobs_left_out", summary.jobs_left_out},
-                    {"curve", PointList(curve)}};
+  Json all = {{"name", summary.name},
+              {"file", summary.file},
+              {"end_s", Seconds(summary.end)},
+              {"events", summary.events},
+              {"cycles", summary.cycles},
+              {"jobs_by_state",
+               {{"arrived", summary.arrived},
+                {"started", summary.started},
+                {"running", summary.running},
+                {"finished", summary.finished},
+                {"waiting", summary.waiting},
+                {"infeasible", summary.infeasible},
+                {"dropped", summary.dropped},
+                {"removed", summary.removed}}},
+              {"tasks",
+               {{"started", summary.tasks_started},
+                {"running", summary.tasks_running},
+                {"finished", summary.tasks_finished}}},
+              {"decisions_dropped", summary.dropped_decisions},
+              {"wait_s",
+               {{"jobs", summary.waits.jobs},
+                {"mean", summary.waits.mean_s},
+                {"median", summary.waits.median_s},
+                {"p95", summary.waits.p95_s},
+                {"longest", summary.waits.most_s}}},
+              {"resources", ResourceList(summary)},
+              {"fragment_percent", summary.fragment_percent},
+              {"fragment_of_idle_percent", summary.fragment_of_idle_percent},
+              {"queues", QueueList(summary)},
+              {"nodes", NodeList(summary)},
+              {"jobs", JobList(summary)},
+              {"jobs_left_out", summary.jobs_left_out},
+              {"curve", PointList(curve)}};
+  if (!summary.moves.empty()) all["consolidation"] = MovesList(summary);
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

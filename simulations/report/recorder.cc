@@ -245,11 +245,39 @@ void Recorder::Integrate(TimeMs now) {
   }
 }
 
+void Recorder::NoteMoves(TimeMs now, const Decision& decision) {
+  const Books& books = state_.books();
+  MovesLine line;
+  line.job = books.jobs[decision.job.index()].name;
+  line.at = now;
+  line.proposed = decision.reason->moving == Moving::kProposed;
+  line.tasks = decision.reason->moved;
+  line.jobs = decision.reason->jobs_moved;
+  line.gain_gpu_s = decision.reason->gain_gpu_s;
+  line.cost_gpu_s = decision.reason->cost_gpu_s;
+  for (const Placement& move : decision.moves) {
+    const TaskRow& task = books.tasks[move.task.index()];
+    const JobRow& job = books.jobs[task.job.index()];
+    line.moves.push_back(job.name + "/" + job.roles[task.role].name + "/" +
+                         std::to_string(task.index) + ": " + books.hardware.spec(task.node).name +
+                         " to " + books.hardware.spec(move.node).name);
+  }
+  if (line.proposed) {
+    std::erase_if(sums_.moves,
+                  [&](const MovesLine& other) { return other.proposed && other.job == line.job; });
+  }
+  if (sums_.moves.size() < kMostMovesLines) sums_.moves.push_back(std::move(line));
+}
+
 void Recorder::AfterCycle(TimeMs now, std::size_t events, const Plan& plan) {
   sums_.events += static_cast<std::int64_t>(events);
   sums_.cycles += !plan.decisions.empty();
   sums_.dropped_decisions += static_cast<std::int64_t>(plan.dropped.size());
   Integrate(now);
+  for (const Decision& decision : plan.decisions) {
+    if (!decision.moves.empty()) NoteMoves(now, decision);
+  }
+  for (const Decision& proposal : plan.proposals) NoteMoves(now, proposal);
   const Books& books = state_.books();
   capacity_ = books.hardware.total();
   used_ = capacity_;

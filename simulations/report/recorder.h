@@ -46,6 +46,7 @@ class Recorder final : public WorldListener {
   const Curve& curve() const { return curve_; }
 
  private:
+  void NoteMoves(TimeMs now, const Decision& decision);
   struct QueueSums {
     std::int64_t arrived = 0, started = 0, ended = 0, running = 0, waiting = 0;
     DurationMs wait = 0;

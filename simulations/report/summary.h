@@ -64,9 +64,20 @@ struct NodeLine {
   std::int64_t cpu_used = 0, cpu = 0;  // milli-cores
 };
 
+constexpr std::size_t kMostMovesLines = 1000;
+
 struct Waits {
   std::int64_t jobs = 0;
   double mean_s = 0, median_s = 0, p95_s = 0, most_s = 0;
+};
+
+// Moves that admit a gang.
+struct MovesLine {
+  std::string job;
+  TimeMs at = 0;
+  bool proposed = false;  // and not made: the last for that job
+  std::int64_t tasks = 0, jobs = 0, gain_gpu_s = 0, cost_gpu_s = 0;
+  std::vector<std::string> moves;  // "batch/worker/0: n-1 to n-0"
 };
 
 struct Summary {
@@ -81,6 +92,7 @@ struct Summary {
   double fragment_percent = 0, fragment_of_idle_percent = 0;
   std::vector<QueueLine> queues;
   std::vector<NodeLine> nodes;
+  std::vector<MovesLine> moves;    // in the order of time, at most kMostMovesLines
   std::vector<JobLine> jobs;       // those that wait or run, then those that ended
   std::int64_t jobs_left_out = 0;  // no line for them, tasks.csv has them
 };

@@ -38,6 +38,25 @@ std::int64_t UsedGpu(const NodeLine& node) {
   return sum;
 }
 
+void PrintMoves(const Summary& summary, std::ostream& out) {
+  if (summary.moves.empty()) return;
+  out << "\nConsolidation\n";
+  Table table({"at", "for job", "", "tasks", "of jobs", "gain GPU-h", "cost GPU-h", "moves"},
+              "rllrrrrl");
+  for (std::size_t i = 0; i < std::min(summary.moves.size(), kMostReasons); ++i) {
+    const MovesLine& line = summary.moves[i];
+    table.Add({Fixed(static_cast<double>(line.at) / 1000, 0) + " s", line.job,
+               line.proposed ? "proposed" : "made", std::to_string(line.tasks),
+               std::to_string(line.jobs), Fixed(static_cast<double>(line.gain_gpu_s) / 3600, 2),
+               Fixed(static_cast<double>(line.cost_gpu_s) / 3600, 2),
+               line.moves.empty() ? "" : line.moves[0] + (line.moves.size() > 1 ? ", ..." : "")});
+  }
+  table.Print(out);
+  if (summary.moves.size() > kMostReasons) {
+    out << "and " << summary.moves.size() - kMostReasons << " more\n";
+  }
+}
+
 void PrintEachNode(const Summary& summary, std::ostream& out) {
   Table table({"node", "GPUs", "", "used", "CPU used"}, "lllrr");
   for (const NodeLine& node : summary.nodes) {
@@ -204,6 +223,7 @@ void PrintText(const Summary& summary, std::ostream& out) {
         << " s, 95 % within " << Fixed(summary.waits.p95_s, 1) << " s, longest "
         << Fixed(summary.waits.most_s, 1) << " s\n";
   }
+  PrintMoves(summary, out);
   if (summary.dropped_decisions > 0) {
     out << "\n" << summary.dropped_decisions << " decisions failed verification and were dropped\n";
   }

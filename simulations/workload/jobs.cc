@@ -153,6 +153,7 @@ JobSpec ReadJob(Sections& sections, Fields& fields) {
   fields.Text("user", job.user);
   fields.Whole("priority", job.priority);
   fields.Switch("preemptible", job.preemptible);
+  fields.Switch("movable", job.movable);
   fields.Switch("evicts", job.evicts);
   fields.Duration("min_run", job.min_run_ms);
   job.locality = ReadLocality(fields.At("network_topology"));

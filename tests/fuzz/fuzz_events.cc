@@ -41,8 +41,10 @@ Event OffTheWire(const Event& event) {
 void CheckRoom(const TaskRow& task, const Books& books) {
   // What is set aside for another may lie beside what still has to leave it.
   const auto& here = books.tasks_on[task.node.index()];
-  if (std::any_of(here.begin(), here.end(),
-                  [&](TaskId id) { return books.tasks[id.index()].phase == TaskPhase::kHeld; })) {
+  if (std::any_of(here.begin(), here.end(), [&](TaskId id) {
+        const TaskPhase phase = books.tasks[id.index()].phase;
+        return phase == TaskPhase::kHeld || phase == TaskPhase::kBerth;
+      })) {
     return;
   }
   const TaskClass& cls = books.classes[task.cls];

@@ -285,6 +285,7 @@ JobSpec History::MakeJob(std::string uid) {
   job.uid = job.name = std::move(uid);
   job.queue = Queue();
   job.priority = bytes_.Below(3);
+  job.movable = job.priority != 1;
   job.created = bytes_.Byte();
   std::int32_t replicas = 0;
   for (int i = bytes_.Once(3) ? bytes_.Below(3) : 1; i > 0; --i) {
@@ -366,6 +367,9 @@ EngineConfig History::MakeConfig() {
   if (bytes_.Once(32)) config.disabled_actions = {"allocate"};
   if (bytes_.Once(4)) config.disabled_actions = {"reclaim", "preempt"};
   config.eviction_budget = 500;
+  config.consolidation.mode = static_cast<Consolidation::Mode>(config.seed % 3);
+  config.consolidation.budget = 500;
+  config.consolidation.return_timeout_ms = 100;
   if (bytes_.Once(3)) config.usage_half_life_ms = bytes_.Pick<int>({-1, 1, 100, 100'000});
   if (bytes_.Once(8)) config.usage_weight_permille = bytes_.Pick<int>({-1, 0, 3000});
   if (config.seed % 8 == 1) config.enqueue_gate = EnqueueGate::kVolcano;

@@ -50,6 +50,7 @@ class Play {
     for (const NamedDecision& decision : named.decisions) {
       const auto placed = static_cast<int>(decision.placements.size());
       (decision.verdict == Verdict::kStart ? calls_.binds : calls_.pipelines) += placed;
+      calls_.pipelines += static_cast<int>(decision.moves.size());
       calls_.evictions += static_cast<int>(decision.evictions.size());
     }
     for (const std::string& job : named.dropped) Fault("a decision for " + job + " was dropped");
@@ -98,6 +99,12 @@ class Play {
     for (const KaiJob& job : case_.jobs) {
       for (const KaiTask& task : job.tasks) {
         const TaskRow& row = RowOf(task);
+        if (case_.kind == "unit" && row.berth.valid()) {
+          const Books& books = engine_.state().books();
+          const NodeId to = books.tasks[row.berth.index()].node;
+          actual[task.id] = {"Pipelined", books.hardware.spec(to).name};
+          continue;
+        }
         actual[task.id] = {
             std::string(StatusOf(row.phase)),
             row.node.valid() ? engine_.state().books().hardware.spec(row.node).name : ""};
@@ -122,6 +129,7 @@ class Play {
         return "Failed";
       case TaskPhase::kPending:
       case TaskPhase::kAbsent:
+      case TaskPhase::kBerth:
         break;
     }
     return "Pending";

@@ -18,21 +18,31 @@ EngineConfig ConfigOf(const KaiCase& one) {
   if (one.node_strategy == "spread") config.node_scores = {{"spread", 1}};
   if (one.gpu_strategy == "spread") config.device_scores = {{"spread", 1}};
   if (!one.levels.empty()) config.gang_locality = GangLocality::kNone;
+  const auto has = [&](const char* action) {
+    return std::find(one.actions.begin(), one.actions.end(), action) != one.actions.end();
+  };
+  // KAI moves whom it can place elsewhere, as often as it can and at any price.
+  config.consolidation.mode = one.kind != "unit" || has("consolidation")
+                                  ? Consolidation::Mode::kOn
+                                  : Consolidation::Mode::kOff;
+  config.consolidation.moves_per_hour = 1'000'000;
+  config.consolidation.horizon_ms = DurationMs{1} << 40;
+  if (one.kind == "unit" && has("consolidation") && !has("reclaim") && !has("preempt")) {
+    config.disabled_actions = {"reclaim", "preempt"};
+    return config;
+  }
   if (one.kind != "unit") return config;
   // One action alone. Waiting for what is on its way out belongs to allocate too, so that action
   // keeps both on and has nobody who may be evicted (JobOf).
-  const auto runs = [&](const char* action) {
-    return std::find(one.actions.begin(), one.actions.end(), action) != one.actions.end();
-  };
-  if (runs("reclaim") && !runs("preempt")) config.disabled_actions = {"preempt"};
-  if (runs("preempt") && !runs("reclaim")) config.disabled_actions = {"reclaim"};
+  if (has("reclaim") && !has("preempt")) config.disabled_actions = {"preempt"};
+  if (has("preempt") && !has("reclaim")) config.disabled_actions = {"reclaim"};
   return config;
 }
 
 bool AnybodyMayGo(const KaiCase& one) {
   return one.kind != "unit" ||
          std::any_of(one.actions.begin(), one.actions.end(), [](const std::string& action) {
-           return action == "reclaim" || action == "preempt";
+           return action == "reclaim" || action == "preempt" || action == "consolidation";
          });
 }
 
@@ -201,6 +211,7 @@ class Setup {
     spec.created = CreatedOf(job);
     spec.pods_exist = true;
     spec.preemptible = job.preemptible && AnybodyMayGo(case_);
+    spec.movable = spec.preemptible;
     spec.gang.min_member = gang.min_member;
     spec.gang.groups = gang.groups;
     spec.locality = gang.locality;

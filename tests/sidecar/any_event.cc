@@ -239,6 +239,16 @@ EngineConfig Config(Dice& dice) {
   config.priority_boost_ms = Number<std::int64_t>(dice);
   config.usage_half_life_ms = Number<std::int64_t>(dice);
   config.usage_weight_permille = Number<std::int32_t>(dice);
+  Consolidation& moves = config.consolidation;
+  moves.mode = OneOf(dice, Consolidation::Mode::kOn);
+  moves.moves_per_hour = Number<std::int32_t>(dice);
+  moves.windows = Several(dice, [&] {
+    return DailyWindow{Number<std::int32_t>(dice), Number<std::int32_t>(dice)};
+  });
+  moves.horizon_ms = Number<std::int64_t>(dice);
+  moves.restart_cost_ms = Number<std::int64_t>(dice);
+  moves.budget = Number<std::int32_t>(dice);
+  moves.return_timeout_ms = Number<std::int64_t>(dice);
   config.gang_locality = OneOf(dice, GangLocality::kNone);
   config.enqueue_gate = OneOf(dice, EnqueueGate::kVolcano);
   config.overcommit_permille = Number<std::int32_t>(dice);
@@ -371,6 +381,7 @@ Event AnyEvent(Dice& dice, int variant) {
                   dice.Percent(50),
                   dice.Percent(50),
                   Number<std::int64_t>(dice),
+                  dice.Percent(50),
                   dice.Percent(50),
                   Number<std::int32_t>(dice),
                   {},

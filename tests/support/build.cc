@@ -123,6 +123,11 @@ AJob& AJob::Preemptible(bool preemptible) {
   spec_.preemptible = preemptible;
   return *this;
 }
+AJob& AJob::Movable() {
+  spec_.movable = true;
+  return *this;
+}
+
 AJob& AJob::MinRun(DurationMs least) {
   spec_.min_run_ms = least;
   return *this;

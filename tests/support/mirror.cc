@@ -44,6 +44,11 @@ int CountPhase(MirrorJob& job, TaskPhase phase) {
   return count;
 }
 
+void LeaveBerth(MirrorTask& task) {
+  task.berth.clear();
+  task.berth_slices.clear();
+}
+
 // What the job's last plan assumed, or only its elastic part.
 void TakeBack(MirrorJob& job, int plan, bool elastic_only) {
   ForEachTask(job, [&](MirrorTask& task) {
@@ -67,15 +72,30 @@ void Mirror::Resize(const MirrorJob& job, MirrorRole& role, std::size_t replicas
   while (role.tasks.size() > replicas) {
     MirrorTask& last = role.tasks.back();
     const bool stays = HoldsRoom(last.phase) && last.phase != TaskPhase::kHeld;
+    LeaveBerth(last);
     if (!last.uid.empty() && stays) left_over[last.uid] = last;
     role.tasks.pop_back();
   }
   while (role.tasks.size() < replicas) Unplace(job, role.tasks.emplace_back());
 }
 
-// A gang that is whole was mended.
+MirrorTask Mirror::BerthOf(const MirrorRole& role, const MirrorTask& task) {
+  MirrorTask berth;
+  berth.pod = role.pod;
+  berth.node = task.berth;
+  berth.slices = task.berth_slices;
+  return berth;
+}
+
+// A gang that is whole was mended. Nothing is kept for who has a place, or has ended.
 void Mirror::Mend() {
   for (auto& [uid, job] : jobs_) {
+    ForEachTask(job, [](MirrorTask& task) {
+      const bool on_its_way = task.phase == TaskPhase::kReleasing ||
+                              task.phase == TaskPhase::kPending ||
+                              task.phase == TaskPhase::kAbsent || task.phase == TaskPhase::kFailed;
+      if (!on_its_way) LeaveBerth(task);
+    });
     if (!Satisfied(job)) continue;
     job.broken = false;
     ForEachTask(job, [&job = job](MirrorTask& task) {
@@ -125,6 +145,7 @@ void Mirror::Fold(const Event& event) {
       MirrorRole& role = job.roles[spec.name];
       role.min = spec.min;
       for (MirrorTask& task : role.tasks) {
+        if (!(spec.pod == role.pod)) LeaveBerth(task);
         if (task.phase == TaskPhase::kHeld && !(spec.pod == role.pod)) Unplace(job, task);
       }
       role.pod = spec.pod;
@@ -254,6 +275,7 @@ Room Mirror::Taken(const Room::Masks* masks) const {
     for (const auto& [name, role] : job.roles) {
       for (const MirrorTask& task : role.tasks) {
         if (Counts(task.phase)) room.Take(task.pod, task.node, task.slices);
+        if (!task.berth.empty()) room.Take(role.pod, task.berth, task.berth_slices);
       }
     }
   }
@@ -390,6 +412,8 @@ std::string Mirror::FollowEvictions(const NamedDecision& decision, TimeMs now, M
 std::string Mirror::FollowVictims(const NamedDecision& decision, TimeMs now, const MirrorJob& job) {
   std::set<std::string> victims(decision.evictions.begin(), decision.evictions.end());
   if (victims.size() != decision.evictions.size()) return "evicts a task twice";
+  const bool moves = !decision.moves.empty();
+  if (moves && decision.moves.size() != victims.size()) return "moves some that it evicts, not all";
   for (auto& [uid, other] : jobs_) {
     int evicted = 0;
     ForEachTask(other, [&](MirrorTask& task) {
@@ -404,8 +428,10 @@ std::string Mirror::FollowVictims(const NamedDecision& decision, TimeMs now, con
     if (evicted >= 1000000) return "evicts a task of " + uid + " that does not run";
     if (!other.spec.preemptible) return "evicts " + uid + ", which is not preemptible";
     const bool same = other.spec.queue == job.spec.queue;
-    if (same && other.spec.priority >= job.spec.priority) return "evicts its better " + uid;
-    if (!same && !queues_.at(other.spec.queue).reclaimable) {
+    if (moves && !other.spec.movable) return "moves " + uid + ", which is not to be moved";
+    if (!moves && same && other.spec.priority >= job.spec.priority)
+      return "evicts its better " + uid;
+    if (!moves && !same && !queues_.at(other.spec.queue).reclaimable) {
       return "reclaims from queue " + other.spec.queue;
     }
     if (!Satisfied(other) && (CountPhase(other, TaskPhase::kRunning) > 0 ||
@@ -414,6 +440,31 @@ std::string Mirror::FollowVictims(const NamedDecision& decision, TimeMs now, con
     }
   }
   return victims.empty() ? "" : "evicts " + *victims.begin() + ", which is no task";
+}
+
+// Each has a place to go on beside all that will be there, and its gang whole.
+std::string Mirror::FollowMoves(const NamedDecision& decision, Room& room, Room& left) {
+  for (const NamedDecision::Move& move : decision.moves) {
+    bool found = false;
+    for (auto& [uid, job] : jobs_) {
+      for (auto& [name, role] : job.roles) {
+        for (MirrorTask& task : role.tasks) {
+          if (task.uid != move.pod) continue;
+          found = true;
+          ++moves_;
+          if (task.phase != TaskPhase::kReleasing || !task.evicting) return "moves who stays";
+          const std::string fault = left.Refuses(role.pod, move.node, move.slices);
+          if (!fault.empty()) return "moves " + move.pod + " where it cannot be: " + fault;
+          room.Take(role.pod, move.node, move.slices);
+          left.Take(role.pod, move.node, move.slices);
+          task.berth = move.node;
+          task.berth_slices = move.slices;
+        }
+      }
+    }
+    if (!found) return "moves " + move.pod + ", which is no task";
+  }
+  return "";
 }
 
 std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge judge, Room& room) {
@@ -430,8 +481,22 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
       !fault.empty()) {
     return fault;
   }
+  bool moved = false;
+  const auto leave = [&](const MirrorRole& role, MirrorTask& task) {
+    if (task.berth.empty()) return;
+    moved = true;
+    room.Take(role.pod, task.berth, task.berth_slices, -1);
+    LeaveBerth(task);
+  };
+  for (const NamedPlacement& placed : decision.placements) {
+    MirrorRole& role = job.roles.at(placed.role);
+    leave(role, role.tasks.at(static_cast<std::size_t>(placed.index)));
+  }
   if (decision.part == Part::kMinimum) {
     // Whatever was set aside for it is decided anew.
+    for (auto& [name, role] : job.roles) {
+      for (MirrorTask& task : role.tasks) leave(role, task);
+    }
     ForEachTask(job, [&](MirrorTask& task) {
       if (task.phase != TaskPhase::kHeld) return;
       room.Take(task.pod, task.node, task.slices, -1);
@@ -447,8 +512,10 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
     return CheckNo(decision, job, wish, room);
   }
   if (!Open(job.spec.queue)) return "starts in a queue that is not open";
-  if (decision.part == Part::kMinimum &&
-      decision.placements.size() != static_cast<std::size_t>(wish.least)) {
+  // One that was moved goes on as it was, elastic members and all.
+  const auto least = static_cast<std::size_t>(wish.least);
+  if (decision.part == Part::kMinimum && decision.placements.size() != least &&
+      !(moved && decision.placements.size() > least)) {
     return "starts " + std::to_string(decision.placements.size()) + " tasks where " +
            std::to_string(wish.least) + " are missing";
   }
@@ -475,7 +542,8 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
     taken.Add(Amounts(task));
   }
   if (!later && !Satisfied(job)) return "runs below its minimum";
-  std::string fault = CheckQueues(decision.job, taken);
+  std::string fault = FollowMoves(decision, room, left);
+  if (fault.empty()) fault = CheckQueues(decision.job, taken);
   if (fault.empty()) fault = CheckKept(decision.job, taken);
   ahead_ = false;
   return fault;
@@ -486,6 +554,11 @@ std::string Mirror::CheckLeftWaiting(const Room& room) const {
   for (const auto& [uid, job] : jobs_) {
     GangWish wish;
     if (!Open(job.spec.queue)) continue;
+    const bool moves = std::any_of(job.roles.begin(), job.roles.end(), [](const auto& role) {
+      return std::any_of(role.second.tasks.begin(), role.second.tasks.end(),
+                         [](const MirrorTask& task) { return !task.berth.empty(); });
+    });
+    if (moves) continue;
     if (!Satisfied(job)) {
       if (Missing(job, wish) && room.AnyPlacement(wish)) {
         return "job " + uid + " was left waiting although a placement exists";

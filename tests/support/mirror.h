@@ -25,6 +25,9 @@ struct MirrorTask {
   Part assumed_part = Part::kMinimum;
   bool evicting = false;
   std::string evicted_for = {};
+  // While it moves: where room is kept for it. Empty: nowhere.
+  std::string berth = {};
+  Slices berth_slices = {};
 };
 
 struct MirrorRole {
@@ -66,10 +69,14 @@ class Mirror {
   Room Empty() const { return Room(nodes_, nullptr, models_); }
   // What the task holds where it is.
   Resources Amounts(const MirrorTask& task) const;
+  // The room that is kept for it, as if it were a task.
+  static MirrorTask BerthOf(const MirrorRole& role, const MirrorTask& task);
 
   const std::map<std::string, MirrorJob>& jobs() const { return jobs_; }
   const std::map<std::string, NodeSpec>& nodes() const { return nodes_; }
   const std::map<std::string, QueueSpec>& queues() const { return queues_; }
+  // Moves that were carried out.
+  int moves() const { return moves_; }
   const Room::Masks& masks() const { return masks_; }
   // GPU models that queues may name, once they are declared.
   const ModelKinds& models() const { return models_; }
@@ -79,6 +86,7 @@ class Mirror {
   Room Taken(const Room::Masks* masks) const;
   void Mend();
   std::string FollowVictims(const NamedDecision& decision, TimeMs now, const MirrorJob& job);
+  std::string FollowMoves(const NamedDecision& decision, Room& room, Room& left);
   // Whether a task in this phase counts, as things are or as they will be.
   bool Counts(TaskPhase phase) const {
     return HoldsRoom(phase) && !(ahead_ && phase == TaskPhase::kReleasing);
@@ -106,7 +114,7 @@ class Mirror {
   ModelKinds models_;
   int plans_ = 0;
   bool ahead_ = false;  // what is on its way out counts as gone
-  int searches_ended_ = 0, asked_ = 0;
+  int searches_ended_ = 0, asked_ = 0, moves_ = 0;
 };
 
 }  // namespace tephra

@@ -45,6 +45,7 @@ Resources Mirror::Holds(const MirrorJob& job) const {
   for (const auto& [name, role] : job.roles) {
     for (const MirrorTask& task : role.tasks) {
       if (Counts(task.phase) && nodes_.contains(task.node)) held.Add(Amounts(task));
+      if (nodes_.contains(task.berth)) held.Add(Amounts(BerthOf(role, task)));
     }
   }
   return held;
@@ -107,6 +108,7 @@ std::string Mirror::CheckQueues(const std::string& job, const Resources& taken) 
       if (!under.contains(other.spec.queue)) continue;
       for (const auto& [name, role] : other.roles) {
         for (const MirrorTask& task : role.tasks) {
+          if (nodes_.contains(task.berth)) held.Add(Amounts(BerthOf(role, task)));
           if (!Counts(task.phase) || !nodes_.contains(task.node)) continue;
           held.Add(Amounts(task));
         }

@@ -8,13 +8,17 @@ NamedPlan NameOf(const State& state, const Plan& plan) {
   for (const Decision& decision : plan.decisions) {
     const JobRow& job = books.jobs[decision.job.index()];
     NamedDecision& out = named.decisions.emplace_back(
-        NamedDecision{job.uid, decision.part, decision.verdict, decision.reason, {}, {}});
+        NamedDecision{job.uid, decision.part, decision.verdict, decision.reason, {}, {}, {}});
     for (const Placement& placement : decision.placements) {
       const TaskRow& task = books.tasks[placement.task.index()];
       out.placements.push_back({job.roles[task.role].name, task.index,
                                 books.hardware.spec(placement.node).name, placement.slices});
     }
     for (TaskId task : decision.evictions) out.evictions.push_back(books.tasks[task.index()].uid);
+    for (const Placement& move : decision.moves) {
+      out.moves.push_back(
+          {books.tasks[move.task.index()].uid, books.hardware.spec(move.node).name, move.slices});
+    }
   }
   for (JobId job : plan.dropped) named.dropped.push_back(books.jobs[job.index()].uid);
   return named;
@@ -55,6 +59,9 @@ std::string Text(const ResourceKinds& kinds, const NamedPlan& plan) {
               SliceText(placed.slices) + "\n";
     }
     for (const std::string& pod : decision.evictions) text += "    evicts " + pod + "\n";
+    for (const NamedDecision::Move& move : decision.moves) {
+      text += "    moves " + move.pod + " to " + move.node + SliceText(move.slices) + "\n";
+    }
   }
   for (const std::string& job : plan.dropped) text += "  " + job + ": dropped\n";
   return text;

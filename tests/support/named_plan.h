@@ -26,6 +26,14 @@ struct NamedDecision {
   Boxed<Reason> reason;
   std::vector<NamedPlacement> placements;
   std::vector<std::string> evictions;  // pods
+  struct Move {
+    std::string pod;
+    std::string node;
+    Slices slices;
+
+    bool operator==(const Move&) const = default;
+  };
+  std::vector<Move> moves{};
 
   bool operator==(const NamedDecision&) const = default;
 };

@@ -19,6 +19,7 @@ type cause string
 const (
 	reclaimed cause = "reclaimed" // its queue holds more than its share
 	preempted cause = "preempted" // for a job of its own queue that goes before it
+	moved     cause = "moved"     // it goes on elsewhere, where room is kept for it
 	unwound   cause = "unwound"   // its own gang could not be completed
 )
 
@@ -101,6 +102,11 @@ func (a *Action) victimsFor(ssn *framework.Session, job facts.JobRef, decision *
 		cause, because := preempted, "it has a higher priority"
 		if theirs.Queue != job.Queue {
 			cause, because = reclaimed, "queue "+theirs.Queue+" holds more than its share"
+		}
+		if node := eviction.GetNode(); node != "" {
+			out = append(out, victim{task, gang, moved, fmt.Sprintf("tephra: moved for job %s of queue %s: room is kept for it on node %s",
+				job.Called, job.Queue, node)})
+			continue
 		}
 		out = append(out, victim{task, gang, cause, fmt.Sprintf("tephra: evicted for job %s of queue %s (%s: %s)",
 			job.Called, job.Queue, cause, because)})

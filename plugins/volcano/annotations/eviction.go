@@ -12,6 +12,8 @@ const (
 	EvictionsKey = "tephra.sh/evictions"
 	// MinRuntimeKey, on a PodGroup, is how long its pods are left alone from their start.
 	MinRuntimeKey = "tephra.sh/min-runtime"
+	// MovableKey, on a PodGroup, is "true" where its pods may be moved for a gang that finds room in pieces.
+	MovableKey = "tephra.sh/movable"
 	// LastCheckpointKey, on a Pod, is when it last saved what it has done.
 	LastCheckpointKey = "tephra.sh/last-checkpoint"
 )
@@ -26,6 +28,14 @@ func ParseEvictions(text string) (int32, error) {
 		return 0, &Error{EvictionsKey, "", shorten(text), "0 to " + strconv.Itoa(math.MaxInt32)}
 	}
 	return int32(count), nil
+}
+
+// ParseMovable reads whether pods may be moved. An error is an *Error.
+func ParseMovable(text string) (bool, error) {
+	if text != "true" && text != "false" {
+		return false, &Error{MovableKey, "", shorten(text), `"true" or "false"`}
+	}
+	return text == "true", nil
 }
 
 // ParseDuration reads the duration under that key. An error is an *Error.

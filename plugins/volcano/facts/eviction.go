@@ -21,6 +21,7 @@ const (
 	minRuntimeAspect  = "min-runtime"
 	checkpointAspect  = "checkpoint"
 	evictionsAspect   = "evictions"
+	movableAspect     = "movable"
 	heldAspect        = "held"
 )
 
@@ -99,7 +100,7 @@ func (f *Feed) readProtection(p *pod) bool {
 
 func (f *Feed) forgetProtection(object Object) {
 	for _, aspect := range []string{preemptableAspect, cooldownAspect, minRuntimeAspect, checkpointAspect,
-		evictionsAspect, heldAspect} {
+		evictionsAspect, movableAspect, heldAspect} {
 		f.problems.set(object, aspect, nil)
 	}
 }
@@ -119,6 +120,8 @@ func (f *Feed) readEvictability(g *group) {
 	f.note(object, minRuntimeAspect, "", wrong)
 	g.evictions, wrong = evictions(g.obj)
 	f.note(object, evictionsAspect, "", wrong)
+	g.movable, wrong = movable(g.obj)
+	f.note(object, movableAspect, "", wrong)
 	g.held, wrong = heldRoom(g.obj)
 	f.note(object, heldAspect, "", wrong)
 }
@@ -131,6 +134,7 @@ func (f *Feed) tellEvictability(g *group, job *tephrav1.Job) {
 	}
 	job.NotPreemptible, job.MinRunMs = g.protection.never, minRun.Milliseconds()
 	job.Evictions, job.Held = g.evictions, g.held
+	job.Movable = g.movable
 	job.EvictsNobody = f.evictsNobody(g)
 }
 
@@ -169,6 +173,19 @@ func evictions(obj *schedulingv1beta1.PodGroup) (int32, *fault) {
 		return 0, annotationFault(err)
 	}
 	return count, nil
+}
+
+// What cannot be read moves nobody.
+func movable(obj *schedulingv1beta1.PodGroup) (bool, *fault) {
+	text, given := obj.Annotations[annotations.MovableKey]
+	if !given {
+		return false, nil
+	}
+	may, err := annotations.ParseMovable(text)
+	if err != nil {
+		return false, annotationFault(err)
+	}
+	return may, nil
 }
 
 // OnceMoreEvicted is the value of the annotation tephra.sh/evictions after the one that stands there.

@@ -57,6 +57,10 @@ func TestWhatOwnersSayAboutEvictionsIsTold(t *testing.T) {
 		{name: "evictions", group: map[string]string{annotations.EvictionsKey: "3"}, want: `evictions: 3`},
 		{name: "unreadable evictions", group: map[string]string{annotations.EvictionsKey: "3.5"},
 			problem: `PodGroup "team/g": metadata.annotations[tephra.sh/evictions]: "3.5", expected 0 to 2147483647`},
+		{name: "it may be moved", group: map[string]string{annotations.MovableKey: "true"}, want: `movable: true`},
+		{name: "it says that it may not be moved", group: map[string]string{annotations.MovableKey: "false"}},
+		{name: "an unreadable word moves nobody", group: map[string]string{annotations.MovableKey: "yes"},
+			problem: `PodGroup "team/g": metadata.annotations[tephra.sh/movable]: "yes", expected "true" or "false"`},
 		{name: "unreadable room", group: map[string]string{annotations.HeldRoomKey: `{"version":1,"tasks":[{"role":"a"}]}`},
 			problem: `PodGroup "team/g": metadata.annotations[tephra.sh/held-room].tasks[0].index: absent, expected 0 to 65535`},
 	} {
@@ -64,7 +68,8 @@ func TestWhatOwnersSayAboutEvictionsIsTold(t *testing.T) {
 		feed.setGroup(someGroup("g", 1, func(g *schedulingv1beta1.PodGroup) { mark(&g.ObjectMeta, test.group) }))
 		feed.setPod(somePod("p", "g", func(p *corev1.Pod) { mark(&p.ObjectMeta, test.pod) }))
 		job := wholeModel(t, feed).jobs["group-g"]
-		plain := &tephrav1.Job{NotPreemptible: job.NotPreemptible, MinRunMs: job.MinRunMs, Evictions: job.Evictions, Held: job.Held}
+		plain := &tephrav1.Job{NotPreemptible: job.NotPreemptible, MinRunMs: job.MinRunMs, Evictions: job.Evictions, Held: job.Held,
+			Movable: job.Movable}
 		expect(t, test.name, plain, &tephrav1.Job{}, test.want)
 		problems := feed.Problems()
 		if (test.problem == "") != (len(problems) == 0) || len(problems) > 1 ||

@@ -26,6 +26,7 @@ type group struct {
 	user       string // whose it says that it is; empty: nobody's
 	protection protection
 	evictions  int32
+	movable    bool
 	held       []*tephrav1.HeldRoom
 
 	fact      *tephrav1.Job // nil: the engine is not told

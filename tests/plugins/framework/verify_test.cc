@@ -388,7 +388,8 @@ TEST_CASE("Engine: a decision that fails verification is dropped, told, and its 
   CHECK(plan.decisions[0].job == "fits");
   REQUIRE(ear.dropped.size() == 1);
   Says(ear.dropped[0], "cpu 8000 of 4000");
-  CHECK(ear.passes == std::vector<std::string>{"+allocate", "-allocate"});
+  CHECK(ear.passes ==
+        std::vector<std::string>{"+allocate", "-allocate", "+consolidate", "-consolidate"});
   CHECK(cluster.job("big").quarantined);
 
   // It is not tried again, whatever happens to others.
@@ -454,6 +455,64 @@ TEST_CASE("Engine: a wrong configuration is refused by name and changes nothing"
   refused(config, "share: 1.5");
   config.expected_pods = {{1000, 1, 1001, {}, 0.5}};
   refused(config, "compute: 1001");
+}
+
+// A task of `old` runs on device 0 of "n", and `big` takes all of "n" once that has moved to "o".
+struct MoveBench {
+  Bench bench;
+  Decision decision;
+
+  explicit MoveBench(const AJob& old = AJob("old").Role("w", 1, APod().Gpus(1)).Movable()) {
+    EngineConfig config;
+    config.consolidation.mode = Consolidation::Mode::kOn;
+    bench.Tell(ConfigChanged{config});
+    bench.Tell(NodeUpserted{ANode("o").Cores(8).Gpus(1, "A", 16000), 1});
+    bench.Add(old);
+    bench.Add(AJob("big").Role("w", 4, APod().Gpus(1)).MinMember(4));
+    TaskFact fact;
+    fact.uid = "pod";
+    fact.job = "old";
+    fact.role = "w";
+    fact.phase = TaskPhase::kRunning;
+    fact.node = "n";
+    fact.slices = {WholeSlice(0, 16000)};
+    bench.Tell(TaskUpserted{fact, 2});
+    decision = bench.Start("big", {});
+    decision.verdict = Verdict::kStartAfterEviction;
+    for (int i = 0; i < 4; ++i) {
+      decision.placements.push_back(
+          bench.On("n", bench.task("big", i), {WholeSlice(static_cast<std::uint16_t>(i), 16000)}));
+    }
+    decision.evictions = {bench.task("old", 0)};
+    decision.moves = {bench.On("o", bench.task("old", 0), {WholeSlice(0, 16000)})};
+  }
+  std::string Fault() {
+    const Snapshot snapshot = bench.state_.Freeze(0);
+    bench.verifier_.Begin(snapshot);
+    bench.verifier_.LookAhead();
+    return bench.verifier_.Check(decision);
+  }
+};
+
+TEST_CASE("Verifier: moves") {
+  CHECK(MoveBench().Fault() == "");
+  MoveBench back;
+  back.decision.moves[0].node = back.bench.state_.books().hardware.Find("n");
+  Says(back.Fault(), "moves a task of job old: node n would give gpu 1000 of 0 free");
+  MoveBench stays(AJob("old").Role("w", 1, APod().Gpus(1)));
+  Says(stays.Fault(), "which is not to be moved");
+  MoveBench twice;
+  twice.decision.moves.push_back(twice.decision.moves[0]);
+  Says(twice.Fault(), "moves a task twice");
+  MoveBench other;
+  other.decision.moves[0].task = other.decision.placements[0].task;
+  Says(other.Fault(), "evicts a task");
+  MoveBench off;
+  off.bench.Tell(ConfigChanged{});
+  Says(off.Fault(), "consolidation is off");
+  MoveBench gone;
+  gone.bench.Tell(NodeRemoved{"o"});
+  Says(gone.Fault(), "not there");
 }
 
 }  // namespace

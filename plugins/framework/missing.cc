@@ -1,4 +1,4 @@
-#include "plugins/gang/missing.h"
+#include "plugins/framework/missing.h"
 
 #include <algorithm>
 #include <utility>

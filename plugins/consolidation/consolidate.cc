@@ -1,0 +1,237 @@
+#include "plugins/consolidation/consolidate.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "plugins/framework/gang_ask.h"
+#include "plugins/framework/missing.h"
+
+namespace tephra {
+namespace {
+
+constexpr TimeMs kMinuteMs = 60 * kSecondMs;
+constexpr TimeMs kDayMinutes = 24 * 60;
+
+// A search tries thousands of placements where an ask takes one look: of gangs for which there is
+// room in pieces the first few in a cycle, as long as they leave something of the budget.
+constexpr int kMostSearches = 4;
+
+TimeMs MinuteOfDay(TimeMs now) {
+  const TimeMs minute = now / kMinuteMs % kDayMinutes;
+  return minute < 0 ? minute + kDayMinutes : minute;
+}
+
+class Pass {
+ public:
+  explicit Pass(Cycle& cycle) : cycle_(cycle), config_(cycle.snapshot.config().consolidation) {
+    moves_left_ = config_.moves_per_hour;
+    for (const auto& [at, tasks] : cycle.snapshot.books().moves) moves_left_ -= tasks;
+  }
+
+  void Run() {
+    const std::vector<std::size_t> waiting = Waiting();
+    if (waiting.empty()) return;
+    if (const auto why = HeldBack()) {
+      for (const std::size_t d : waiting) Say(d, *why);
+      return;
+    }
+    int searches = 0;
+    for (const std::size_t d : waiting) {
+      if (searches == kMostSearches || steps_ > config_.budget) return;
+      const JobId job = cycle_.plan.decisions[d].job;
+      const GangAsk ask = MissingMinimum(cycle_.snapshot, job);
+      if (!InPieces(ask)) continue;
+      ++searches;
+      Help(ask, d);
+    }
+  }
+
+ private:
+  bool on() const { return config_.mode == Consolidation::Mode::kOn; }
+
+  // Whose turn it was that wait for room, in the order of their turns.
+  std::vector<std::size_t> Waiting() const {
+    std::vector<std::size_t> waiting;
+    for (std::size_t d = 0; d < cycle_.plan.decisions.size(); ++d) {
+      const Decision& decision = cycle_.plan.decisions[d];
+      const JobRow& job = cycle_.snapshot.job(decision.job);
+      const bool room = decision.reason->obstacle == Obstacle::kRoom ||
+                        decision.reason->obstacle == Obstacle::kTogether ||
+                        decision.reason->obstacle == Obstacle::kSearch ||
+                        decision.reason->obstacle == Obstacle::kLocality ||
+                        decision.reason->obstacle == Obstacle::kGroups;
+      if (decision.part == Part::kMinimum && decision.verdict == Verdict::kWait && room &&
+          decision.evictions.empty() && job.evicts && !job.keeps_room() &&
+          job.relieved_at != cycle_.snapshot.books().news) {
+        waiting.push_back(d);
+      }
+    }
+    return waiting;
+  }
+
+  // Why nothing is moved for anybody now, and when that ends.
+  std::optional<Moving> HeldBack() const {
+    if (!on()) return std::nullopt;
+    const TimeMs now = cycle_.snapshot.now();
+    if (!WithinWindows(config_.windows, now)) {
+      AskAgain(NextWindow(config_.windows, now));
+      return Moving::kWindow;
+    }
+    if (moves_left_ > 0) return std::nullopt;
+    AskWhenMovesCome();
+    return Moving::kBudget;
+  }
+
+  // A proposal is judged as if none had been made lately.
+  std::int32_t MovesLeft() const { return on() ? moves_left_ : config_.moves_per_hour; }
+
+  void AskWhenMovesCome() const {
+    const auto& moves = cycle_.snapshot.books().moves;
+    if (on() && !moves.empty()) AskAgain(moves.front().first + kMovesWindowMs);
+  }
+
+  void AskAgain(TimeMs at) const {
+    TimeMs& next = cycle_.plan.consolidate_at;
+    next = next == 0 ? at : std::min(next, at);
+  }
+
+  // To move others makes no room that there is not. Without a GPU there is nothing to gain.
+  bool InPieces(const GangAsk& ask) {
+    const Resources asked = LeastDemand(cycle_.snapshot, ask);
+    return asked[kGpu] > 0 && cycle_.later.ledger().occupancy().free_total()[kGpu] >= asked[kGpu];
+  }
+
+  Relief& relief() {
+    if (relief_ != nullptr) return *relief_;
+    relief_ = cycle_.policies.relocation->Begin(cycle_.later.bench());
+    for (const Decision& decision : cycle_.plan.decisions) {
+      if (!decision.placements.empty() || !decision.evictions.empty()) {
+        relief_->Placed(decision.job);
+      }
+      for (const TaskId task : decision.evictions) {
+        relief_->Placed(cycle_.snapshot.task(task).job);
+        relief_->Evicted(task);
+      }
+    }
+    return *relief_;
+  }
+
+  void Say(std::size_t d, Moving moving) {
+    Reason reason = cycle_.plan.decisions[d].reason;
+    reason.moving = moving;
+    cycle_.plan.decisions[d].reason = std::move(reason);
+  }
+
+  void Help(const GangAsk& ask, std::size_t d) {
+    Ledger& later = cycle_.later.bench().ledger();
+    Relief& moves = relief();
+    const std::size_t mark = later.mark();
+    Attempt attempt(later);
+    const Relief::Answer answer = moves.MakeRoom(ask);
+    steps_ += answer.steps;
+    if (!answer.anybody) return;
+    if (answer.outcome != Relief::Outcome::kPlaced) return Say(d, Moving::kNoPlan);
+    if (answer.victims.empty()) return;
+    const auto with = [&](Reason reason, Moving moving) {
+      reason.moving = moving;
+      reason.moved = static_cast<std::int64_t>(answer.victims.size());
+      reason.jobs_moved = JobsOf(answer.victims);
+      reason.gain_gpu_s = answer.gain / static_cast<std::int64_t>(kWholeGpu);
+      reason.cost_gpu_s = answer.cost / static_cast<std::int64_t>(kWholeGpu);
+      reason.moves_left = MovesLeft();
+      return reason;
+    };
+    const auto tell = [&](Moving moving) {
+      Boxed<Reason>& no = cycle_.plan.decisions[d].reason;
+      no = with(no, moving);
+    };
+    if (answer.cost >= answer.gain) return tell(Moving::kCost);
+    if (static_cast<std::int64_t>(answer.victims.size()) > MovesLeft()) {
+      AskWhenMovesCome();
+      return tell(Moving::kBudget);
+    }
+    Decision decision{ask.job, Part::kMinimum, Verdict::kStartAfterEviction, {}, {}, {}, {}};
+    Reason reason;
+    reason.obstacle = Obstacle::kReleasing;
+    reason.evicted = static_cast<std::int64_t>(answer.victims.size());
+    reason.gangs_broken = answer.gangs;
+    reason.fewest = answer.fewest;
+    decision.reason = with(std::move(reason), on() ? Moving::kDone : Moving::kProposed);
+    decision.evictions = answer.victims;
+    decision.moves = answer.moves;
+    for (Placement& placement : later.Since(mark)) {
+      if (cycle_.snapshot.task(placement.task).job == ask.job) {
+        decision.placements.push_back(std::move(placement));
+      }
+    }
+    if (!on()) {
+      tell(Moving::kProposed);
+      cycle_.plan.proposals.push_back(std::move(decision));
+      return;
+    }
+    attempt.Keep();
+    Carry(std::move(decision));
+  }
+
+  // REQUIRES: it is charged to the later ledger.
+  void Carry(Decision decision) {
+    Ledger& now = cycle_.now.ledger();
+    const QueueId queue = cycle_.snapshot.job(decision.job).queue;
+    for (const Placement& placement : decision.placements) {
+      now.Charge(cycle_.snapshot.task(placement.task).cls, queue, placement);
+    }
+    moves_left_ -= static_cast<std::int32_t>(decision.moves.size());
+    relief_->Placed(decision.job);
+    for (const Placement& move : decision.moves) {
+      const TaskRow& task = cycle_.snapshot.task(move.task);
+      now.Charge(task.cls, cycle_.snapshot.job(task.job).queue, move);
+      relief_->Placed(task.job);
+      relief_->Evicted(move.task);
+    }
+    cycle_.plan.decisions.push_back(std::move(decision));
+  }
+
+  std::int64_t JobsOf(const std::vector<TaskId>& tasks) const {
+    std::set<JobId> jobs;
+    for (const TaskId task : tasks) jobs.insert(cycle_.snapshot.task(task).job);
+    return static_cast<std::int64_t>(jobs.size());
+  }
+
+  Cycle& cycle_;
+  const Consolidation& config_;
+  std::int32_t moves_left_ = 0;
+  std::int64_t steps_ = 0;  // of all searches
+  std::unique_ptr<Relief> relief_;
+};
+
+}  // namespace
+
+bool WithinWindows(const std::vector<DailyWindow>& windows, TimeMs now) {
+  const TimeMs minute = MinuteOfDay(now);
+  return windows.empty() || std::any_of(windows.begin(), windows.end(), [&](DailyWindow window) {
+           return window.begin_min <= window.end_min
+                      ? window.begin_min <= minute && minute < window.end_min
+                      : window.begin_min <= minute || minute < window.end_min;
+         });
+}
+
+TimeMs NextWindow(const std::vector<DailyWindow>& windows, TimeMs now) {
+  const TimeMs minute = MinuteOfDay(now);
+  TimeMs least = kDayMinutes;
+  for (const DailyWindow& window : windows) {
+    least = std::min(least, (window.begin_min - minute + kDayMinutes) % kDayMinutes);
+  }
+  return (now / kMinuteMs + least) * kMinuteMs;
+}
+
+void Consolidate::Run(Cycle& cycle) const {
+  const Books& books = cycle.snapshot.books();
+  if (books.config.consolidation.mode == Consolidation::Mode::kOff) return;
+  if (books.movable_jobs == 0) return;
+  Pass(cycle).Run();
+}
+
+}  // namespace tephra
