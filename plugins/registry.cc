@@ -56,8 +56,6 @@ const std::map<std::string, MakeScore>& Scores() {
       {"spread", Make<Spread>},
       {"stranding",
        [](const Outlook& outlook) -> std::unique_ptr<Score> {
-         // Nobody with devices is expected yet: the fullest node.
-         if (!Stranding::Foresees(outlook.pods)) return std::make_unique<Binpack>();
          return std::make_unique<Stranding>(outlook.pods, outlook.scarcity);
        }},
   };
@@ -74,14 +72,21 @@ constexpr std::int32_t kLeastOvercommit = 1000, kMostOvercommit = 1'000'000;
 class WeightedScore final : public Score {
  public:
   WeightedScore(const EngineConfig& config, Outlook outlook) : outlook_(std::move(outlook)) {
+    // One object for each score, and its weights together.
     std::map<std::string, std::shared_ptr<const Score>> made;
-    const auto part = [&](const WeightedName& entry) -> Weighted {
-      auto& score = made[entry.name];
-      if (score == nullptr) score = Scores().at(entry.name)(outlook_);
-      return {score, entry.weight};
+    const auto add = [&](const WeightedName& entry, std::vector<Weighted>& parts) {
+      // While nobody with devices is expected, the fullest node.
+      const bool blind = entry.name == "stranding" && !Stranding::Foresees(outlook_.pods);
+      const std::string name = blind ? "binpack" : entry.name;
+      auto& score = made[name];
+      if (score == nullptr) score = Scores().at(name)(outlook_);
+      for (Weighted& part : parts) {
+        if (part.score == score) return void(part.weight += entry.weight);
+      }
+      parts.push_back({score, entry.weight});
     };
-    for (const WeightedName& entry : config.node_scores) nodes_.push_back(part(entry));
-    for (const WeightedName& entry : config.device_scores) devices_.push_back(part(entry));
+    for (const WeightedName& entry : config.node_scores) add(entry, nodes_);
+    for (const WeightedName& entry : config.device_scores) add(entry, devices_);
   }
   const Outlook& outlook() const { return outlook_; }
   Points Rate(const NodeView& view, const TaskClass& cls) const override {
