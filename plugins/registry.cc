@@ -11,6 +11,7 @@
 #include "plugins/fairshare/queue_limits.h"
 #include "plugins/gang/allocate.h"
 #include "plugins/gang/gang_placer.h"
+#include "plugins/links/links_score.h"
 #include "plugins/locality/group_placer.h"
 #include "plugins/locality/local_placer.h"
 #include "plugins/openb/fgd.h"
@@ -52,6 +53,7 @@ const std::map<std::string, MakeScore>& Scores() {
        }},
       {"gpuclustering", Make<GpuClustering>},
       {"gpupacking", Make<GpuPacking>},
+      {"links", Make<LinksScore>},
       {"random", Make<RandomScore>},
       {"spread", Make<Spread>},
       {"stranding",

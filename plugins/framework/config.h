@@ -79,8 +79,9 @@ struct Consolidation {
 };
 
 struct EngineConfig {
-  // What costs the pods to come least; binpack settles ties, and is all while nobody is expected.
-  std::vector<WeightedName> node_scores = {{"stranding", 1000}, {"binpack", 1}};
+  // What costs the pods to come least; then the best links between GPUs; binpack settles ties, and
+  // stands for the first while nobody is expected.
+  std::vector<WeightedName> node_scores = {{"stranding", 1000}, {"links", 10}, {"binpack", 1}};
   std::vector<WeightedName> device_scores = {{"stranding", 1000}, {"binpack", 1}};
   Ties ties = Ties::kFirstName;
   std::uint64_t seed = 0;

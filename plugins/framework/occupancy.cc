@@ -24,6 +24,16 @@ void Follow(const ChangeLog<IdType>& log, std::uint64_t& read, Copy copy, All al
 
 }  // namespace
 
+bool MayHave(const NodeView& view, const TaskClass& cls, std::size_t device) {
+  return (!view.mixed_models && !cls.names_devices) ||
+         DeviceAllowed(cls.pod.constraints, view.spec.devices[device]);
+}
+
+bool CanTake(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
+             std::size_t device, const DeviceRow& row) {
+  return HasRoom(view.device(device, row), request, cls.pod.user_id) && MayHave(view, cls, device);
+}
+
 int GpuSizeOf(const TaskClass& cls) {
   if (cls.lasting.empty()) return -1;
   if (cls.whole_gpus == 0) return 0;

@@ -58,6 +58,12 @@ struct NodeView {
   }
 };
 
+// Whether the class may have that one of the node's devices, as it names or excludes some.
+bool MayHave(const NodeView& view, const TaskClass& cls, std::size_t device);
+// Whether it may, and the device in the state of `row` can give the share.
+bool CanTake(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
+             std::size_t device, const DeviceRow& row);
+
 // A copy of one node's columns to try things on.
 class NodeTrial {
  public:

@@ -15,24 +15,24 @@ namespace {
 // Orders tried in one domain.
 constexpr std::size_t kMostTurns = 8;
 
-struct Piece {
+struct AskPiece {
   GangAsk ask;
   std::optional<std::size_t> group;  // index into the whole's; none: what is of no group
 };
 
 // The groups, the ones with the least choice first, and then what is of none.
-std::vector<Piece> PiecesOf(const Snapshot& snapshot, const GangAsk& ask) {
-  std::vector<Piece> pieces;
+std::vector<AskPiece> PiecesOf(const Snapshot& snapshot, const GangAsk& ask) {
+  std::vector<AskPiece> pieces;
   for (std::size_t g = 0; g < ask.groups.size(); ++g) {
     if (ask.groups[g].least > 0) pieces.push_back({PartOf(ask, ask.groups[g]), g});
   }
-  const auto hardness = [&](const Piece& piece) {
+  const auto hardness = [&](const AskPiece& piece) {
     const Resources demand = LeastDemand(snapshot, piece.ask);
     return std::tuple(!piece.ask.around.empty(), -piece.ask.highest_tier, demand[kGpu],
                       demand[kGpuMemory], demand[kCpu], demand[kMemory]);
   };
   std::stable_sort(pieces.begin(), pieces.end(),
-                   [&](const Piece& a, const Piece& b) { return hardness(a) > hardness(b); });
+                   [&](const AskPiece& a, const AskPiece& b) { return hardness(a) > hardness(b); });
   if (GangAsk rest = RestOf(ask); rest.least > 0) pieces.push_back({std::move(rest), std::nullopt});
   return pieces;
 }
@@ -42,7 +42,7 @@ std::vector<Piece> PiecesOf(const Snapshot& snapshot, const GangAsk& ask) {
 // One after the other. The first that finds no place beside those before it goes ahead of them in
 // the next turn; that there is none is proven only where it has none by itself.
 Placer::Answer GroupPlacer::PlaceInside(Workbench& bench, const GangAsk& ask) const {
-  std::vector<Piece> pieces = PiecesOf(bench.ledger().snapshot(), ask);
+  std::vector<AskPiece> pieces = PiecesOf(bench.ledger().snapshot(), ask);
   Answer answer;
   std::int32_t steps = 0;
   for (std::size_t turn = 0; turn < std::min(pieces.size(), kMostTurns); ++turn) {

@@ -63,9 +63,7 @@ class Stranding::Trial {
   }
   bool Takes(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
              std::size_t device) const {
-    return HasRoom(view.device(device, rows()[device]), request, cls.pod.user_id) &&
-           ((!view.mixed_models && !cls.names_devices) ||
-            DeviceAllowed(cls.pod.constraints, view.spec.devices[device]));
+    return CanTake(view, cls, request, device, rows()[device]);
   }
   // An earlier device is just like it.
   bool Seen(const NodeView& view, std::size_t device) const {

@@ -6,16 +6,6 @@
 
 namespace tephra {
 
-bool MayHave(const NodeView& view, const TaskClass& cls, std::size_t device) {
-  return (!view.mixed_models && !cls.names_devices) ||
-         DeviceAllowed(cls.pod.constraints, view.spec.devices[device]);
-}
-
-bool CanTake(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
-             std::size_t device, const DeviceRow& row) {
-  return HasRoom(view.device(device, row), request, cls.pod.user_id) && MayHave(view, cls, device);
-}
-
 Liking LikingOf(const NodeView& view, const DeviceRequest& request, std::size_t device,
                 Points points) {
   Liking liking{false, 0, points};

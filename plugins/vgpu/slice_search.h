@@ -14,12 +14,6 @@
 
 namespace tephra {
 
-// Whether a device in the state of `row` can give the share, and the class may have it.
-bool CanTake(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
-             std::size_t device, const DeviceRow& row);
-// Whether the class may have it, among those of its node.
-bool MayHave(const NodeView& view, const TaskClass& cls, std::size_t device);
-
 // How much a device is preferred for an ask, the greater the better. For a MIG instance those that
 // are cut already come first, then where it takes the least from requests to come; in all modes the
 // score's points decide what is left.

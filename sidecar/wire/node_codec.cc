@@ -146,7 +146,25 @@ void Encode(const NodeLinks& in, v1::Node* out) {
   }
 }
 
-absl::Status Decode(const v1::GpuLinks& in, const FieldPath& at, NodeLinks& out) {
+const std::string& ModelOf(const std::vector<DeviceHardware>& devices, int device) {
+  static const std::string kUnknown;
+  const auto index = static_cast<std::size_t>(device);
+  return index < devices.size() ? devices[index].model : kUnknown;
+}
+
+// Of a link whose speed is not told.
+absl::Status UsualSpeed(const FieldPath& at, const std::string& model, Link& link) {
+  if (link.type != LinkType::kNvLink) {
+    link = PcieLink(link.type);
+    return absl::OkStatus();
+  }
+  if (link.nvlinks == 0) return BadField(at.At("nvlinks"), 0, "at least 1");
+  link = NvLink(link.nvlinks, model);
+  return absl::OkStatus();
+}
+
+absl::Status Decode(const v1::GpuLinks& in, const FieldPath& at,
+                    const std::vector<DeviceHardware>& devices, NodeLinks& out) {
   const int gpus = in.numa_nodes_size();
   if (gpus > kMaxLinkedGpus) {
     return BadField(at.At("numa_nodes"), gpus, "at most " + std::to_string(kMaxLinkedGpus));
@@ -168,6 +186,7 @@ absl::Status Decode(const v1::GpuLinks& in, const FieldPath& at, NodeLinks& out)
           FromWire(in.pairs(i).type(), LinkType::kNvLink, here.At("type"), link.type));
       TEPHRA_RETURN_IF_ERROR(Narrow(in.pairs(i).nvlinks(), here.At("nvlinks"), link.nvlinks));
       link.mb_per_s = in.pairs(i).mb_per_s();
+      if (link.mb_per_s == 0) TEPHRA_RETURN_IF_ERROR(UsualSpeed(here, ModelOf(devices, a), link));
       out.Set(a, b, link);
     }
   }
@@ -250,7 +269,7 @@ absl::Status Decode(const v1::Node& in, const FieldPath& at, NodeSpec& out) {
     TEPHRA_RETURN_IF_ERROR(Decode(in.devices(i), at.At("devices", i), out.devices.emplace_back()));
   }
   if (!in.has_gpu_links()) return absl::OkStatus();
-  return Decode(in.gpu_links(), at.At("gpu_links"), out.gpu_links);
+  return Decode(in.gpu_links(), at.At("gpu_links"), out.devices, out.gpu_links);
 }
 
 void Encode(const DomainSpec& in, TextCopier& text, v1::Domain* out) {

@@ -90,8 +90,10 @@ NodeLinks SomeLinks(Dice& dice) {
   for (int a = 0; a < links.gpus(); ++a) {
     links.SetNuma(a, static_cast<std::int16_t>(dice.From(-1, 0x7fff)));
     for (int b = 0; b < a; ++b) {
+      // On the wire no speed stands for the usual one.
+      const auto speed = Number<std::int32_t>(dice);
       links.Set(a, b,
-                {Number<std::int32_t>(dice), OneOf(dice, LinkType::kNvLink),
+                {speed == 0 ? 1 : speed, OneOf(dice, LinkType::kNvLink),
                  static_cast<std::uint8_t>(dice.Below(256))});
     }
   }

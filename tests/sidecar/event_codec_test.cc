@@ -119,6 +119,29 @@ TEST_CASE("Event codec: an enum value that is unspecified or unknown is named wi
         }) == "node_upserted.node.taints[0].effect: 0, expected 1 to 3");
 }
 
+TEST_CASE("Event codec: a link whose speed is not told has what its type and the model have") {
+  v1::Event wire;
+  v1::Node* node = wire.mutable_node_upserted()->mutable_node();
+  node->set_name("n");
+  for (int i = 0; i < 3; ++i) {
+    node->add_devices()->set_model("H100");
+    node->mutable_gpu_links()->add_numa_nodes(-1);
+  }
+  v1::GpuLink* fast = node->mutable_gpu_links()->add_pairs();
+  fast->set_type(v1::GPU_LINK_TYPE_NVLINK);
+  fast->set_nvlinks(18);
+  node->mutable_gpu_links()->add_pairs()->set_type(v1::GPU_LINK_TYPE_PIX);
+  v1::GpuLink* told = node->mutable_gpu_links()->add_pairs();
+  told->set_type(v1::GPU_LINK_TYPE_SYS);
+  told->set_mb_per_s(1234);
+  const auto event = DecodeEvent(wire);
+  REQUIRE(event.ok());
+  const NodeLinks& links = std::get<NodeUpserted>(*event).node.gpu_links;
+  CHECK(links.at(1, 0) == NvLink(18, "H100"));
+  CHECK(links.at(2, 0) == PcieLink(LinkType::kPix));
+  CHECK(links.at(2, 1) == Link{1234, LinkType::kSys, 0});
+}
+
 TEST_CASE("Event codec: a number that the domain has no room for is named with its field") {
   TaskUpserted task;
   task.task.slices.resize(2);
@@ -140,6 +163,10 @@ TEST_CASE("Event codec: a number that the domain has no room for is named with i
   CHECK(Complaint(linked, [&](v1::Event& e) {
           for (int i = 0; i < 14; ++i) links_of(e)->add_numa_nodes(0);
         }) == "node_upserted.node.gpu_links.numa_nodes: 17, expected at most 16");
+  CHECK(Complaint(linked, [&](v1::Event& e) {
+          links_of(e)->mutable_pairs(2)->set_type(v1::GPU_LINK_TYPE_NVLINK);
+          links_of(e)->mutable_pairs(2)->set_mb_per_s(0);
+        }) == "node_upserted.node.gpu_links.pairs[2].nvlinks: 0, expected at least 1");
 
   const auto with_kind = [](std::uint32_t first, std::uint32_t second) {
     return Complaint(AJobOfOneRole(), [=](v1::Event& e) {

@@ -33,10 +33,12 @@ func TestSlicesThatAreWrittenAreReadBack(t *testing.T) {
 }
 
 func TestInventoriesThatAreWrittenAreReadBack(t *testing.T) {
-	written := []Device{{"GPU-a", "NVIDIA H100 80GB HBM3", 81559, true, Sharing{}},
-		{"", "T4", 15360, false, Sharing{}},
-		{"GPU-b", "NVIDIA A100-SXM4-40GB", 40960, true, Sharing{Modes: []Mode{Whole, MPS, MIG}, SplitCount: 3, MPSClients: 16,
-			Replicas: 4, ComputeFactor: 1500, MemoryFactor: 2000, MIGModel: "A100-40GB"}}}
+	numa := int16(1)
+	written := []Device{{UUID: "GPU-a", Model: "NVIDIA H100 80GB HBM3", MemoryMiB: 81559, Healthy: true, NUMA: &numa},
+		{Model: "T4", MemoryMiB: 15360, Links: []Link{{"SYS", 0}}},
+		{UUID: "GPU-b", Model: "NVIDIA A100-SXM4-40GB", MemoryMiB: 40960, Healthy: true, Links: []Link{{NV, 12}, {"PIX", 0}},
+			Sharing: Sharing{Modes: []Mode{Whole, MPS, MIG}, SplitCount: 3, MPSClients: 16,
+				Replicas: 4, ComputeFactor: 1500, MemoryFactor: 2000, MIGModel: "A100-40GB"}}}
 	text, err := FormatInventory(written)
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +99,10 @@ func TestErrorsNameFieldValueAndExpected(t *testing.T) {
 		{inventory(`{"version":1,"devices":[{"memoryMiB":1,"healthy":true,"modes":["mig"]}]}`), `devices[0].migModel: "", expected a model such as "A100-40GB"`},
 		{inventory(`{"version":1,"devices":[{"memoryMiB":1,"healthy":true,"mpsClients":-1}]}`), `devices[0].mpsClients: -1, expected 1 to 10000`},
 		{inventory(`{"version":1,"devices":[{"memoryMiB":1,"healthy":true,"memoryFactor":500}]}`), `devices[0].memoryFactor: 500, expected 1000 to 10000`},
+		{inventory(`{"version":1,"devices":[{"memoryMiB":1,"healthy":true},{"memoryMiB":1,"healthy":true,"links":["NVL"]}]}`), `devices[1].links[0]: "NVL", expected "SYS", "NODE"`},
+		{inventory(`{"version":1,"devices":[{"memoryMiB":1,"healthy":true},{"memoryMiB":1,"healthy":true,"links":["NV2"]},{"memoryMiB":1,"healthy":true,"links":["NV2"]}]}`), `devices[2].links: 1 links, expected 2: one to each device before it`},
+		{inventory(`{"version":1,"devices":[{"memoryMiB":1,"healthy":true,"links":["PIX"]}]}`), `devices[0].links: 1 links, expected 0`},
+		{inventory(`{"version":1,"devices":[{"memoryMiB":1,"healthy":true,"numa":-1}]}`), `devices[0].numa: -1, expected 0 to 32767`},
 		{inventory(`{"version":1,"devices":[{"memoryMiB":"1"}]}`), `expected a int64`},
 		{register(`GPU-a,10,x,T4,true,hami-core:`), `volcano.sh/node-vgpu-register: device[0].memory: "x", expected 1 to 1073741824`},
 		{register(`GPU-a,10,5,T4`), `device[0]: "GPU-a,10,5,T4", expected UUID,count,memory,type,health,mode`},
@@ -118,7 +124,7 @@ func TestAnErrorIsShortWhateverTheAnnotationHolds(t *testing.T) {
 
 func TestVolcanosOwnInventoryIsRead(t *testing.T) {
 	devices, err := ParseVGPURegister("GPU-a,10,32768,NVIDIA-Tesla V100,true,hami-core:GPU-b,10,32768,NVIDIA-Tesla V100,false,hami-core:")
-	want := []Device{{"GPU-a", "NVIDIA-Tesla V100", 32768, true, Sharing{}}, {"GPU-b", "NVIDIA-Tesla V100", 32768, false, Sharing{}}}
+	want := []Device{{UUID: "GPU-a", Model: "NVIDIA-Tesla V100", MemoryMiB: 32768, Healthy: true}, {UUID: "GPU-b", Model: "NVIDIA-Tesla V100", MemoryMiB: 32768}}
 	if err != nil || !reflect.DeepEqual(devices, want) {
 		t.Errorf("got %+v, %v", devices, err)
 	}

@@ -14,6 +14,9 @@ type Device struct {
 	MemoryMiB int32
 	Healthy   bool
 	Sharing   Sharing
+	// To each device before it. All devices of a node have theirs, or none has.
+	Links []Link
+	NUMA  *int16 // nil: not told, or of several NUMA nodes
 }
 
 // Sharing is how a device may be used. Its zero is how any may: whole, or in fractions without bound.
@@ -45,6 +48,9 @@ type deviceText struct {
 	Model     string `json:"model"`
 	MemoryMiB *int64 `json:"memoryMiB"`
 	Healthy   *bool  `json:"healthy"`
+
+	Links []string `json:"links,omitempty"`
+	NUMA  *int64   `json:"numa,omitempty"`
 
 	Modes         []Mode `json:"modes,omitempty"`
 	SplitCount    int64  `json:"splitCount,omitempty"`
@@ -105,8 +111,17 @@ func FormatInventory(devices []Device) (string, error) {
 	out := inventoryText{Version: &one, Devices: []deviceText{}}
 	for _, device := range devices {
 		memory, healthy := int64(device.MemoryMiB), device.Healthy
+		var links []string
+		for _, link := range device.Links {
+			links = append(links, link.String())
+		}
+		var numa *int64
+		if device.NUMA != nil {
+			wide := int64(*device.NUMA)
+			numa = &wide
+		}
 		s := device.Sharing
-		out.Devices = append(out.Devices, deviceText{device.UUID, device.Model, &memory, &healthy,
+		out.Devices = append(out.Devices, deviceText{device.UUID, device.Model, &memory, &healthy, links, numa,
 			s.Modes, int64(s.SplitCount), int64(s.MPSClients), int64(s.Replicas),
 			int64(s.ComputeFactor), int64(s.MemoryFactor), s.MIGModel})
 	}
@@ -138,6 +153,11 @@ func ParseInventory(text string) ([]Device, error) {
 	}
 	out := make([]Device, 0, len(in.Devices))
 	known := map[string]bool{}
+	linked := len(in.Devices) > 1 && in.Devices[1].Links != nil
+	if linked && len(in.Devices) > MaxLinkedDevices {
+		return nil, &Error{InventoryKey, "devices", strconv.Itoa(len(in.Devices)),
+			fmt.Sprintf("at most %d where links are given", MaxLinkedDevices)}
+	}
 	for d, device := range in.Devices {
 		at := fmt.Sprintf("devices[%d]", d)
 		if device.UUID != "" && known[device.UUID] {
@@ -154,7 +174,12 @@ func ParseInventory(text string) ([]Device, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Device{device.UUID, device.Model, int32(*device.MemoryMiB), *device.Healthy, sharing})
+		links, numa, err := device.place(at, d, linked)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Device{device.UUID, device.Model, int32(*device.MemoryMiB), *device.Healthy, sharing,
+			links, numa})
 	}
 	return out, nil
 }

@@ -33,6 +33,9 @@ type Options struct {
 	// Keys of node labels, from the widest to the nearest, that say where a node is that is in no
 	// HyperNode. REQUIRES: CheckDomainLabels is nil.
 	DomainLabels []string
+	// The label of nodes that may say "default": their links between GPUs are not looked at. Empty:
+	// there is none.
+	GPUTopologyLabel string
 	// How pods ask for devices; nil: requests.Default.
 	Devices *requests.Table
 	// Changed, if set, is called whenever an informer's object has been taken in; it must not call
@@ -211,7 +214,7 @@ func (f *Feed) setNode(obj *corev1.Node) {
 
 func (f *Feed) readNode(n *node) {
 	before := n.fact
-	fact, wrong := translateNode(n.obj, &f.translator.kinds)
+	fact, wrong := translateNode(n.obj, &f.translator.kinds, f.options.GPUTopologyLabel)
 	n.fact = fact
 	f.note(Object{Kind: "Node", Name: n.obj.Name}, "", "", wrong)
 	f.tellNodes.touch(n.obj.Name)

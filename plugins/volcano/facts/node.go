@@ -17,8 +17,13 @@ const (
 	gpuMemoryLabel = "nvidia.com/gpu.memory"
 )
 
+// GPUTopologyLabel is the label that Alibaba's ACK has for it: with the value "default" whole GPUs of
+// the node are taken whatever is between them; with "topology", or without the label, those that are
+// best linked.
+const GPUTopologyLabel = "ack.node.gpu.schedule"
+
 // translateNode never fails: what cannot be read is left out, and the fault says what it was.
-func translateNode(node *corev1.Node, k *kinds) (*tephrav1.Node, *fault) {
+func translateNode(node *corev1.Node, k *kinds, topologyLabel string) (*tephrav1.Node, *fault) {
 	out := &tephrav1.Node{
 		Name:          node.Name,
 		Labels:        labels(node.Labels),
@@ -40,12 +45,36 @@ func translateNode(node *corev1.Node, k *kinds) (*tephrav1.Node, *fault) {
 		}
 		out.Devices = append(out.Devices, wire)
 	}
+	if node.Labels[topologyLabel] != "default" {
+		out.GpuLinks = gpuLinks(devices)
+	}
 	amounts, overflow := k.amounts(node.Status.Allocatable, false)
 	if overflow != nil {
 		return out, overflow.in("status.allocatable") // and room for nothing
 	}
 	out.Allocatable = amounts
 	return out, wrong
+}
+
+// gpuLinks are nil where nothing is known of them. How fast each is follows in the engine from its
+// kind and the model.
+func gpuLinks(devices []annotations.Device) *tephrav1.GpuLinks {
+	if len(devices) < 2 || devices[1].Links == nil {
+		return nil
+	}
+	out := &tephrav1.GpuLinks{}
+	for _, device := range devices {
+		numa := int32(-1)
+		if device.NUMA != nil {
+			numa = int32(*device.NUMA)
+		}
+		out.NumaNodes = append(out.NumaNodes, numa)
+		for _, link := range device.Links {
+			out.Pairs = append(out.Pairs, &tephrav1.GpuLink{
+				Type: tephrav1.GpuLinkType(1 + slices.Index(annotations.Paths, link.Path)), Nvlinks: uint32(link.NVLinks)})
+		}
+	}
+	return out
 }
 
 func ready(node *corev1.Node) bool {

@@ -26,6 +26,11 @@ func expect(t *testing.T, what string, got proto.Message, want proto.Message, te
 	}
 }
 
+// Three GPUs, the first two by NVLinks, the last near the second.
+const linked = `{"version":1,"devices":[{"model":"A","memoryMiB":5,"healthy":true,"numa":0},
+	{"model":"A","memoryMiB":5,"healthy":true,"links":["NV4"]},
+	{"model":"A","memoryMiB":5,"healthy":true,"links":["SYS","PIX"],"numa":1}]}`
+
 func TestNodesAreToldWithWhatTheyHaveAndWhoMayUseThem(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -46,6 +51,18 @@ func TestNodesAreToldWithWhatTheyHaveAndWhoMayUseThem(t *testing.T) {
 				`{"uuid":"GPU-a","model":"H100","memoryMiB":81559,"healthy":false}]}`,
 				annotations.VGPURegisterKey: "GPU-b,10,5,T4,true,hami-core:"}
 		}, `devices { uuid: "GPU-a" model: "H100" memory_mib: 81559 unhealthy: true }`},
+		{"links, of a node that does not say otherwise", func(n *corev1.Node) {
+			n.Annotations = map[string]string{annotations.InventoryKey: linked}
+			n.Labels["look.example/links"] = "topology"
+		}, `labels { key: "look.example/links" value: "topology" }
+			devices { model: "A" memory_mib: 5 } devices { model: "A" memory_mib: 5 } devices { model: "A" memory_mib: 5 }
+			gpu_links { numa_nodes: 0 numa_nodes: -1 numa_nodes: 1 pairs { type: GPU_LINK_TYPE_NVLINK nvlinks: 4 }
+				pairs { type: GPU_LINK_TYPE_SYS } pairs { type: GPU_LINK_TYPE_PIX } }`},
+		{"links, of a node that says they are not to be looked at", func(n *corev1.Node) {
+			n.Annotations = map[string]string{annotations.InventoryKey: linked}
+			n.Labels["look.example/links"] = "default"
+		}, `labels { key: "look.example/links" value: "default" }
+			devices { model: "A" memory_mib: 5 } devices { model: "A" memory_mib: 5 } devices { model: "A" memory_mib: 5 }`},
 		{"a broken inventory counts for no devices, whatever else there is", func(n *corev1.Node) {
 			n.Annotations = map[string]string{annotations.InventoryKey: `{"version":7}`,
 				annotations.VGPURegisterKey: "GPU-b,10,5,T4,true,hami-core:"}
@@ -65,7 +82,7 @@ func TestNodesAreToldWithWhatTheyHaveAndWhoMayUseThem(t *testing.T) {
 			n.Status.Allocatable["volcano.sh/vgpu-number"] = list("n", "80")["n"]
 		}, ``},
 	} {
-		got, _ := translateNode(someNode("n1", test.change), noKinds())
+		got, _ := translateNode(someNode("n1", test.change), noKinds(), "look.example/links")
 		expect(t, test.name, got, &tephrav1.Node{}, `name: "n1"
 			labels { key: "kubernetes.io/hostname" value: "n1" }
 			allocatable { kind: 0 amount: 64000 } allocatable { kind: 1 amount: 274877906944 }

@@ -37,6 +37,9 @@ type Options struct {
 	// DomainLabels are keys of node labels that say which nodes are near each other, from the widest to
 	// the nearest, for nodes that are in no HyperNode.
 	DomainLabels []string
+	// GPUTopologyLabel is the label of nodes that may say "default": which of its GPUs are well linked is
+	// not looked at there.
+	GPUTopologyLabel string
 	// MinInterval passes between the starts of two sessions at least.
 	MinInterval time.Duration
 	// MemoryConfigMap keeps what the engine remembers, in the scheduler's namespace; empty: nothing does.
@@ -77,7 +80,7 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 	s.volcano = vcinformers.NewSharedInformerFactory(s.cache.VCClient(), opt.ResyncPeriod)
 	var err error
 	s.feed, err = facts.New(facts.Sources{Kube: s.cache.SharedInformerFactory(), Volcano: s.volcano},
-		facts.Options{SchedulerNames: opt.SchedulerNames, Admit: own.Admit, DomainLabels: own.DomainLabels, Devices: own.DeviceResources, Changed: s.changed})
+		facts.Options{SchedulerNames: opt.SchedulerNames, Admit: own.Admit, DomainLabels: own.DomainLabels, GPUTopologyLabel: own.GPUTopologyLabel, Devices: own.DeviceResources, Changed: s.changed})
 	if err != nil {
 		return nil, err
 	}

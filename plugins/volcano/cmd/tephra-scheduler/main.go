@@ -56,6 +56,7 @@ func run() error {
 	flags.DurationVar(&own.MinInterval, "min-interval", 50*time.Millisecond, "Least time between the starts of two sessions. A session opens when something has changed.")
 	flags.StringVar(&own.MemoryConfigMap, "memory-config-map", "tephra-memory", `ConfigMap that keeps what the engine remembers of past usage, in the namespace of the scheduler's pod, or else of its lease; "" for none.`)
 	flags.StringSliceVar(&own.DomainLabels, "domain-labels", nil, `Labels of nodes that say which are near each other, from the widest to the nearest, with commas between, such as "topology.kubernetes.io/zone,network.topology.nvidia.com/leaf"; nodes in a HyperNode are there instead.`)
+	flags.StringVar(&own.GPUTopologyLabel, "gpu-topology-label", facts.GPUTopologyLabel, `Label of nodes: where it says "default", whole GPUs are given out whatever is between them, and else those that are best linked, as far as the node's inventory tells; "" for none.`)
 	devices := flags.String("device-resources", "", `File that says how pods ask for devices, read at start: resources, units, defaults (docs/requests.md); "" for the built-in table.`)
 	admission := flags.String("admission", "engine", `Who lets a pod group have its pods: "engine", or "volcano" for the stock action enqueue.`)
 	gone := flags.String("when-engine-gone", "wait", `What happens while the engine does not answer: "wait" schedules nothing, "stock" runs Volcano's enqueue, allocate and backfill.`)
