@@ -37,6 +37,16 @@ std::vector<Drawn> DrawnOn(const std::vector<ExpectedPod>& expected, const std::
   return drawn;
 }
 
+// Per mille of the device that others may still use, of compute and memory whichever is less; less
+// than all once somebody is there.
+std::int32_t FreeOf(const NodeView& view, std::size_t device, const DeviceRow& row) {
+  std::int64_t free = row.free_compute;
+  const std::int64_t memory = view.spec.devices[device].memory_mib;
+  if (memory > 0) free = std::min(free, row.free_memory_mib * kWholeGpu / memory);
+  if (row.users() > 0) free = std::min(free, kWholeGpu - 1);
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(free, 0, kWholeGpu));
+}
+
 }  // namespace
 
 // A node's free amounts copied out, to try things on.
@@ -51,15 +61,8 @@ class Stranding::Trial {
     return {many_.empty() ? few_.data() : many_.data(), size_};
   }
 
-  // Per mille of the device that others may still use, of compute and memory whichever is less;
-  // less than all once somebody is there.
   std::int32_t Free(const NodeView& view, std::size_t device) const {
-    const DeviceRow& row = rows()[device];
-    std::int64_t free = row.free_compute;
-    const std::int64_t memory = view.spec.devices[device].memory_mib;
-    if (memory > 0) free = std::min(free, row.free_memory_mib * kWholeGpu / memory);
-    if (row.users() > 0) free = std::min(free, kWholeGpu - 1);
-    return static_cast<std::int32_t>(std::clamp<std::int64_t>(free, 0, kWholeGpu));
+    return FreeOf(view, device, rows()[device]);
   }
   bool Takes(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
              std::size_t device) const {
@@ -124,6 +127,11 @@ const Stranding::Model& Stranding::ModelOf(const NodeView& view) const {
   return models_.back();
 }
 
+double Stranding::WorthOf(const Model& model, double idle, std::size_t devices, double left) {
+  return kScarce * model.scarcity * idle + kUnbroken * idle * idle / static_cast<double>(devices) -
+         left;
+}
+
 double Stranding::Worth(const NodeView& view, const Trial& trial) const {
   const Futures& futures = futures_[ModelOf(view).futures];
   const auto cpu = static_cast<double>(trial.cpu);
@@ -147,8 +155,7 @@ double Stranding::Worth(const NodeView& view, const Trial& trial) const {
   if (free == 0) return 0;
   left += futures.Left(idle, largest, cpu);
   const double worth = static_cast<double>(free) / static_cast<double>(kWholeGpu);
-  return kScarce * ModelOf(view).scarcity * worth +
-         kUnbroken * worth * worth / static_cast<double>(trial.rows().size()) - left;
+  return WorthOf(ModelOf(view), worth, trial.rows().size(), left);
 }
 
 // Takes the device after which the node is worth most, if one can be taken.
@@ -167,7 +174,36 @@ void Stranding::PlaceShare(const NodeView& view, const TaskClass& cls, const Dev
   if (best) trial.Take(view, cls, request, *best);
 }
 
+// Where no device is begun, and whole ones are asked for or none: counting them is enough, and a
+// new class has every node looked at. Nothing where the long way has to be gone, which says the
+// same.
+std::optional<Points> Stranding::RateWhole(const NodeView& view, const TaskClass& cls) const {
+  if (cls.needs_devices() && !(cls.single_ask() && cls.lasting[0].request.whole())) return {};
+  const std::int32_t count = cls.needs_devices() ? cls.lasting[0].request.count : 0;
+  std::int64_t idle = 0;
+  std::int32_t takers = 0;
+  for (std::size_t d = 0; d < view.devices.size(); ++d) {
+    const std::int32_t free = FreeOf(view, d, view.devices[d]);
+    if (free == 0) continue;
+    if (free != kWholeGpu) return {};
+    ++idle;
+    if (takers == count) continue;
+    takers += CanTake(view, cls, cls.lasting[0].request, d, view.devices[d]);
+  }
+  if (takers < count) return {};
+  const Model& model = ModelOf(view);
+  const auto worth = [&](std::int64_t devices, std::int64_t cpu) {
+    return WorthOf(model, static_cast<double>(devices), view.devices.size(),
+                   futures_[model.futures].Left(devices, 0, static_cast<double>(cpu)));
+  };
+  const std::int64_t cpu = view.row.free[kCpu];
+  const double before = idle == 0 ? 0 : worth(idle, cpu);
+  const double after = idle == count ? 0 : worth(idle - count, cpu - cls.demand[kCpu]);
+  return PointsOf(after - before);
+}
+
 Points Stranding::Rate(const NodeView& view, const TaskClass& cls) const {
+  if (const auto points = RateWhole(view, cls)) return *points;
   Trial trial(view);
   const double before = Worth(view, trial);
   trial.cpu -= cls.demand[kCpu];

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ class Stranding final : public Score {
     double scarcity = 0;      // 0 to 1
   };
   const Model& ModelOf(const NodeView& view) const;
+  std::optional<Points> RateWhole(const NodeView& view, const TaskClass& cls) const;
+  // `idle` devices' worth free, of which `left` is expected to stay so.
+  static double WorthOf(const Model& model, double idle, std::size_t devices, double left);
   double Worth(const NodeView& view, const Trial& trial) const;
   void PlaceShare(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
                   Trial& trial) const;
