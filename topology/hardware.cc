@@ -87,6 +87,10 @@ NodeId Hardware::Upsert(const NodeSpec& spec, const ModelKinds& models) {
     node.device_room = spec.devices.size();
     device_rows_ += node.device_room;
   }
+  node.usual_modes =
+      std::all_of(spec.devices.begin(), spec.devices.end(), [](const DeviceHardware& device) {
+        return device.modes == kUsualModes && device.split_count == 0;
+      });
   node.mixed_models =
       std::any_of(spec.devices.begin(), spec.devices.end(), [&](DeviceHardware device) {
         // Of rows that are equal, these two are no matter.

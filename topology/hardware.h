@@ -46,6 +46,8 @@ class Hardware {
   std::uint32_t likenesses() const { return static_cast<std::uint32_t>(likeness_.size()); }
   // Its devices are of more than one model, or may be used in different ways.
   bool mixed_models(NodeId id) const { return nodes_[id.index()].mixed_models; }
+  // Every device of it may be had whole and in fractions, of which there is no most.
+  bool usual_modes(NodeId id) const { return nodes_[id.index()].usual_modes; }
   // By device, the kind that counts its model, in a set of its own: 0 where none does. Empty where
   // that is so for all of them.
   const std::vector<KindSet>& model_kinds(NodeId id) const {
@@ -101,6 +103,7 @@ class Hardware {
     std::uint32_t likeness = 0;
     bool present = false;
     bool mixed_models = false;
+    bool usual_modes = false;
   };
   struct Key {
     std::unordered_map<std::string, std::uint32_t> values;

@@ -31,6 +31,17 @@ bool MayHave(const NodeView& view, const TaskClass& cls, std::size_t device) {
 
 bool CanTake(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
              std::size_t device, const DeviceRow& row) {
+  // What HasRoom would say, from the row alone: the device's description lies elsewhere in memory,
+  // and a new class has every device looked at.
+  if (view.usual_modes && request.sharing == Sharing::kHook) {
+    const int held = row.use.all();
+    const bool room = request.whole()
+                          ? held == 0 && row.free_compute >= kWholeGpu
+                          : held == row.use.of(SliceMode::kFraction) && row.free_compute >= 0 &&
+                                row.free_compute >= request.compute &&
+                                row.free_memory_mib >= request.memory_mib;
+    return room && MayHave(view, cls, device);
+  }
   return HasRoom(view.device(device, row), request, cls.pod.user_id) && MayHave(view, cls, device);
 }
 

@@ -50,6 +50,7 @@ struct NodeView {
   std::span<const KindSet> model_kinds = {};       // as Hardware::model_kinds
   const GpuSets* gpu_sets = nullptr;               // as Hardware::gpu_sets
   std::span<const MigPlacements* const> mig = {};  // as Hardware::mig
+  bool usual_modes = false;                        // as Hardware::usual_modes
 
   DeviceState device(std::size_t index) const { return device(index, devices[index]); }
   // The same in another state.
@@ -72,8 +73,8 @@ class NodeTrial {
   // As Occupancy::Charge does to the node.
   void Charge(const TaskClass& cls, const Slices& slices, int sign);
   NodeView view() const {
-    return {node_.id,           node_.spec,        node_.capacity, row_,     devices_,
-            node_.mixed_models, node_.model_kinds, node_.gpu_sets, node_.mig};
+    return {node_.id,           node_.spec,        node_.capacity, row_,      devices_,
+            node_.mixed_models, node_.model_kinds, node_.gpu_sets, node_.mig, node_.usual_modes};
   }
 
  private:
@@ -112,7 +113,8 @@ class Occupancy {
             hardware.mixed_models(node),
             hardware.model_kinds(node),
             hardware.gpu_sets(node),
-            hardware.mig(node)};
+            hardware.mig(node),
+            hardware.usual_modes(node)};
   }
   const NodeRow& node(NodeId id) const { return nodes_[id.index()]; }
   // Free on all nodes present. Over-committed nodes count below zero, over-committed devices as
