@@ -82,6 +82,18 @@ std::uint64_t TemplateHash(const PodTemplate& pod) {
 
 }  // namespace
 
+DeviceRequest LargestAsk(const TaskClass& cls) {
+  const auto size = [](const DeviceRequest& one) { return std::int64_t{one.count} * one.compute; };
+  DeviceRequest most;
+  most.compute = 0;
+  for (const std::vector<DeviceAsk>* asks : {&cls.lasting, &cls.init}) {
+    for (const DeviceAsk& ask : *asks) {
+      if (size(ask.request) >= size(most)) most = ask.request;
+    }
+  }
+  return most;
+}
+
 TaskClass MakeTaskClass(const PodTemplate& pod, const ModelKinds& models) {
   TaskClass cls;
   cls.pod = pod;

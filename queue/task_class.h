@@ -44,6 +44,10 @@ struct TaskClass {
   bool single_ask() const { return lasting.size() == 1 && init.empty(); }
 };
 
+// The ask for the most compute, which stands for the pod where one shape has to: the last of equal
+// ones, no device where none asks.
+DeviceRequest LargestAsk(const TaskClass& cls);
+
 // REQUIRES: ValidatePod(pod) is OK. `models`: those that are counted by themselves.
 TaskClass MakeTaskClass(const PodTemplate& pod, const ModelKinds& models = {});
 

@@ -26,10 +26,10 @@ TimeMs MinuteOfDay(TimeMs now) {
 
 class Pass {
  public:
-  explicit Pass(Cycle& cycle) : cycle_(cycle), config_(cycle.snapshot.config().consolidation) {
-    moves_left_ = config_.moves_per_hour;
-    for (const auto& [at, tasks] : cycle.snapshot.books().moves) moves_left_ -= tasks;
-  }
+  explicit Pass(Cycle& cycle)
+      : cycle_(cycle),
+        config_(cycle.snapshot.config().consolidation),
+        moves_left_(MovesLeft(cycle.snapshot.books())) {}
 
   void Run() {
     const std::vector<std::size_t> waiting = Waiting();
@@ -58,14 +58,9 @@ class Pass {
     for (std::size_t d = 0; d < cycle_.plan.decisions.size(); ++d) {
       const Decision& decision = cycle_.plan.decisions[d];
       const JobRow& job = cycle_.snapshot.job(decision.job);
-      const bool room = decision.reason->obstacle == Obstacle::kRoom ||
-                        decision.reason->obstacle == Obstacle::kTogether ||
-                        decision.reason->obstacle == Obstacle::kSearch ||
-                        decision.reason->obstacle == Obstacle::kLocality ||
-                        decision.reason->obstacle == Obstacle::kGroups;
-      if (decision.part == Part::kMinimum && decision.verdict == Verdict::kWait && room &&
-          decision.evictions.empty() && job.evicts && !job.keeps_room() &&
-          job.relieved_at != cycle_.snapshot.books().news) {
+      if (decision.part == Part::kMinimum && decision.verdict == Verdict::kWait &&
+          IsRoom(decision.reason->obstacle) && decision.evictions.empty() && job.evicts &&
+          !job.keeps_room() && job.relieved_at != cycle_.snapshot.books().news) {
         waiting.push_back(d);
       }
     }
@@ -84,9 +79,6 @@ class Pass {
     AskWhenMovesCome();
     return Moving::kBudget;
   }
-
-  // A proposal is judged as if none had been made lately.
-  std::int32_t MovesLeft() const { return on() ? moves_left_ : config_.moves_per_hour; }
 
   void AskWhenMovesCome() const {
     const auto& moves = cycle_.snapshot.books().moves;
@@ -141,7 +133,7 @@ class Pass {
       reason.jobs_moved = JobsOf(answer.victims);
       reason.gain_gpu_s = answer.gain / static_cast<std::int64_t>(kWholeGpu);
       reason.cost_gpu_s = answer.cost / static_cast<std::int64_t>(kWholeGpu);
-      reason.moves_left = MovesLeft();
+      reason.moves_left = moves_left_;
       return reason;
     };
     const auto tell = [&](Moving moving) {
@@ -149,7 +141,7 @@ class Pass {
       no = with(no, moving);
     };
     if (answer.cost >= answer.gain) return tell(Moving::kCost);
-    if (static_cast<std::int64_t>(answer.victims.size()) > MovesLeft()) {
+    if (static_cast<std::int64_t>(answer.victims.size()) > moves_left_) {
       AskWhenMovesCome();
       return tell(Moving::kBudget);
     }
@@ -202,7 +194,7 @@ class Pass {
 
   Cycle& cycle_;
   const Consolidation& config_;
-  std::int32_t moves_left_ = 0;
+  std::int32_t moves_left_;
   std::int64_t steps_ = 0;  // of all searches
   std::unique_ptr<Relief> relief_;
 };

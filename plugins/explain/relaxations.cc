@@ -17,15 +17,6 @@ constexpr std::int64_t kMostNewNodes = 1024;
 // Of so many nodes each is left out once, to see whether it is needed.
 constexpr std::size_t kMostTriedOneByOne = 16;
 
-bool IsQuota(const Reason& reason) {
-  return reason.obstacle == Obstacle::kQueueLimit || reason.obstacle == Obstacle::kQueueGuarantee;
-}
-bool IsRoom(const Reason& reason) {
-  return reason.obstacle == Obstacle::kRoom || reason.obstacle == Obstacle::kTogether ||
-         reason.obstacle == Obstacle::kSearch || reason.obstacle == Obstacle::kLocality ||
-         reason.obstacle == Obstacle::kGroups;
-}
-
 class Search {
  public:
   Search(const State& state, const Assembly& assembly, JobId job, TimeMs now)
@@ -34,7 +25,7 @@ class Search {
   Relaxations Run() {
     if (const Scratch::Said said = scratch_.Try({}); said.starts) {
       StartsAsItIs();
-    } else if (IsQuota(said.reason) || IsRoom(said.reason)) {
+    } else if (IsQuota(said.reason.obstacle) || IsRoom(said.reason.obstacle)) {
       if (const auto first = First()) first_.push_back(*first);
       Look(said);
     } else {
@@ -95,7 +86,7 @@ class Search {
     if (quota_does) Offer(Trimmed(std::move(walked)));
     FewerMembers(said);
     if (quota_does) return;
-    if (IsRoom(left.reason)) {
+    if (IsRoom(left.reason.obstacle)) {
       SmallerAsk(left);
       HigherTier(left);
       for (const Misfit why : {Misfit::kUnschedulable, Misfit::kRefused, Misfit::kExcluded}) {

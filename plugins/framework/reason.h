@@ -53,12 +53,19 @@ enum class Obstacle : std::uint8_t {
   kLocality,        // enough room in all, but not within one domain of the tier that it may span
   kGroups,          // its groups have room by themselves, but not all of them were placed at once
 };
+// Its queue may not hold it.
+constexpr bool IsQuota(Obstacle obstacle) {
+  return obstacle == Obstacle::kQueueLimit || obstacle == Obstacle::kQueueGuarantee;
+}
+// Nodes have no room for it, as it wants to lie on them.
+constexpr bool IsRoom(Obstacle obstacle) {
+  return obstacle == Obstacle::kRoom || obstacle == Obstacle::kTogether ||
+         obstacle == Obstacle::kSearch || obstacle == Obstacle::kLocality ||
+         obstacle == Obstacle::kGroups;
+}
 // Whether whoever waits for that has passed the enqueue gate.
 constexpr bool BehindGate(Obstacle obstacle) {
-  return obstacle == Obstacle::kQueueLimit || obstacle == Obstacle::kQueueGuarantee ||
-         obstacle == Obstacle::kMembers || obstacle == Obstacle::kRoom ||
-         obstacle == Obstacle::kTogether || obstacle == Obstacle::kSearch ||
-         obstacle == Obstacle::kLocality || obstacle == Obstacle::kGroups;
+  return IsQuota(obstacle) || IsRoom(obstacle) || obstacle == Obstacle::kMembers;
 }
 
 // What became of the question whether others may be evicted for a gang.

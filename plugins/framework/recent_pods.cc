@@ -31,17 +31,7 @@ double AllGpus(const Counts& counts) {
 
 void RecentPods::Came(const TaskClass& cls, std::int64_t pods) {
   if (!cls.needs_devices() || pods <= 0) return;
-  // The largest ask of the pod stands for it.
-  DeviceRequest most;
-  most.compute = 0;
-  for (const std::vector<DeviceAsk>* asks : {&cls.lasting, &cls.init}) {
-    for (const DeviceAsk& ask : *asks) {
-      const auto size = [](const DeviceRequest& one) {
-        return std::int64_t{one.count} * one.compute;
-      };
-      if (size(ask.request) > size(most)) most = ask.request;
-    }
-  }
+  const DeviceRequest most = LargestAsk(cls);
   if (most.compute == 0) return;
   const std::int64_t cpu = (cls.demand[kCpu] + kCpuStep - 1) / kCpuStep * kCpuStep;
   std::vector<std::string> models = cls.pod.constraints.device_models;
@@ -75,39 +65,33 @@ void RecentPods::Forget() {
 bool RecentPods::Settle() {
   if (until_look_ > 0) return false;
   until_look_ = std::max(kLookEvery, total_ / kLookPart);
-  Counts now = Foremost();
+  const std::vector<Counts::value_type> foremost = Foremost();
+  Counts now(foremost.begin(), foremost.end());
   if (!Shifted(now)) return false;
   listed_ = std::move(now);
-  std::vector<std::pair<double, const Shape*>> order;
   std::int64_t pods = 0;
-  for (const auto& entry : listed_) {
-    order.emplace_back(-GpusOf<Counts>(entry), &entry.first);
-    pods += entry.second;
-  }
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.first, *a.second) < std::tie(b.first, *b.second);
-  });
+  for (const auto& [shape, count] : foremost) pods += count;
   expected_.clear();
-  for (const auto& [gpus, shape] : order) {
-    const auto& [cpu, devices, compute, models] = *shape;
-    expected_.push_back({cpu, devices, compute, models,
-                         static_cast<double>(listed_.at(*shape)) / static_cast<double>(pods)});
+  for (const auto& [shape, count] : foremost) {
+    const auto& [cpu, devices, compute, models] = shape;
+    expected_.push_back(
+        {cpu, devices, compute, models, static_cast<double>(count) / static_cast<double>(pods)});
   }
   ++version_;
   return true;
 }
 
-RecentPods::Counts RecentPods::Foremost() const {
-  std::vector<std::pair<double, const Shape*>> order;
-  for (const auto& entry : counts_) order.emplace_back(-GpusOf<Counts>(entry), &entry.first);
+std::vector<RecentPods::Counts::value_type> RecentPods::Foremost() const {
+  std::vector<std::pair<double, const Counts::value_type*>> order;
+  for (const auto& entry : counts_) order.emplace_back(-GpusOf<Counts>(entry), &entry);
   const std::size_t most = std::min(kMostShapes, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
                     [](const auto& a, const auto& b) {
-                      return std::tie(a.first, *a.second) < std::tie(b.first, *b.second);
+                      return std::tie(a.first, a.second->first) <
+                             std::tie(b.first, b.second->first);
                     });
-  Counts foremost;
-  for (std::size_t i = 0; i < most; ++i)
-    foremost.emplace(*order[i].second, counts_.at(*order[i].second));
+  std::vector<Counts::value_type> foremost;
+  for (std::size_t i = 0; i < most; ++i) foremost.push_back(*order[i].second);
   return foremost;
 }
 

@@ -39,7 +39,7 @@ class RecentPods {
 
   void Fade();
   void Forget();
-  Counts Foremost() const;
+  std::vector<Counts::value_type> Foremost() const;  // those that ask for most GPUs first
   bool Shifted(const Counts& now) const;
 
   Counts counts_;

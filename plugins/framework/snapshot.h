@@ -211,6 +211,15 @@ constexpr std::uint64_t RefusalKey(ClassId cls, NodeId node) {
   return std::uint64_t{cls.value} << 32 | node.value;
 }
 
+// How many tasks may be moved now. What is only proposed is judged as if none had been of late.
+inline std::int32_t MovesLeft(const Books& books) {
+  const Consolidation& config = books.config.consolidation;
+  std::int32_t left = config.moves_per_hour;
+  if (config.mode != Consolidation::Mode::kOn) return left;
+  for (const auto& [at, tasks] : books.moves) left -= tasks;
+  return left;
+}
+
 class Snapshot {
  public:
   Snapshot(const Books& books, TimeMs now, std::int32_t* living)

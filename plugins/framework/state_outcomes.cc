@@ -35,7 +35,10 @@ void State::Assume(const Plan& plan) {
   for (const Decision& decision : plan.decisions) {
     const bool asks = decision.part == Part::kMinimum;
     if (asks && !books_.jobs[decision.job.index()].let_in()) outside.push_back(decision.job);
-    if (asks) LiftHolds(decision.job), LeaveBerths(decision.job);
+    if (asks) {
+      LiftHolds(decision.job);
+      LeaveBerths(decision.job);
+    }
     const bool at_once = decision.verdict != Verdict::kStartAfterEviction;
     for (const Placement& placement : decision.placements) {
       SetPhase(placement.task, at_once ? TaskPhase::kAssumed : TaskPhase::kHeld, placement.node,

@@ -118,18 +118,8 @@ class Pass {
 
   // Whether it would help if others left.
   static bool MayBeRelieved(const No& no) {
-    switch (no.reason.obstacle) {
-      case Obstacle::kQueueLimit:
-      case Obstacle::kQueueGuarantee:
-      case Obstacle::kRoom:
-      case Obstacle::kTogether:
-      case Obstacle::kSearch:
-      case Obstacle::kLocality:
-      case Obstacle::kGroups:
-        return no.verdict == Verdict::kWait;
-      default:
-        return false;
-    }
+    return no.verdict == Verdict::kWait &&
+           (IsQuota(no.reason.obstacle) || IsRoom(no.reason.obstacle));
   }
 
   // Why the gang is not to be tried, if there is a gate that does not let it in.

@@ -33,10 +33,7 @@ class MoveRelief final : public Relief {
         config_(config),
         book_(later, [this](TaskId task) { return PriceOf(task); }),
         search_(later, book_, config.budget) {
-    moves_left_ = config.moves_per_hour;
-    if (config.mode == Consolidation::Mode::kOn) {
-      for (const auto& [at, tasks] : snapshot().books().moves) moves_left_ -= tasks;
-    }
+    moves_left_ = MovesLeft(snapshot().books());
     // Whom others asked to leave may not show in the budgets yet.
     for (const TaskId id : snapshot().books().releasing) {
       if (snapshot().task(id).evicting) book_.Draw(id);

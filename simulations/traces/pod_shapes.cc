@@ -33,15 +33,9 @@ PodShape ShapeOf(const PodTemplate& pod) {
   const TaskClass cls = MakeTaskClass(pod);
   PodShape shape;
   shape.cpu = cls.demand[kCpu];
-  for (const std::vector<DeviceAsk>* asks : {&cls.lasting, &cls.init}) {
-    for (const DeviceAsk& ask : *asks) {
-      const auto whole = [](std::int64_t count, std::int64_t compute) { return count * compute; };
-      if (whole(ask.request.count, ask.request.compute) < whole(shape.devices, shape.compute))
-        continue;
-      shape.devices = ask.request.count;
-      shape.compute = ask.request.compute;
-    }
-  }
+  const DeviceRequest largest = LargestAsk(cls);
+  shape.devices = largest.count;
+  shape.compute = largest.compute;
   if (shape.devices == 0) return shape;
   for (const std::string& model : pod.constraints.device_models) {
     shape.models += (shape.models.empty() ? "" : "|") + model;
