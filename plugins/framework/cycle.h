@@ -29,6 +29,12 @@ struct CycleTools {
   Workbench later{Ledger::Basis::kLater};
   Proofs proofs;
   Verifier verifier;
+
+  // Another score rates from now on. What is charged stays as it is.
+  void ForgetRatings() {
+    for (Workbench* bench : {&now, &empty, &later}) bench->rankings().Forget();
+    proofs = Proofs();
+  }
 };
 
 Plan RunCycle(const Snapshot& snapshot, const Policies& policies,

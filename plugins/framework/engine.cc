@@ -45,7 +45,7 @@ void Engine::RenewScore() {
   auto score = assembly_.score(books.config, books, score_);
   // What was rated by another may be rated otherwise now. After a new config it is forgotten
   // anyway.
-  if (score_ != nullptr && score != score_) DropDerived();
+  if (score_ != nullptr && score != score_) tools_->ForgetRatings();
   score_ = std::move(score);
 }
 

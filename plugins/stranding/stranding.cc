@@ -41,9 +41,12 @@ std::vector<Drawn> DrawnOn(const std::vector<ExpectedPod>& expected, const std::
 // than all once somebody is there.
 std::int32_t FreeOf(const NodeView& view, std::size_t device, const DeviceRow& row) {
   std::int64_t free = row.free_compute;
-  const std::int64_t memory = view.spec.devices[device].memory_mib;
-  if (memory > 0) free = std::min(free, row.free_memory_mib * kWholeGpu / memory);
-  if (row.users() > 0) free = std::min(free, kWholeGpu - 1);
+  if (row.users() > 0) {
+    // The description lies elsewhere in memory, and is not needed of a device that nobody has.
+    const std::int64_t memory = view.spec.devices[device].memory_mib;
+    if (memory > 0) free = std::min(free, row.free_memory_mib * kWholeGpu / memory);
+    free = std::min(free, kWholeGpu - 1);
+  }
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(free, 0, kWholeGpu));
 }
 
