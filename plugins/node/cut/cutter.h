@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "plugins/node/gpu.h"
 #include "plugins/node/grant.h"
+#include "topology/base/status.h"
 
 namespace tephra::node {
 
