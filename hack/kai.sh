@@ -30,6 +30,7 @@ have become of each task. It is put to the engine in its own words:
 | sub-group | a group, elastic where the job needs so many of its sub-groups only: those that have begun are needed, then the first. One that is needed and has no topology is no more than its pod sets |
 | topology, level | domains of nodes, a tier each. Required: in one domain of at most that tier; preferred: as near as there is room. Who says nothing of it is placed by score alone |
 | part of a GPU, GPU memory | a part of its compute and of its memory, in the same proportion |
+| MIG instances that a node counts | devices in MIG mode, each with room for one instance of the profile: somebody else has the rest |
 | pipelined | room is held until those in it have gone (\`start-after-eviction\`) |
 | action allocate, reclaim or preempt alone | one cycle in which nobody may be evicted, or not for the other purpose; whoever finds room starts in any |
 | action consolidation alone | one cycle in which nobody may be evicted, and whoever may be preempted may be moved, at any price |

@@ -20,6 +20,8 @@ struct KaiNode {
   std::int64_t cpu_milli = 0, memory_bytes = 0, pods = 0;
   int gpus = 0;
   std::int32_t gpu_memory_mib = 0;  // of each
+  bool mig_only = false;            // whole ones are not given out
+  std::map<std::string, int> mig;   // instances that there are by profile
 };
 
 // What a queue is promised of one kind. -1: no bound.
@@ -41,7 +43,8 @@ struct KaiTask {
   std::string set;    // its pod set
   std::string kind;   // of GPUs: whole, fraction, gpu_memory, mig, none
   double gpus = 0;    // whole ones, or the fraction of each device
-  int devices = 1;    // asked for in part
+  int devices = 1;    // asked for in part, or instances
+  std::string mig_profile;
   std::int32_t gpu_memory_mib = 0;
   std::int64_t cpu_milli = 0, memory_bytes = 0;
   std::int32_t priority = 0;

@@ -15,6 +15,7 @@ class Play {
 
   KaiResult Run() {
     for (const Event& event : setup_.events) Tell(event);
+    if (!fault_.empty()) return {fault_, plans_};
     if (case_.kind == "unit") {
       Tick();
       Differs(StatesDiffer(case_, setup_, Actual()));

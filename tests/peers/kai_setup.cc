@@ -6,11 +6,16 @@
 #include <utility>
 
 #include "tests/peers/kai_gang.h"
+#include "topology/base/check.h"
+#include "topology/mig.h"
 
 namespace tephra {
 namespace {
 
 constexpr double kMegabyte = 1e6;
+// Of the devices that instances are cut out of.
+constexpr const char* kMigModel = "A100-40GB";
+constexpr std::int32_t kMigMib = 40960;
 
 EngineConfig ConfigOf(const KaiCase& one) {
   EngineConfig config;
@@ -53,8 +58,37 @@ NodeSpec HardwareOf(const KaiNode& node) {
   spec.allocatable[kCpu] = node.cpu_milli;
   spec.allocatable[kMemory] = node.memory_bytes;
   spec.allocatable[kPods] = node.pods;
-  for (int i = 0; i < node.gpus; ++i) spec.devices.push_back({"", "", node.gpu_memory_mib, true});
+  for (int i = 0; i < node.gpus; ++i) {
+    DeviceHardware device{"", "", node.gpu_memory_mib, true};
+    if (node.mig_only) device.modes = Only(SliceMode::kMig), device.mig_model = kMigModel;
+    spec.devices.push_back(device);
+  }
+  for (const auto& [profile, count] : node.mig) {
+    for (int i = 0; i < count; ++i) {
+      DeviceHardware& device = spec.devices.emplace_back();
+      device.memory_mib = kMigMib;
+      device.modes = Only(SliceMode::kMig);
+      device.mig_model = kMigModel;
+    }
+  }
   return spec;
+}
+
+// KAI counts instances, here they are cut out of a device: of one that has room for a single
+// instance of the profile, since somebody else has all the rest.
+std::vector<MigInstance> RestOf(const std::string& wanted) {
+  const MigModel& model = *FindMigModel(kMigModel);
+  const int profile = FindMigProfile(model, wanted), least = FindMigProfile(model, "1g.5gb");
+  TEPHRA_CHECK(profile >= 0);
+  const MigPlacements placements(model);
+  std::vector<MigInstance> rest;
+  MigTaken taken = MigFootprint(model.profiles[static_cast<std::size_t>(profile)], 0);
+  for (int start = 0; start < 8; ++start) {
+    if ((placements.FreeStarts(taken, least) >> start & 1) == 0) continue;
+    taken |= MigFootprint(model.profiles[static_cast<std::size_t>(least)], start);
+    rest.push_back({least, start});
+  }
+  return rest;
 }
 
 // A domain for each value of each level, named after those above it. As with KAI a node is in none
@@ -94,6 +128,7 @@ class Setup {
       total_[kCpu] += node.cpu_milli;
       total_[kMemory] += node.memory_bytes;
       total_[kGpu] += node.gpus * kWholeGpu;
+      for (const auto& [profile, count] : node.mig) total_[kGpu] += count * kWholeGpu;
       if (node.gpus > 0 && (device_mib_ == 0 || node.gpu_memory_mib < device_mib_)) {
         device_mib_ = node.gpu_memory_mib;
       }
@@ -102,7 +137,10 @@ class Setup {
 
   KaiSetup Run() {
     Tell(ConfigChanged{ConfigOf(case_)});
-    for (const KaiNode& node : case_.nodes) Tell(NodeUpserted{HardwareOf(node), ++out_.version});
+    for (const KaiNode& node : case_.nodes) {
+      Tell(NodeUpserted{HardwareOf(node), ++out_.version});
+      TakeRest(node);
+    }
     for (DomainSpec& domain : DomainsOf(case_)) Tell(DomainUpserted{domain, ++out_.version});
     for (const KaiQueue& queue : case_.departments)
       Tell(QueueUpserted{SpecOf(queue, case_.departments), ++out_.version});
@@ -168,7 +206,50 @@ class Setup {
     return spec;
   }
 
+  void TakeRest(const KaiNode& node) {
+    std::uint16_t device = static_cast<std::uint16_t>(node.gpus);
+    for (const auto& [profile, count] : node.mig) {
+      for (int i = 0; i < count; ++i, ++device) {
+        TaskFact other;
+        other.uid = node.name + "/rest" + std::to_string(device);
+        other.phase = TaskPhase::kRunning;
+        other.node = node.name;
+        other.pod.emplace().containers.emplace_back().name = "main";
+        const MigModel& model = *FindMigModel(kMigModel);
+        for (const MigInstance& instance : RestOf(profile)) {
+          other.slices.push_back(SliceOfMig(model, instance, device));
+        }
+        DeviceRequest& request = other.pod->containers[0].devices;
+        request.count = static_cast<std::int32_t>(other.slices.size());
+        request.compute = 0;
+        request.sharing = Sharing::kMig;
+        request.mig_profile = "1g.5gb";
+        Tell(TaskUpserted{std::move(other), ++out_.version});
+      }
+    }
+  }
+
+  static Slice SliceOfMig(const MigModel& model, const MigInstance& instance,
+                          std::uint16_t device) {
+    const MigShare share =
+        MigShareOf(model, model.profiles[static_cast<std::size_t>(instance.profile)]);
+    Slice slice;
+    slice.device = device;
+    slice.mode = SliceMode::kMig;
+    slice.compute = share.compute;
+    slice.memory_mib = share.memory_mib;
+    slice.mig_profile = static_cast<std::uint8_t>(instance.profile);
+    slice.mig_start = static_cast<std::uint8_t>(instance.start);
+    return slice;
+  }
+
   DeviceRequest DevicesOf(const KaiTask& task) const {
+    if (task.kind == "mig") {
+      DeviceRequest request{task.devices, 0, 0};
+      request.sharing = Sharing::kMig;
+      request.mig_profile = task.mig_profile;
+      return request;
+    }
     if (task.kind == "whole") {
       return {static_cast<std::int32_t>(task.gpus), static_cast<std::int32_t>(kWholeGpu), 0};
     }
@@ -280,6 +361,13 @@ class Setup {
     const auto node = std::find_if(case_.nodes.begin(), case_.nodes.end(),
                                    [&](const KaiNode& one) { return one.name == task.node; });
     Slices slices;
+    if (task.kind == "mig") {
+      // The one place that is left on the first such device.
+      const MigModel& model = *FindMigModel(kMigModel);
+      slices.push_back(SliceOfMig(model, {FindMigProfile(model, task.mig_profile), 0},
+                                  static_cast<std::uint16_t>(node->gpus)));
+      return slices;
+    }
     for (std::int32_t i = 0; i < request.count; ++i) {
       const int device = devices[static_cast<std::size_t>(i)];
       if (device < 0) return {};
