@@ -24,15 +24,17 @@ type words struct {
 	table *requests.Table
 	// How many nodes have each resource that is counted only where some node has it.
 	advertised map[corev1.ResourceName]int
-	// How many devices may be cut by MIG, by its name of their model, and how many shared by MPS.
+	// How many devices may be cut by MIG, by its name of their model, and how many shared by MPS, and
+	// in time slices, by how many at a time.
 	cut    map[string]int
 	served int
+	turns  map[int32]int
 
 	cluster requests.Cluster // of the above
 }
 
 func newWords(table *requests.Table) *words {
-	w := &words{table: table, advertised: map[corev1.ResourceName]int{}, cut: map[string]int{}}
+	w := &words{table: table, advertised: map[corev1.ResourceName]int{}, cut: map[string]int{}, turns: map[int32]int{}}
 	w.cluster = requests.Cluster{
 		Advertised: func(name corev1.ResourceName) bool { return w.advertised[name] > 0 },
 		Cuts: func(profile string) bool {
@@ -43,9 +45,29 @@ func newWords(table *requests.Table) *words {
 			}
 			return false
 		},
-		Serves: func() bool { return w.served > 0 },
+		Serves:    func() bool { return w.served > 0 },
+		TimeSlice: w.timeSlice,
 	}
 	return w
+}
+
+// Of a GPU whose slices have no bound so many count as all of it.
+const usualReplicas = 10
+
+// timeSlice is what a time slice counts for: the engine charges it before it knows the device, so it is
+// one part of as many as the most shared device has, which on no device is more than there is.
+func (w *words) timeSlice() int32 {
+	most := int32(0)
+	for replicas := range w.turns {
+		most = max(most, replicas)
+	}
+	switch {
+	case len(w.turns) == 0:
+		return 0
+	case most == 0:
+		most = usualReplicas
+	}
+	return max(1, annotations.WholeGPU/most)
 }
 
 // counted: the resource is an amount of its node, as CPU is, and not said of devices.
@@ -61,6 +83,13 @@ func (w *words) countModes(device *tephrav1.Device, by int) bool {
 			delete(w.cut, device.MigModel)
 		}
 		changed = before == 0 || before+by == 0
+	}
+	if slices.Contains(device.Modes, tephrav1.SliceMode_SLICE_MODE_TIME_SLICE) {
+		before := w.timeSlice()
+		if w.turns[device.Replicas] += by; w.turns[device.Replicas] == 0 {
+			delete(w.turns, device.Replicas)
+		}
+		changed = changed || w.timeSlice() != before
 	}
 	if slices.Contains(device.Modes, tephrav1.SliceMode_SLICE_MODE_MPS) {
 		before := w.served
@@ -125,8 +154,9 @@ func (t *translator) devices(pod *corev1.Pod, on *tephrav1.Node) ([]*tephrav1.De
 }
 
 var sharings = map[requests.Sharing]tephrav1.Sharing{
-	requests.ByMPS: tephrav1.Sharing_SHARING_MPS,
-	requests.ByMIG: tephrav1.Sharing_SHARING_MIG,
+	requests.ByMPS:       tephrav1.Sharing_SHARING_MPS,
+	requests.ByTimeSlice: tephrav1.Sharing_SHARING_TIME_SLICE,
+	requests.ByMIG:       tephrav1.Sharing_SHARING_MIG,
 }
 
 // userOf is whom the containers run as that ask for shares of MPS; unsaid it is 0, root. An MPS server

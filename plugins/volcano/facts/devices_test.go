@@ -304,6 +304,37 @@ func TestTheTableIsTheCallers(t *testing.T) {
 	expect(t, "the request", asked(wholeModel(t, feed), "group-g"), &tephrav1.DeviceRequest{}, "count: 1 memory_mib: 200")
 }
 
+func TestATimeSliceIsOnePartOfTheMostReplicas(t *testing.T) {
+	feed := idleFeed(t, Options{Admit: true})
+	feed.setGroup(someGroup("g", 1))
+	feed.setPod(somePod("p", "g", wants("nvidia.com/gpu.shared", "1")))
+	m := wholeModel(t, feed)
+	if !slices.Equal(m.kinds, []string{"nvidia.com/gpu.shared"}) {
+		t.Errorf("without such a GPU it is counted by its name: kinds %v", m.kinds)
+	}
+	shared := func(name string, replicas int32) *corev1.Node {
+		return someNode(name, gpus(t, annotations.Device{Model: "T4", MemoryMiB: 16384, Healthy: true, Sharing: annotations.Sharing{
+			Modes: []annotations.Mode{annotations.TimeSlice}, Replicas: replicas}}))
+	}
+	unbounded, four, eight := shared("n0", 0), shared("n4", 4), shared("n8", 8)
+	for _, step := range []struct {
+		name   string
+		change func()
+		want   string
+	}{
+		{"no bound", func() { feed.setNode(unbounded) }, "count: 1 compute: 100 sharing: SHARING_TIME_SLICE"},
+		{"four at a time", func() { feed.setNode(four) }, "count: 1 compute: 250 sharing: SHARING_TIME_SLICE"},
+		{"eight elsewhere", func() { feed.setNode(eight) }, "count: 1 compute: 125 sharing: SHARING_TIME_SLICE"},
+		{"four again", func() { feed.dropNode(eight) }, "count: 1 compute: 250 sharing: SHARING_TIME_SLICE"},
+	} {
+		step.change()
+		if err := m.apply(feed.Drain()); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, step.name, asked(m, "group-g"), &tephrav1.DeviceRequest{}, step.want)
+	}
+}
+
 func TestMIGAndMPSAreAskedForWhereDevicesMayBeSharedSo(t *testing.T) {
 	feed := idleFeed(t, Options{Admit: true})
 	feed.setGroup(someGroup("g", 1))

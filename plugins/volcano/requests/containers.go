@@ -36,6 +36,7 @@ type Sharing int
 const (
 	ByHook Sharing = iota
 	ByMPS
+	ByTimeSlice
 	ByMIG
 )
 
@@ -44,6 +45,8 @@ type Cluster struct {
 	Advertised func(corev1.ResourceName) bool // some node has the resource
 	Cuts       func(profile string) bool      // some GPU may give such a MIG instance
 	Serves     func() bool                    // some GPU may be shared by MPS
+	// Per mille of a GPU that a time slice counts for; 0: no GPU may be shared in time slices.
+	TimeSlice func() int32
 }
 
 func (c *Cluster) advertised(name corev1.ResourceName) bool {
@@ -60,6 +63,13 @@ func (c *Cluster) profile(name corev1.ResourceName) string {
 	return profile
 }
 
+func (c *Cluster) timeSlice() int32 {
+	if c.TimeSlice == nil {
+		return 0
+	}
+	return c.TimeSlice()
+}
+
 // Counted: the resource is an amount of its node, as CPU is, and not said of devices.
 func (t *Table) Counted(name corev1.ResourceName, cluster *Cluster) bool {
 	switch role, _ := t.Role(name); role {
@@ -67,6 +77,8 @@ func (t *Table) Counted(name corev1.ResourceName, cluster *Cluster) bool {
 		return true
 	case MIGInstance:
 		return cluster.profile(name) == ""
+	case TimeSlices:
+		return cluster.advertised(name) || cluster.timeSlice() == 0
 	default:
 		return cluster.advertised(name)
 	}
@@ -169,7 +181,7 @@ func (s *sentence) first() said {
 func (t *Table) container(c *corev1.Container, cluster *Cluster) (Ask, *Refusal) {
 	var sentences map[*Language]*sentence
 	var other *Refusal // of a vendor whose devices are counted: it holds none of ours
-	var part Ask       // by MIG or MPS
+	var part Ask       // by MIG, MPS or time slice
 	for _, name := range t.names(c) {
 		known := t.wordOf(name)
 		if known.role == Aside || known.mayBeAdvertised() && t.Counted(name, cluster) {
@@ -223,17 +235,18 @@ func (t *Table) container(c *corev1.Container, cluster *Cluster) (Ask, *Refusal)
 	return ask, other
 }
 
-// add reads a word of MIG or MPS.
+// add reads a word of MIG, MPS or time slices.
 func (a *Ask) add(word said, known *word, cluster *Cluster) *Refusal {
 	if word.value == 0 {
 		return nil
 	}
 	sharing := ByMPS
-	if known.role == MIGInstance {
-		sharing = ByMIG
-	}
 	most := int64(annotations.MaxDevices)
 	switch known.role {
+	case MIGInstance:
+		sharing = ByMIG
+	case TimeSlices:
+		sharing = ByTimeSlice
 	case MPSCores:
 		most = 100
 	case MPSMemory:
@@ -242,7 +255,7 @@ func (a *Ask) add(word said, known *word, cluster *Cluster) *Refusal {
 	switch {
 	case sharing == ByMPS && (cluster.Serves == nil || !cluster.Serves()):
 		return word.refuse(known.mps.Reason)
-	case a.Count != 0 && (a.Sharing != sharing || sharing == ByMIG):
+	case a.Count != 0 && (a.Sharing != sharing || sharing != ByMPS):
 		return word.refuse("none beside " + a.key)
 	case word.value < 0 || word.value > most:
 		return word.refuse(fmt.Sprintf("0 to %d", most))
@@ -253,6 +266,8 @@ func (a *Ask) add(word said, known *word, cluster *Cluster) *Refusal {
 	switch known.role {
 	case MIGInstance:
 		a.Count, a.Profile = int32(word.value), cluster.profile(corev1.ResourceName(word.name))
+	case TimeSlices:
+		a.Count, a.Compute = int32(word.value), cluster.timeSlice()
 	case MPSCores:
 		a.Compute = int32(word.value * 10)
 	case MPSMemory:

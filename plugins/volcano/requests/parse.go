@@ -110,6 +110,11 @@ func (t *Table) addVendor(v *Vendor) error {
 			return fmt.Errorf(".mig: %w", err)
 		}
 	}
+	for _, name := range v.TimeSlices {
+		if err := t.add(name, &word{role: TimeSlices}); err != nil {
+			return fmt.Errorf(".timeSlices: %w", err)
+		}
+	}
 	if v.MPS != nil {
 		if v.MPS.MemoryFactor == 0 {
 			v.MPS.MemoryFactor = 1

@@ -26,8 +26,9 @@ func podOf(annotations map[string]string, containers ...corev1.Container) *corev
 var (
 	nowhere    = &Cluster{}
 	everywhere = &Cluster{Advertised: func(corev1.ResourceName) bool { return true }}
-	// No node has a resource of MIG or MPS, but there are GPUs for both.
-	cutting = &Cluster{Cuts: func(profile string) bool { return profile != "7g.80gb" }, Serves: func() bool { return true }}
+	// No node has a resource of MIG, MPS or time slices, but there are GPUs for them.
+	cutting = &Cluster{Cuts: func(profile string) bool { return profile != "7g.80gb" }, Serves: func() bool { return true },
+		TimeSlice: func() int32 { return 250 }}
 )
 
 // amounts are the ask without where it was said.
@@ -176,7 +177,7 @@ func TestMPSIsCountedWhereANodeHasItByThatName(t *testing.T) {
 	}
 }
 
-func TestMIGAndMPSAreCutOutOfDevicesThatMayBe(t *testing.T) {
+func TestWhatIsNotAdvertisedIsCutOutOfDevicesThatMayBe(t *testing.T) {
 	for _, test := range []struct {
 		asks string
 		want Ask
@@ -186,6 +187,7 @@ func TestMIGAndMPSAreCutOutOfDevicesThatMayBe(t *testing.T) {
 		{"nvidia.com/mig-7g.80gb=1", Ask{}}, // no GPU gives it: counted by its name
 		{"nvidia.com/mig-9g.90gb=1", Ask{}}, // there is none
 		{"nvidia.com/mig-1g.10gb=0", Ask{}},
+		{"nvidia.com/gpu.shared=2", Ask{Count: 2, Compute: 250, Sharing: ByTimeSlice}},
 		{"nvidia.com/mps-core=50", Ask{Count: 1, Compute: 500, Sharing: ByMPS}},
 		{"nvidia.com/mps-memory=8", Ask{Count: 1, MemoryMiB: 8192, Sharing: ByMPS}},
 		{"nvidia.com/mps-core=100 nvidia.com/mps-memory=8", Ask{Count: 1, Compute: 1000, MemoryMiB: 8192, Sharing: ByMPS}},
@@ -202,6 +204,9 @@ func TestMIGAndMPSAreCutOutOfDevicesThatMayBe(t *testing.T) {
 		"nvidia.com/mig-1g.10gb=1 nvidia.com/mig-2g.20gb=1": "limits[nvidia.com/mig-2g.20gb]: 1, expected none beside nvidia.com/mig-1g.10gb",
 		"nvidia.com/mig-1g.10gb=1 nvidia.com/mps-core=10":   "limits[nvidia.com/mps-core]: 10, expected none beside nvidia.com/mig-1g.10gb",
 		"nvidia.com/mig-1g.10gb=1 nvidia.com/gpu=1":         "limits[nvidia.com/gpu]: 1, expected none beside nvidia.com/mig-1g.10gb",
+		"nvidia.com/gpu.shared=1 nvidia.com/mps-core=10":    "limits[nvidia.com/mps-core]: 10, expected none beside nvidia.com/gpu.shared",
+		"nvidia.com/gpu.shared=1 nvidia.com/gpumem=4000":    "limits[nvidia.com/gpumem]: 4000, expected none beside nvidia.com/gpu.shared",
+		"nvidia.com/gpu.shared=-1":                          "limits[nvidia.com/gpu.shared]: -1, expected 0 to 65535",
 		"nvidia.com/mps-core=101":                           "limits[nvidia.com/mps-core]: 101, expected 0 to 100",
 		"nvidia.com/mps-memory=-1":                          "limits[nvidia.com/mps-memory]: -1, expected 0 to 1048576",
 	} {

@@ -34,10 +34,11 @@ type Vendor struct {
 	Devices             []string             `json:"devices"`
 	Languages           []Language           `json:"languages"`
 	AnnotationLanguages []AnnotationLanguage `json:"annotationLanguages"`
-	// Resources that count MIG instances, and the shares of MPS. Where some node has them they are
-	// counted by their names; else they are cut out of devices that may be.
-	MIG []string `json:"mig"`
-	MPS *MPS     `json:"mps"`
+	// Resources that count MIG instances and time slices, and the shares of MPS. Where some node has
+	// them they are counted by their names; else they are cut out of devices that may be.
+	MIG        []string `json:"mig"`
+	TimeSlices []string `json:"timeSlices"`
+	MPS        *MPS     `json:"mps"`
 	// Resources that pods have beside the others and that say nothing of how much.
 	Aside   []string  `json:"aside"`
 	Refused []Refused `json:"refused"`
@@ -110,6 +111,7 @@ const (
 	Aside
 	Denied
 	MIGInstance
+	TimeSlices
 	MPSCores
 	MPSMemory
 )
@@ -151,7 +153,7 @@ func (t *Table) Parts() []string {
 	var out []string
 	for name, meaning := range t.resources.names {
 		switch meaning.role {
-		case Memory, MemoryPercentage, Cores, Aside, MPSCores, MPSMemory:
+		case Memory, MemoryPercentage, Cores, Aside, TimeSlices, MPSCores, MPSMemory:
 			out = append(out, name)
 		}
 	}

@@ -38,7 +38,7 @@ type example struct {
 var (
 	block     = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 	nodesHave = regexp.MustCompile(`(?m)^# nodes have (.*)$`)
-	gpuModel  = regexp.MustCompile(`^(.*) (\d+) MiB(?: (mps)| mig (\S+))?$`)
+	gpuModel  = regexp.MustCompile(`^(.*) (\d+) MiB(?: (mps)| mig (\S+)| time slices (\d+))?$`)
 	outcome   = regexp.MustCompile(`(?m)^# (.*(?: gets | is counted: ).*|refused: .*)$`)
 )
 
@@ -68,6 +68,9 @@ func readDocument(t *testing.T) (examples []example, tables []string) {
 						e.model.Sharing.Modes = []annotations.Mode{annotations.MPS}
 					} else if model[4] != "" {
 						e.model.Sharing = annotations.Sharing{Modes: []annotations.Mode{annotations.MIG}, MIGModel: model[4]}
+					} else if model[5] != "" {
+						replicas, _ := strconv.Atoi(model[5])
+						e.model.Sharing = annotations.Sharing{Modes: []annotations.Mode{annotations.TimeSlice}, Replicas: int32(replicas)}
 					}
 				} else if name, amount, ok := strings.Cut(one, ": "); ok {
 					e.amounts[corev1.ResourceName(name)] = resource.MustParse(amount)
@@ -225,6 +228,8 @@ func (e *example) describe(placement *tephrav1.Placement) string {
 		given += fmt.Sprintf("GPU%s, of %s a MIG instance %s: %d MiB", many, each, profile, slice.MemoryMib)
 	case tephrav1.SliceMode_SLICE_MODE_MPS:
 		given += fmt.Sprintf("GPU%s, by MPS of %s %d MiB", many, each, slice.MemoryMib)
+	case tephrav1.SliceMode_SLICE_MODE_TIME_SLICE:
+		return given + fmt.Sprintf("GPU%s, of %s a time slice: %d per mille of the compute", many, each, slice.Compute)
 	default:
 		given += fmt.Sprintf("GPU%s, of %s %d MiB", many, each, slice.MemoryMib)
 	}
