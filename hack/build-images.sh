@@ -85,9 +85,9 @@ image() { # NAME DESCRIPTION
 }
 
 root "$work/tephra-scheduler"
-install -m 755 build/scheduler/tephra-scheduler "$work/tephra-scheduler/usr/bin/"
+install -m 755 build/scheduler/tephra-scheduler build/scheduler/tephra-admission "$work/tephra-scheduler/usr/bin/"
 install -D -m 644 /etc/ssl/certs/ca-certificates.crt "$work/tephra-scheduler/etc/ssl/certs/ca-certificates.crt"
-image tephra-scheduler "Volcano's scheduler, with gangs and GPUs decided by tephra-engine"
+image tephra-scheduler "Volcano's scheduler, with gangs and GPUs decided by tephra-engine; with tephra-admission"
 
 root "$work/tephra-engine"
 install -m 755 "$binaries"/sidecar/tephra-engine "$binaries"/simulations/tephra "$work/tephra-engine/usr/bin/"

@@ -14,6 +14,7 @@ type Programs struct {
 	Vcctl     string // TEPHRA_VCCTL
 	Engine    string // TEPHRA_ENGINE
 	Scheduler string // TEPHRA_SCHEDULER
+	Admission string // TEPHRA_ADMISSION
 	Tephra    string // TEPHRA: the command line
 	Manifests string // TEPHRA_MANIFESTS: the folder of kustomizations
 }
@@ -34,6 +35,7 @@ func (p Programs) Found() (Programs, error) {
 		{&p.Vcctl, "TEPHRA_VCCTL", "build/lab/vcctl", "hack/build-lab.sh"},
 		{&p.Engine, "TEPHRA_ENGINE", "build/release/sidecar/tephra-engine", "the release preset"},
 		{&p.Scheduler, "TEPHRA_SCHEDULER", "build/scheduler/tephra-scheduler", "hack/build-scheduler.sh"},
+		{&p.Admission, "TEPHRA_ADMISSION", "build/scheduler/tephra-admission", "hack/build-scheduler.sh"},
 		{&p.Tephra, "TEPHRA", "build/release/simulations/tephra", "the release preset"},
 		{&p.Manifests, "TEPHRA_MANIFESTS", "manifests", "a whole checkout"},
 	} {

@@ -1,8 +1,10 @@
 """What the tests of the manifests have in common: the tree, its kubectl, and what kustomize builds."""
 import functools
+import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
 
 import yaml
 
@@ -17,12 +19,26 @@ def kubectl():
     return found
 
 
+def kustomize(folder):
+    text = subprocess.run([kubectl(), "kustomize", folder], check=True, capture_output=True, text=True).stdout
+    return {(o["kind"], o["metadata"]["name"]): o for o in yaml.safe_load_all(text)}
+
+
 @functools.cache
 def objects(overlay):
     """The objects of an overlay, by (kind, name)."""
-    text = subprocess.run([kubectl(), "kustomize", ROOT / "manifests/overlays" / overlay],
-                          check=True, capture_output=True, text=True).stdout
-    return {(o["kind"], o["metadata"]["name"]): o for o in yaml.safe_load_all(text)}
+    return kustomize(ROOT / "manifests/overlays" / overlay)
+
+
+@functools.cache
+def component(name):
+    """What the component adds to an overlay."""
+    with tempfile.TemporaryDirectory() as folder:
+        at = os.path.relpath(ROOT / "manifests", os.path.realpath(folder))
+        (pathlib.Path(folder) / "kustomization.yaml").write_text(yaml.safe_dump({
+            "resources": [f"{at}/overlays/beside"], "components": [f"{at}/components/{name}"]}))
+        both = kustomize(folder)
+    return {key: o for key, o in both.items() if key not in objects("beside")}
 
 
 def version():

@@ -13,8 +13,8 @@ import unittest
 
 from built import ROOT, version
 
-PROGRAMS = {"tephra-scheduler": ["tephra-scheduler"], "tephra-engine": ["tephra-engine", "tephra"]}
-MOST_MB = {"tephra-scheduler": 40, "tephra-engine": 25}
+PROGRAMS = {"tephra-scheduler": ["tephra-admission", "tephra-scheduler"], "tephra-engine": ["tephra-engine", "tephra"]}
+MOST_MB = {"tephra-scheduler": 50, "tephra-engine": 25}
 
 
 def build(folder, umask):

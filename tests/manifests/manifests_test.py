@@ -5,7 +5,7 @@ import re
 import subprocess
 import unittest
 
-from built import ROOT, objects, version
+from built import ROOT, component, objects, version
 
 ACCOUNT = ("tephra-system", "tephra-scheduler")
 
@@ -128,6 +128,48 @@ class Beside(Overlay, unittest.TestCase):
 
 class Replace(Overlay, unittest.TestCase):
     overlay, name = "replace", "volcano"
+
+
+class Admission(unittest.TestCase):
+    def setUp(self):
+        self.objects = component("admission")
+        self.pod = self.objects["Deployment", "tephra-admission"]["spec"]["template"]
+
+    def test_it_adds_these_objects(self):
+        self.assertEqual(sorted(kind for kind, name in self.objects if name == "tephra-admission"), [
+            "Certificate", "Deployment", "Issuer", "MutatingWebhookConfiguration", "PodDisruptionBudget", "Service",
+            "ValidatingWebhookConfiguration"])
+
+    def test_its_pod_has_no_token_and_no_rights_beyond_the_restricted_standard(self):
+        spec = self.pod["spec"]
+        self.assertIs(spec["automountServiceAccountToken"], False)
+        self.assertIs(spec["securityContext"]["runAsNonRoot"], True)
+        self.assertEqual(spec["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
+        for container in spec["containers"]:
+            self.assertEqual(container["image"], f"tephra-scheduler:{version()}")
+            self.assertEqual(container["securityContext"], {
+                "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}})
+
+    def test_the_webhooks_reach_its_pods_by_the_name_in_the_certificate(self):
+        service = self.objects["Service", "tephra-admission"]
+        self.assertLessEqual(service["spec"]["selector"].items(), self.pod["metadata"]["labels"].items())
+        self.assertIn(service["spec"]["ports"][0]["targetPort"], [p["name"] for p in self.pod["spec"]["containers"][0]["ports"]])
+        self.assertEqual(self.objects["Certificate", "tephra-admission"]["spec"]["dnsNames"], ["tephra-admission.tephra-system.svc"])
+        for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+            configuration = self.objects[kind, "tephra-admission"]
+            self.assertEqual(configuration["metadata"]["annotations"]["cert-manager.io/inject-ca-from"], "tephra-system/tephra-admission")
+            for webhook in configuration["webhooks"]:
+                reached = webhook["clientConfig"]["service"]
+                self.assertEqual((reached["namespace"], reached["name"]), ("tephra-system", "tephra-admission"))
+
+    def test_a_pod_that_may_ask_for_devices_waits_while_nobody_answers(self):
+        completes = self.objects["MutatingWebhookConfiguration", "tephra-admission"]["webhooks"][0]
+        checks = self.objects["ValidatingWebhookConfiguration", "tephra-admission"]["webhooks"][0]
+        self.assertEqual((completes["failurePolicy"], checks["failurePolicy"]), ("Fail", "Fail"))
+        self.assertEqual(completes["matchConditions"], checks["matchConditions"])
+        # The program itself has to come up without it.
+        excluded = completes["namespaceSelector"]["matchExpressions"][0]
+        self.assertEqual(excluded, {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "tephra-system"]})
 
 
 class Dashboards(unittest.TestCase):

@@ -142,7 +142,7 @@ func (t *translator) devices(pod *corev1.Pod, on *tephrav1.Node) ([]*tephrav1.De
 			size, expected := t.memorySize(pod, on)
 			if expected != "" {
 				wrong = cmp.Or(wrong, refusal(ask.Refuse(expected)))
-				ask = requests.Whole
+				ask = requests.WholeGPU
 			} else {
 				ask.MemoryMiB = max(1, int32(int64(size)*int64(ask.MemoryPerMille)/1000))
 			}

@@ -89,6 +89,9 @@ type Refusal struct {
 	Field, Value, Expected string
 }
 
+// Whole: it is for devices without neighbours.
+func (a *Ask) Whole() bool { return a.Sharing == ByHook && a.Compute == annotations.WholeGPU }
+
 // Refuse refuses the ask for a reason that only the cluster knows.
 func (a Ask) Refuse(expected string) *Refusal { return &Refusal{a.field(), a.value, expected} }
 
@@ -99,8 +102,8 @@ func (a Ask) field() string {
 	return fmt.Sprintf("%s[%d].resources.limits[%s]", a.list, a.index, a.key)
 }
 
-// Whole is what a container is taken to hold that runs with what we would have refused.
-var Whole = Ask{Count: 1, Compute: annotations.WholeGPU}
+// WholeGPU is what a container is taken to hold that runs with what we would have refused.
+var WholeGPU = Ask{Count: 1, Compute: annotations.WholeGPU}
 
 // Containers reads the resources of each container, init containers first. With a refusal, asks are
 // what the containers hold if they run nevertheless.
@@ -121,6 +124,23 @@ func (t *Table) Containers(pod *corev1.Pod, cluster *Cluster) ([]Ask, *Refusal) 
 		}
 	}
 	return asks, first
+}
+
+// Unsaid is the resource that counts devices, and how many the table says, where the container asks for
+// parts alone; 0: nothing is left unsaid.
+func (t *Table) Unsaid(c *corev1.Container) (corev1.ResourceName, int64) {
+	for _, name := range t.names(c) {
+		known := t.wordOf(name)
+		if known.role != Memory && known.role != MemoryPercentage && known.role != Cores {
+			continue
+		}
+		count := corev1.ResourceName(known.language.Count)
+		amount := c.Resources.Limits[name]
+		if _, given := c.Resources.Limits[count]; !given && !amount.IsZero() {
+			return count, known.language.DefaultCount
+		}
+	}
+	return "", 0
 }
 
 // DependsOnNodes: what the pod asks for is read otherwise where other nodes are there.
@@ -200,7 +220,7 @@ func (t *Table) container(c *corev1.Container, cluster *Cluster) (Ask, *Refusal)
 		case wrong != nil && known.role == Denied && !known.cut:
 			other = cmp.Or(other, wrong)
 		case wrong != nil:
-			return Whole, wrong
+			return WholeGPU, wrong
 		case known.role != Denied:
 			if sentences == nil {
 				sentences = map[*Language]*sentence{}
@@ -217,7 +237,7 @@ func (t *Table) container(c *corev1.Container, cluster *Cluster) (Ask, *Refusal)
 		switch {
 		case s == nil || !s.asks():
 		case asking != nil:
-			return Whole, sentences[asking].first().refuse("none beside " + s.first().name)
+			return WholeGPU, sentences[asking].first().refuse("none beside " + s.first().name)
 		default:
 			asking = language
 		}
@@ -226,11 +246,11 @@ func (t *Table) container(c *corev1.Container, cluster *Cluster) (Ask, *Refusal)
 	case asking == nil:
 		return part, other
 	case part.Count != 0:
-		return Whole, sentences[asking].first().refuse("none beside " + part.key)
+		return WholeGPU, sentences[asking].first().refuse("none beside " + part.key)
 	}
 	ask, wrong := asking.read(sentences[asking])
 	if wrong != nil {
-		return Whole, wrong
+		return WholeGPU, wrong
 	}
 	return ask, other
 }

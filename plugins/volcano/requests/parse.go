@@ -134,6 +134,14 @@ func (t *Table) addVendor(v *Vendor) error {
 			return fmt.Errorf(".aside: %w", err)
 		}
 	}
+	if v.Ticket != "" {
+		if !v.Cut {
+			return fmt.Errorf(".ticket: %q, expected none: devices of %s are not cut", v.Ticket, v.Name)
+		}
+		if err := t.add(v.Ticket, &word{role: Aside}); err != nil {
+			return fmt.Errorf(".ticket: %w", err)
+		}
+	}
 	for i := range v.Refused {
 		refused := &v.Refused[i]
 		reason := refused.Reason

@@ -40,7 +40,10 @@ type Vendor struct {
 	TimeSlices []string `json:"timeSlices"`
 	MPS        *MPS     `json:"mps"`
 	// Resources that pods have beside the others and that say nothing of how much.
-	Aside   []string  `json:"aside"`
+	Aside []string `json:"aside"`
+	// The resource by which a kubelet hands a container that gets devices to the node plugin: one a
+	// container, of as many as the node can share its devices by. It says nothing of how much either.
+	Ticket  string    `json:"ticket"`
 	Refused []Refused `json:"refused"`
 }
 
@@ -146,6 +149,16 @@ func (t *Table) Role(name corev1.ResourceName) (role Role, unit int64) {
 	default:
 		return known.role, 1
 	}
+}
+
+// Ticket is the resource by which a kubelet hands a container to the node plugin; empty: there is none.
+func (t *Table) Ticket() corev1.ResourceName {
+	for i := range t.Vendors {
+		if t.Vendors[i].Ticket != "" {
+			return corev1.ResourceName(t.Vendors[i].Ticket)
+		}
+	}
+	return ""
 }
 
 // Parts are the resources that say how much of a device or what of it: amounts of no node. In order.

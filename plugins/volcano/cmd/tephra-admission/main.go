@@ -1,0 +1,131 @@
+// Command tephra-admission answers the API server's webhooks: it completes pods that ask for devices,
+// and refuses when they are applied those that the scheduler would refuse.
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+
+	"tephra.sh/volcano/admission"
+	"tephra.sh/volcano/requests"
+)
+
+// version is set by the build.
+var version = "dev"
+
+func main() {
+	if err := run(); err != nil && !errors.Is(err, pflag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "tephra-admission:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	var o admission.Options
+	flags := pflag.NewFlagSet("tephra-admission", pflag.ContinueOnError)
+	flags.StringVar(&o.SchedulerName, "scheduler-name", "tephra", "The scheduler that completed pods are for, as its --scheduler-name says.")
+	take := flags.String("take", string(admission.TakeParts), `Which pods of the default scheduler are handed to that one: "none", "parts" (those that ask for a part of a device), "all" (those that ask for devices).`)
+	flags.StringVar(&o.RuntimeClass, "runtime-class", "", `RuntimeClass of pods that ask for devices and name none, such as "nvidia"; "" for none.`)
+	flags.BoolVar(&o.WriteCounts, "write-counts", false, "Write the default number of devices beside a part of one, for tools that count nvidia.com/gpu; nodes then have to offer as many as they can share.")
+	devices := flags.String("device-resources", "", `File that says how pods ask for devices, as tephra-scheduler has it; "" for the built-in table.`)
+	address := flags.String("address", ":8443", "Where webhooks are answered, by TLS.")
+	certificate := flags.String("tls-cert-file", "/etc/tephra/tls/tls.crt", "Certificate, in PEM; read again for each connection, so a new one needs no restart.")
+	key := flags.String("tls-key-file", "/etc/tephra/tls/tls.key", "Its key, in PEM.")
+	observed := flags.String("metrics-address", ":8080", `Where /healthz, /readyz and /metrics are served; "" for nowhere.`)
+	printVersion := flags.Bool("version", false, "Print the version and end.")
+	if err := flags.Parse(os.Args[1:]); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("argument %q, expected flags alone", flags.Arg(0))
+	}
+	if *printVersion {
+		fmt.Println("tephra-admission", version)
+		return nil
+	}
+	switch o.Take = admission.Take(*take); o.Take {
+	case admission.TakeNone, admission.TakeParts, admission.TakeAll:
+	default:
+		return fmt.Errorf(`--take: %q, expected "none", "parts" or "all"`, *take)
+	}
+	if o.SchedulerName == "" {
+		return errors.New(`--scheduler-name: "", expected a name`)
+	}
+	var err error
+	if o.Devices, err = requests.Load(*devices); err != nil {
+		return err
+	}
+	load := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(*certificate, *key)
+		if err != nil {
+			klog.ErrorS(err, "No certificate", "file", *certificate, "key", *key)
+			return nil, err
+		}
+		return &pair, nil
+	}
+	if _, err := load(nil); err != nil {
+		return fmt.Errorf("--tls-cert-file %s, --tls-key-file %s: %w", *certificate, *key, err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+
+	failed := make(chan error, 2)
+	webhooks := &http.Server{Handler: o.Handler(), ReadHeaderTimeout: 5 * time.Second, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: load}}
+	if err := serve(*address, failed, func(l net.Listener) error { return webhooks.ServeTLS(l, "", "") }); err != nil {
+		return err
+	}
+	servers := []*http.Server{webhooks}
+	if *observed != "" {
+		mux := http.NewServeMux()
+		mux.Handle("/metrics", promhttp.Handler())
+		for _, path := range []string{"/healthz", "/readyz"} {
+			mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+		}
+		plain := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+		if err := serve(*observed, failed, plain.Serve); err != nil {
+			return err
+		}
+		servers = append(servers, plain)
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	// Reviews that have begun are answered; the API server waits ten seconds for each at most.
+	end, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for _, server := range servers {
+		if err := server.Shutdown(end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serve begins to; an address that cannot be had is an error at once.
+func serve(address string, failed chan<- error, answer func(net.Listener) error) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("address %q: %w", address, err)
+	}
+	klog.InfoS("Serving", "address", listener.Addr().String())
+	go func() {
+		if err := answer(listener); !errors.Is(err, http.ErrServerClosed) {
+			failed <- fmt.Errorf("address %q: %w", address, err)
+		}
+	}()
+	return nil
+}
