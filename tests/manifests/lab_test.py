@@ -5,7 +5,7 @@ import json
 import subprocess
 import unittest
 
-from built import ROOT
+from built import ROOT, component, kubectl
 from lab import ENGINE, Lab
 
 SLICES = "tephra.sh/slices"
@@ -124,8 +124,43 @@ class SlicePolicy(unittest.TestCase):
         self.assertIn("cannot patch resource", self.patch("mine", {"metadata": {"annotations": {"other": "x"}}}, SCHEDULER))
 
 
+class NodePlugin(unittest.TestCase):
+    """The rights of components/node: its own node, and there only what is its business."""
+    plugin = ["--as=system:serviceaccount:tephra-node:tephra-node"]
+
+    @classmethod
+    def setUpClass(cls):
+        lab.apply(*component("node").values())
+        lab.until("the policy is enforced", lambda: "expected only by its own" in cls.patch("node-1", {"metadata": {"annotations": {"a": "b"}}}), 60)
+
+    @classmethod
+    def patch(cls, node, change, *flags):
+        return lab.kubectl("patch", "node", node, "--type=merge", "-p", json.dumps(change), *cls.plugin, *flags,
+                           "--as-user-extra=authentication.kubernetes.io/node-name=node-0", check=False)
+
+    def test_it_says_what_its_own_node_has(self):
+        self.assertEqual(self.patch("node-0", {"metadata": {"annotations": {"volcano.sh/node-vgpu-register": "x"}, "labels": {"nvidia.com/gpu.count": "8"}}}), "")
+        self.assertEqual(self.patch("node-0", {"status": {"capacity": {"tephra.sh/probe": "8"}}}, "--subresource=status"), "")
+
+    def test_no_other_node(self):
+        self.assertIn("written by tephra-node of another node", self.patch("node-1", {"metadata": {"labels": {"nvidia.com/gpu.count": "8"}}}))
+        self.assertIn("written by tephra-node of another node", self.patch("node-1", {"status": {"capacity": {"tephra.sh/probe": "8"}}}, "--subresource=status"))
+
+    def test_nothing_that_is_not_its_business(self):
+        for change in ({"spec": {"unschedulable": True}}, {"metadata": {"labels": {"kubernetes.io/arch": "arm64"}}},
+                       {"metadata": {"labels": {"kubernetes.io/hostname": None}}}):
+            self.assertIn("spec or labels of others written by tephra-node", self.patch("node-0", change))
+
+    def test_it_reads_pods_and_nothing_else(self):
+        for verb, what, may in (("watch", "pods", True), ("get", "nodes", True), ("get", "secrets", False), ("get", "configmaps", False),
+                                ("update", "pods", False), ("create", "pods", False), ("delete", "nodes", False)):
+            answer = subprocess.run([kubectl(), "--kubeconfig", lab.kubeconfig, "auth", "can-i", verb, what, "-A", *self.plugin],
+                                    capture_output=True, text=True).stdout.strip()
+            self.assertEqual(answer, "yes" if may else "no", f"{verb} {what}")
+
+
 class InventoryPolicy(unittest.TestCase):
-    plugin = ["--as=system:serviceaccount:tephra-system:tephra-node", "--as-group=system:masters"]
+    plugin = ["--as=system:serviceaccount:tephra-node:tephra-node", "--as-group=system:masters"]
     on_node = "--as-user-extra=authentication.kubernetes.io/node-name="
 
     @classmethod

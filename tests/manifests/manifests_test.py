@@ -130,6 +130,28 @@ class Replace(Overlay, unittest.TestCase):
     overlay, name = "replace", "volcano"
 
 
+class NodePlugin(unittest.TestCase):
+    def setUp(self):
+        self.objects = component("node")
+        self.pod = self.objects["DaemonSet", "tephra-node"]["spec"]["template"]["spec"]
+
+    def test_the_image_is_pinned_to_the_version_of_the_tree(self):
+        self.assertEqual([c["image"] for c in self.pod["containers"]], [f"tephra-node:{version()}"])
+
+    def test_each_folder_of_the_host_is_mounted_and_not_more(self):
+        self.assertEqual({v["name"] for v in self.pod["volumes"]}, {m["name"] for c in self.pod["containers"] for m in c["volumeMounts"]})
+        self.assertFalse({"hostNetwork", "hostPID", "hostIPC"} & self.pod.keys())
+
+    def test_the_old_one_ends_before_the_new_one_registers(self):
+        self.assertEqual(self.objects["DaemonSet", "tephra-node"]["spec"]["updateStrategy"]["rollingUpdate"]["maxSurge"], 0)
+
+    def test_policies_know_the_account_that_it_runs_as(self):
+        account = f"system:serviceaccount:tephra-node:{self.pod['serviceAccountName']}"
+        self.assertIn(account, json.dumps(self.objects["ValidatingAdmissionPolicy", "node.tephra.sh"]))
+        self.assertIn(account, json.dumps(objects("beside")["ValidatingAdmissionPolicy", "gpu-inventory.tephra.sh"]))
+        self.assertEqual(component("openshift")["SecurityContextConstraints", "tephra-node"]["users"], [account])
+
+
 class Admission(unittest.TestCase):
     def setUp(self):
         self.objects = component("admission")

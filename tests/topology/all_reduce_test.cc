@@ -28,7 +28,8 @@ struct Case {
     const Fabric fabric(domains, row);
     std::vector<RingStop> stops;
     for (const auto& [node, gpus] : tasks) {
-      const auto at = std::find_if(row.begin(), row.end(), [&](auto* n) { return *n == node; });
+      const auto at =
+          std::find_if(row.begin(), row.end(), [&, &name = node](auto* n) { return *n == name; });
       stops.push_back({static_cast<std::uint32_t>(at - row.begin()), gpus});
     }
     const std::optional<AllReduce> found = RingAllReduce(fabric, stops, bandwidths);
