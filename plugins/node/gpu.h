@@ -17,6 +17,8 @@ struct Gpu {
   int numa = -1;          // NUMA node, -1: not known
   bool mig_mode = false;  // MIG mode is on now
   std::string unhealthy;  // why, for people; empty while it is healthy
+  int cuda_major = 0;     // compute capability; 0: not known
+  int cuda_minor = 0;
 };
 
 // The devices of the node, in the order of their PCI addresses, so that a device keeps its index

@@ -1,0 +1,75 @@
+// Inventory: what this node has to give, read from the driver and the node's configuration, and the
+// forms in which the cluster is told of it.
+//
+// Each form is a pure function of the same Gpus, so whoever writes them compares with what was
+// written last and writes only what is another. Nothing in them changes by itself.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugins/node/gpu.h"
+#include "plugins/node/nvml/nvml.h"
+#include "topology/base/status.h"
+
+namespace tephra::node {
+
+// How devices may be used. A field of the first group that is set restricts it to devices that it
+// fits; of several rules the first that fits a device counts.
+struct DeviceRule {
+  std::optional<std::size_t> index;
+  std::string uuid;
+  std::string model;  // a part of the name, in any case
+
+  SliceModes modes = kUsualModes;
+  std::int32_t split_count = 0;
+  std::int32_t mps_clients = kUsualMpsClients;
+  std::int32_t replicas = 0;
+  std::int32_t compute_factor = kNoFactor;
+  std::int32_t memory_factor = kNoFactor;
+};
+
+struct NodeConfig {
+  std::vector<DeviceRule> rules;  // none fits: the usual modes
+  std::int32_t tickets_per_gpu = 10;
+  // The names of the extended resources, Volcano's by default.
+  std::string ticket_resource = "volcano.sh/vgpu-number";
+  std::string memory_resource = "volcano.sh/vgpu-memory";
+  std::string cores_resource = "volcano.sh/vgpu-cores";
+};
+
+struct Reading {
+  Gpus gpus;
+  std::vector<std::string> problems;  // what an administrator should know, in words
+};
+
+// The GPUs as the driver tells them now. One that it told of in `before` and does not any more
+// stays in its place, unhealthy.
+absl::StatusOr<Reading> ReadGpus(const Nvml& nvml, const NodeConfig& config, const Gpus& before);
+
+// Applies the configuration to what the driver says of a device. `takes_reset`: a change of MIG
+// mode does. `mig_model`: of which it is, as topology/mig.h names it, or none.
+void ApplyRules(const NodeConfig& config, std::size_t index, bool takes_reset,
+                const std::string& mig_model, Gpu& gpu);
+
+// The annotation `tephra.sh/gpu-inventory`, version 1 (docs/annotations.md). ResourceExhausted: it
+// would be longer than a reader takes.
+constexpr std::size_t kMaxInventoryBytes = 256 << 10;
+absl::StatusOr<std::string> FormatInventory(const Gpus& gpus);
+
+// The annotation `volcano.sh/node-vgpu-register`, as Volcano's own vGPU device plugin writes it.
+std::string FormatVgpuRegister(const Gpus& gpus, const NodeConfig& config);
+
+// Amounts for the node's status: tickets of all devices; memory in MiB and cores (100 a GPU) of
+// those that are healthy.
+std::map<std::string, std::int64_t> ExtendedResources(const Gpus& gpus, const NodeConfig& config);
+
+// Labels as NVIDIA's GPU Feature Discovery sets them, those that are known here; of the first
+// device where models differ. `driver` and `cuda` are Nvml's; empty and 0: not known.
+std::map<std::string, std::string> FeatureLabels(const Gpus& gpus, const std::string& driver,
+                                                 int cuda);
+
+}  // namespace tephra::node
