@@ -43,6 +43,7 @@ class FakeNode {
   std::unique_ptr<Nvml> nvml_;
 };
 
+constexpr SliceModes kMigOnly = Only(SliceMode::kMig);
 // The only rule of a configuration: all devices may be in these modes.
 NodeConfig AllMay(SliceModes modes);
 

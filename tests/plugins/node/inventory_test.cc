@@ -7,7 +7,6 @@
 namespace tephra::node {
 namespace {
 
-constexpr SliceModes kMigOnly = Only(SliceMode::kMig);
 constexpr SliceModes kAllModes = 0b11111;
 
 Gpus TwoL40s() {
