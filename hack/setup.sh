@@ -9,7 +9,8 @@ packages=(
   git python3 xz-utils ca-certificates                  # scripts, tests, compressed traces
   python3-yaml umoci                    # tests of the manifests; images
   protobuf-compiler libprotobuf-dev protobuf-compiler-grpc libgrpc++-dev prometheus-cpp-dev
-  libabsl-dev libbenchmark-dev libboost-graph-dev libcli11-dev libcsv-dev libeigen3-dev
+  libabsl-dev libbenchmark-dev libboost-graph-dev libcli11-dev libcsv-dev
+  libcurl4-openssl-dev libeigen3-dev
   libspdlog-dev libyaml-cpp-dev nlohmann-json3-dev catch2
 )
 

@@ -32,7 +32,7 @@ absl::StatusOr<Descriptor> Lock(const std::string& path) {
   if (!lock.valid()) return Cannot(path, file + " cannot be opened", errno);
   if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno == EWOULDBLOCK) {
-    return absl::AlreadyExistsError("socket " + path + ": another tephra-engine serves it");
+    return absl::AlreadyExistsError("socket " + path + ": another process serves it");
   }
   return Cannot(path, file + " cannot be locked", errno);
 }

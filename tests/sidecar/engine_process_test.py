@@ -87,7 +87,7 @@ class EngineProcess(unittest.TestCase):
         self.start()
         second = self.run_engine("--config", self.config)
         self.assertEqual(second.returncode, 1)
-        self.assertIn("another tephra-engine serves it", second.stderr)
+        self.assertIn("another process serves it", second.stderr)
         self.assertTrue(self.socket.exists())
 
     def test_a_file_that_is_no_socket_is_left_alone(self):

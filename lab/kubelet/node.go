@@ -1,0 +1,116 @@
+package kubelet
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Node is a kubelet, an API server and a tephra-node that is registered with the kubelet.
+type Node struct {
+	Kubelet *Kubelet
+	API     *API
+	Plugin  *Plugin
+	// Held for reading while a pod is admitted: the scheduler sends none to a node that shows no devices.
+	Admission sync.RWMutex
+}
+
+// StartNode keeps its files in dir, whose path must be short enough for sockets in it.
+func StartNode(dir string, gpus int, flags ...string) (*Node, error) {
+	binary, err := findPlugin()
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{}
+	if n.API, err = StartAPI(dir); err != nil {
+		return nil, err
+	}
+	if n.Kubelet, err = StartKubelet(dir); err != nil {
+		return nil, err
+	}
+	n.Plugin = &Plugin{Binary: binary, Dir: dir, API: n.API, GPUs: gpus, Flags: flags}
+	if err := n.Plugin.Prepare(); err != nil {
+		return nil, err
+	}
+	if err := n.Plugin.Start(); err != nil {
+		return nil, err
+	}
+	return n, n.Ready()
+}
+
+// findPlugin is the binary of the release build, or what TEPHRA_NODE names.
+func findPlugin() (string, error) {
+	binary := os.Getenv("TEPHRA_NODE")
+	if binary == "" {
+		binary = "../../build/release/plugins/node/tephra-node"
+	}
+	binary, err := filepath.Abs(binary)
+	if err == nil {
+		_, err = os.Stat(binary)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w, expected what the release preset makes; TEPHRA_NODE names another", err)
+	}
+	return binary, nil
+}
+
+// Ready waits until the kubelet has all tickets of the plugin.
+func (n *Node) Ready() error {
+	all := int64(n.Plugin.GPUs * 100)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		_, healthy := n.Kubelet.Capacity(Resource)
+		if healthy == all {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the kubelet has %d healthy tickets after 20 s, expected %d", healthy, all)
+		}
+	}
+}
+
+// RestartPlugin ends the plugin by the signal and begins it again after a while.
+func (n *Node) RestartPlugin(signal syscall.Signal, after time.Duration) error {
+	n.Admission.Lock()
+	defer n.Admission.Unlock()
+	if err := n.Plugin.End(signal); err != nil {
+		return err
+	}
+	time.Sleep(after)
+	if err := n.Plugin.Start(); err != nil {
+		return err
+	}
+	return n.readyAgain()
+}
+
+// RestartKubelet is a restart of the device manager.
+func (n *Node) RestartKubelet() error {
+	n.Admission.Lock()
+	defer n.Admission.Unlock()
+	if err := n.Kubelet.Restart(); err != nil {
+		return err
+	}
+	return n.Ready()
+}
+
+// readyAgain waits until the kubelet has seen that the old process is gone, and has the new one's tickets.
+func (n *Node) readyAgain() error {
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		status, err := n.Plugin.Status()
+		if err == nil && status.Registered {
+			return n.Ready()
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("not registered after 20 s: %v, %+v", err, status)
+		}
+	}
+}
+
+// Stop ends all of it.
+func (n *Node) Stop() {
+	_ = n.Plugin.End(syscall.SIGKILL)
+	n.Kubelet.Stop()
+	n.API.Stop()
+}

@@ -1,0 +1,432 @@
+#include "plugins/node/binding/late_binding.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "plugins/node/binding/cdi_spec.h"
+#include "plugins/node/binding/nonce.h"
+#include "plugins/node/binding/record.h"
+#include "plugins/node/slices_annotation.h"
+#include "sidecar/log.h"
+
+namespace tephra::node {
+namespace {
+
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::size_t kMaxRecordBytes = 1u << 20;
+constexpr const char* kRecordEnding = ".json";
+// How often one that waits for a GPU looks again where nothing tells it.
+constexpr milliseconds kLookAgain(500);
+// Looking at what containers run is not worth more.
+constexpr milliseconds kSweepEvery(200);
+// Only debuggers use it, and not every driver makes it.
+constexpr const char* kOptionalNode = "/dev/nvidia-uvm-tools";
+// A nonce that was minted is in the kubelet's checkpoint long before.
+constexpr int kMintedKeptS = 300;
+
+// What a container finds in its mounted directory: its slices, for programs, and the variables that
+// CDI would have set, one a line.
+std::string MountedSlices(const Holding& holding, const Gpus& gpus) {
+  nlohmann::ordered_json out = {{"version", 1},
+                                {"container", holding.grant.holder.container},
+                                {"slices", nlohmann::ordered_json::array()}};
+  for (const GrantedSlice& slice : holding.grant.slices) {
+    nlohmann::ordered_json one = {{"uuid", gpus.devices[slice.gpu].hardware.uuid},
+                                  {"index", slice.gpu},
+                                  {"mode", ModeWord(slice.mode)},
+                                  {"compute", slice.compute},
+                                  {"memoryMiB", slice.memory_mib}};
+    if (slice.mode == SliceMode::kMig) {
+      one["mig"] = {{"profile", slice.mig_profile}, {"start", slice.mig_start}};
+    }
+    out["slices"].push_back(std::move(one));
+  }
+  return out.dump() + "\n";
+}
+
+std::string MountedEnv(const Edits& edits) {
+  std::string text;
+  for (const auto& [name, value] : edits.env) text += name + "=" + value + "\n";
+  return text;
+}
+
+bool SameDevices(const Gpus& a, const Gpus& b) {
+  return std::equal(a.devices.begin(), a.devices.end(), b.devices.begin(), b.devices.end(),
+                    [](const Gpu& x, const Gpu& y) { return x.hardware.uuid == y.hardware.uuid; });
+}
+
+std::string Who(const CheckpointEntry& entry) {
+  return "pod " + entry.pod_uid + ", container " + entry.container;
+}
+
+}  // namespace
+
+LateBinding::LateBinding(BindingSettings settings, Gpus gpus, Cutters cutters, PodSource& pods,
+                         StepDone step, Folder records, Folder nonces)
+    : settings_(std::move(settings)),
+      cutters_(std::move(cutters)),
+      pods_(pods),
+      step_(std::move(step)),
+      cgroups_(settings_.cgroup_root),
+      records_(std::move(records)),
+      nonces_(std::move(nonces)),
+      gpus_(std::move(gpus)) {}
+
+absl::StatusOr<std::unique_ptr<LateBinding>> LateBinding::Open(BindingSettings settings, Gpus gpus,
+                                                               Cutters cutters, PodSource& pods,
+                                                               StepDone step) {
+  TEPHRA_ASSIGN_OR_RETURN(const Folder state, Folder::Open(settings.state_folder, 0711));
+  TEPHRA_ASSIGN_OR_RETURN(Folder records, state.Sub("records"));
+  TEPHRA_ASSIGN_OR_RETURN(Folder nonces, state.Sub("nonces", 0711));
+  std::unique_ptr<LateBinding> binding(new LateBinding(std::move(settings), std::move(gpus),
+                                                       std::move(cutters), pods, std::move(step),
+                                                       std::move(records), std::move(nonces)));
+  TEPHRA_RETURN_IF_ERROR(binding->Load());
+  return binding;
+}
+
+NonceMarks LateBinding::Marks() const { return {kCdiKind, nonces_.path()}; }
+
+absl::StatusOr<std::vector<CheckpointEntry>> LateBinding::Entries() const {
+  return ReadCheckpoint(settings_.checkpoint, settings_.resource, Marks());
+}
+
+absl::Status LateBinding::Load() {
+  const std::lock_guard lock(mutex_);
+  TEPHRA_ASSIGN_OR_RETURN(const std::vector<std::string> names, records_.Names());
+  for (const std::string& name : names) {
+    const std::string nonce = name.substr(0, kNonceLength);
+    if (!IsNonce(nonce) || name != nonce + kRecordEnding) continue;
+    const auto text = records_.Read(name, kMaxRecordBytes);
+    auto holding = text.ok() ? ParseRecord(*text, gpus_) : text.status();
+    if (holding.ok() && holding->grant.holder.nonce != nonce) {
+      holding = absl::DataLossError("record: of another nonce");
+    }
+    if (!holding.ok()) {
+      // Its container, should it start again, is bound anew from the annotation.
+      LogError("a record cannot be used", {{"file", records_.path() + "/" + name},
+                                           {"why", std::string(holding.status().message())}});
+      continue;
+    }
+    books_.Put(*std::move(holding));
+  }
+  if (!settings_.cdi_folder.empty()) {
+    const auto there = ReadFile(settings_.cdi_folder + "/" + kCdiFile, kMaxCheckpointBytes);
+    if (there.ok()) cdi_text_ = *there;
+    // A disk that is full now may have room when a container starts; then its start says so.
+    if (const absl::Status status = WriteCdi(); !status.ok()) {
+      LogError("the CDI file cannot be written", {{"why", std::string(status.message())}});
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AllocateAnswer> LateBinding::Mint() {
+  AllocateAnswer answer;
+  answer.nonce = NewNonce();
+  if (!settings_.cdi_folder.empty()) answer.cdi_device = CdiName(answer.nonce);
+  if (settings_.mount) {
+    const auto own = nonces_.Sub(answer.nonce, 0755);
+    if (!own.ok()) return own.status();
+    answer.mount_host = own->path();
+    answer.mount_container = settings_.mount_at;
+  }
+  step_("minted");
+  return answer;
+}
+
+absl::Status LateBinding::PreStart(std::vector<std::string> tickets, Deadline deadline,
+                                   const std::function<bool()>& cancelled) {
+  std::sort(tickets.begin(), tickets.end());
+  const auto entries = Entries();
+  if (!entries.ok()) return entries.status();
+  // An init container has the tickets of one that comes after it, and the kubelet may have given a
+  // ticket twice: all of them are bound, each under its own nonce.
+  int bound = 0;
+  absl::Status why = absl::UnavailableError(
+      "the kubelet's checkpoint names no container that holds just these devices");
+  for (const CheckpointEntry& entry : *entries) {
+    if (entry.tickets != tickets) continue;
+    const absl::Status status = BindEntry(entry, deadline, cancelled);
+    if (absl::IsNotFound(status)) {
+      why = status;
+      continue;
+    }
+    if (!status.ok()) {
+      LogWarning("a container is not started", {{"pod", entry.pod_uid},
+                                                {"container", entry.container},
+                                                {"why", std::string(status.message())}});
+      return status;
+    }
+    ++bound;
+  }
+  if (bound == 0) return why;
+  Deadline settled;
+  {
+    const std::lock_guard lock(mutex_);
+    settled = cdi_written_ + milliseconds(settings_.settle_ms);
+  }
+  if (!settings_.cdi_folder.empty()) std::this_thread::sleep_until(settled);
+  step_("settled");
+  return absl::OkStatus();
+}
+
+absl::Status LateBinding::BindEntry(const CheckpointEntry& entry, Deadline deadline,
+                                    const std::function<bool()>& cancelled) {
+  Holding holding;
+  std::unique_lock lock(mutex_);
+  if (const Holding* known = books_.Find(entry.nonce)) {
+    const Holder& holder = known->grant.holder;
+    if (holder.pod_uid != entry.pod_uid || holder.container != entry.container) {
+      return absl::FailedPreconditionError(Who(entry) + ": its nonce is another container's");
+    }
+    holding = *known;
+  } else {
+    lock.unlock();
+    TEPHRA_ASSIGN_OR_RETURN(holding, Decide(entry, deadline, cancelled));
+    lock.lock();
+  }
+  tickets_by_nonce_[entry.nonce] = entry.tickets;
+  while (true) {
+    const absl::Status status = Bind(holding);
+    if (!absl::IsUnavailable(status)) return status;
+    if (cancelled() || SteadyClock::now() >= deadline) return status;
+    released_.wait_until(lock, std::min(deadline, SteadyClock::now() + kLookAgain));
+    if (SteadyClock::now() - swept_ >= kSweepEvery) SweepLocked();
+  }
+}
+
+absl::StatusOr<Holding> LateBinding::Decide(const CheckpointEntry& entry, Deadline deadline,
+                                            const std::function<bool()>& cancelled) {
+  const auto ours = [&](const PodFacts& pod) {
+    return settings_.schedulers.empty() || settings_.schedulers.count(pod.scheduler) > 0;
+  };
+  const auto pod = pods_.Wait(entry.pod_uid, deadline, cancelled, [&](const PodFacts& facts) {
+    return facts.slices.has_value() || facts.ended || !ours(facts);
+  });
+  if (!pod.ok()) return pod.status();
+  const std::string who = pod->pod_namespace + "/" + pod->name + ": ";
+  if (pod->ended) return absl::NotFoundError(who + "the pod has ended");
+  if (!ours(*pod)) {
+    return absl::FailedPreconditionError(who + "scheduled by " + pod->scheduler +
+                                         ", which gives out no devices of this node");
+  }
+  if (!pod->slices.has_value()) {
+    return absl::FailedPreconditionError(who + "the pod has no annotation " + kSlicesKey);
+  }
+  TEPHRA_ASSIGN_OR_RETURN(const std::vector<ContainerSlices> containers, ParseSlices(*pod->slices));
+  Holding holding;
+  const Gpus gpus = this->gpus();
+  TEPHRA_ASSIGN_OR_RETURN(holding.grant, MatchSlices({entry.nonce, pod->uid, pod->pod_namespace,
+                                                      pod->name, entry.container},
+                                                     containers, gpus));
+  for (const GrantedSlice& slice : holding.grant.slices) {
+    const Gpu& gpu = gpus.devices[slice.gpu];
+    if (!gpu.hardware.healthy) {
+      return absl::FailedPreconditionError(who + "GPU " + gpu.hardware.uuid +
+                                           " is unhealthy: " + gpu.unhealthy);
+    }
+  }
+  holding.init = pod->init.count(entry.container) > 0;
+  return holding;
+}
+
+absl::Status LateBinding::Bind(Holding holding) {
+  const std::string nonce = holding.grant.holder.nonce;
+  // Another call for the same container may have come first.
+  if (const Holding* known = books_.Find(nonce)) holding = *known;
+  const bool fresh = books_.Find(nonce) == nullptr;
+  if (fresh) {
+    TEPHRA_RETURN_IF_ERROR(books_.Fits(holding, gpus_));
+    TEPHRA_RETURN_IF_ERROR(Record(holding));
+    step_("recorded");
+    books_.Put(holding);
+  }
+  Edits edits;
+  absl::Status cut = cutters_.Cut(holding.grant, gpus_, edits,
+                                  [&](const char* what, SliceMode mode) { Done(what, mode); });
+  cut.Update(CheckDeviceNodes(edits));
+  if (!cut.ok()) {
+    // The slices are free for others once nothing of it is on the hardware. What cannot be taken
+    // back, or was there before this call, stays in the books until its container is gone.
+    if (fresh) static_cast<void>(Release(nonce).ok());
+    return cut;
+  }
+  if (!holding.bound || holding.edits != edits) {
+    holding.bound = true;
+    holding.edits = std::move(edits);
+    TEPHRA_RETURN_IF_ERROR(Record(holding));
+    step_("bound");
+    books_.Put(holding);
+  }
+  return Publish(holding);
+}
+
+absl::Status LateBinding::Record(const Holding& holding) const {
+  return records_.Write(holding.grant.holder.nonce + kRecordEnding, FormatRecord(holding, gpus_));
+}
+
+// One that is named and not there would make the runtime refuse the container in words of its own.
+absl::Status LateBinding::CheckDeviceNodes(Edits& edits) const {
+  std::string missing;
+  const auto absent = [&](const std::string& node) {
+    if (access((settings_.device_root + node).c_str(), F_OK) == 0) return false;
+    if (node != kOptionalNode) missing = node;
+    return true;
+  };
+  edits.device_nodes.erase(
+      std::remove_if(edits.device_nodes.begin(), edits.device_nodes.end(), absent),
+      edits.device_nodes.end());
+  return missing.empty() ? absl::OkStatus()
+                         : absl::UnavailableError("no device node " + settings_.device_root +
+                                                  missing + " on this node");
+}
+
+absl::Status LateBinding::Publish(const Holding& holding) {
+  if (settings_.mount) TEPHRA_RETURN_IF_ERROR(WriteMounted(holding));
+  if (!settings_.cdi_folder.empty()) TEPHRA_RETURN_IF_ERROR(WriteCdi());
+  step_("published");
+  return absl::OkStatus();
+}
+
+absl::Status LateBinding::WriteMounted(const Holding& holding) const {
+  TEPHRA_ASSIGN_OR_RETURN(const Folder own, nonces_.Sub(holding.grant.holder.nonce, 0755));
+  TEPHRA_RETURN_IF_ERROR(own.Write("env", MountedEnv(holding.edits), 0644));
+  return own.Write("slices.json", MountedSlices(holding, gpus_), 0644);
+}
+
+absl::Status LateBinding::WriteCdi() {
+  std::map<std::string, Edits> by_nonce;
+  for (const auto& [nonce, holding] : books_.all()) {
+    if (holding.bound) by_nonce.emplace(nonce, holding.edits);
+  }
+  std::string text = FormatCdiSpec(by_nonce, settings_.device_root);
+  struct stat there {};
+  const std::string path = settings_.cdi_folder + "/" + kCdiFile;
+  const bool exists = lstat(path.c_str(), &there) == 0;
+  if (text == cdi_text_ && exists == !text.empty()) return absl::OkStatus();
+  // Opened each time: the folder is the runtime's, and made anew after a reboot.
+  TEPHRA_ASSIGN_OR_RETURN(const Folder folder, Folder::Open(settings_.cdi_folder, 0755));
+  TEPHRA_RETURN_IF_ERROR(text.empty() ? folder.Remove(kCdiFile)
+                                      : folder.Write(kCdiFile, text, 0644));
+  cdi_text_ = std::move(text);
+  cdi_written_ = SteadyClock::now();
+  return absl::OkStatus();
+}
+
+absl::Status LateBinding::Release(const std::string& nonce) {
+  Holding holding = *books_.Find(nonce);
+  if (holding.bound) {
+    holding.bound = false;
+    books_.Put(holding);
+    if (!settings_.cdi_folder.empty()) TEPHRA_RETURN_IF_ERROR(WriteCdi());
+    step_("withdrawn");
+  }
+  TEPHRA_RETURN_IF_ERROR(cutters_.Undo(
+      holding.grant, gpus_, [&](const char* what, SliceMode mode) { Done(what, mode); }));
+  TEPHRA_RETURN_IF_ERROR(nonces_.RemoveFolder(nonce));
+  TEPHRA_RETURN_IF_ERROR(records_.Remove(nonce + kRecordEnding));
+  step_("released");
+  books_.Remove(nonce);
+  tickets_by_nonce_.erase(nonce);
+  released_.notify_all();
+  return absl::OkStatus();
+}
+
+bool LateBinding::Sweep() {
+  const std::lock_guard lock(mutex_);
+  return SweepLocked();
+}
+
+bool LateBinding::SweepLocked() {
+  swept_ = SteadyClock::now();
+  const auto entries = Entries();
+  if (!entries.ok()) return true;  // nobody knows who is gone
+  std::set<std::string> live;
+  for (const CheckpointEntry& entry : *entries) {
+    live.insert(entry.nonce);
+    tickets_by_nonce_[entry.nonce] = entry.tickets;
+  }
+  std::vector<std::string> gone;
+  bool waits = false;
+  for (const auto& [nonce, holding] : books_.all()) {
+    if (live.count(nonce) > 0) continue;
+    if (cgroups_.Runs(holding.grant.holder.pod_uid)) {
+      waits = true;
+    } else {
+      gone.push_back(nonce);
+    }
+  }
+  for (const std::string& nonce : gone) {
+    const absl::Status released = Release(nonce);
+    if (released.ok()) continue;
+    waits = true;
+    LogWarning("slices are not given back yet",
+               {{"nonce", nonce}, {"why", std::string(released.message())}});
+  }
+  for (auto known = tickets_by_nonce_.begin(); known != tickets_by_nonce_.end();) {
+    const bool held = live.count(known->first) > 0;
+    known = held ? std::next(known) : tickets_by_nonce_.erase(known);
+  }
+  SweepFolders(live);
+  return waits;
+}
+
+void LateBinding::SweepFolders(const std::set<std::string>& live) {
+  if (!settings_.mount) return;
+  const auto names = nonces_.Names();
+  if (!names.ok()) return;
+  for (const std::string& nonce : *names) {
+    if (!IsNonce(nonce) || live.count(nonce) > 0 || books_.Find(nonce) != nullptr) continue;
+    struct stat found {};
+    if (lstat((nonces_.path() + "/" + nonce).c_str(), &found) != 0) continue;
+    if (time(nullptr) - found.st_mtime < kMintedKeptS) continue;
+    static_cast<void>(nonces_.RemoveFolder(nonce).ok());
+  }
+}
+
+void LateBinding::Done(const char* what, SliceMode mode) const {
+  step_(std::string(what) + " " + ModeWord(mode));
+}
+
+absl::Status LateBinding::SetGpus(Gpus gpus) {
+  const std::lock_guard lock(mutex_);
+  if (!SameDevices(gpus_, gpus)) {
+    return absl::FailedPreconditionError(
+        "other GPUs than at the start, expected the same until a restart");
+  }
+  gpus_ = std::move(gpus);
+  return absl::OkStatus();
+}
+
+Gpus LateBinding::gpus() const {
+  const std::lock_guard lock(mutex_);
+  return gpus_;
+}
+
+TicketGpus LateBinding::held_tickets() const {
+  const std::lock_guard lock(mutex_);
+  TicketGpus held;
+  for (const auto& [nonce, tickets] : tickets_by_nonce_) {
+    std::set<std::size_t> gpus;
+    if (const Holding* holding = books_.Find(nonce)) {
+      for (const GrantedSlice& slice : holding->grant.slices) gpus.insert(slice.gpu);
+    }
+    for (const std::string& ticket : tickets) held[ticket].insert(gpus.begin(), gpus.end());
+  }
+  return held;
+}
+
+std::map<std::string, Holding> LateBinding::holdings() const {
+  const std::lock_guard lock(mutex_);
+  return books_.all();
+}
+
+}  // namespace tephra::node

@@ -1,0 +1,115 @@
+// LateBinding: which slices a container gets is settled when it starts, by the one thing that names
+// it for sure. Allocate mints a nonce; PreStartContainer finds in the kubelet's checkpoint whose
+// nonce it is, reads what the scheduler gave that pod's container, checks it against the node and
+// what others hold, cuts, and only then writes what the container is to see under its nonce.
+//
+// A container whose binding fails has no device of its nonce, so the runtime cannot create it: it
+// gets nothing rather than something else. All steps can be made again after a crash at any of
+// them:
+//
+//   record (not bound) -> cut -> record (bound) -> CDI file or mounted directory
+//
+// Any thread.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "plugins/node/binding/books.h"
+#include "plugins/node/binding/pod_cgroups.h"
+#include "plugins/node/cluster/pod_source.h"
+#include "plugins/node/cut/cutters.h"
+#include "plugins/node/file.h"
+#include "plugins/node/kubelet/checkpoint.h"
+#include "plugins/node/kubelet/device_plugin.h"
+
+namespace tephra::node {
+
+struct BindingSettings {
+  std::string state_folder = "/var/lib/tephra-node";
+  std::string checkpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
+  std::string resource;
+  std::string cdi_folder = "/var/run/cdi";  // empty: the runtime knows no CDI
+  bool mount = false;                       // mount the nonce's directory into the container
+  std::string mount_at = "/run/tephra";     // where it is then
+  std::set<std::string> schedulers;         // whose pods are served
+  std::string cgroup_root = "/sys/fs/cgroup";
+  std::string device_root;  // below which "/dev" is, where the driver is not installed on the host
+  // containerd learns of a CDI file by inotify; a container that was created at once missed it in 1
+  // to 11 of 300 cases, none after this long.
+  int settle_ms = 50;
+};
+
+// Called after each step with its name: "minted", "recorded", "cut whole", ... A test ends the
+// process there.
+using StepDone = std::function<void(const std::string& step)>;
+
+class LateBinding {
+ public:
+  // Reads what earlier processes have bound. FAILED_PRECONDITION or UNAVAILABLE where its folders
+  // cannot be used.
+  static absl::StatusOr<std::unique_ptr<LateBinding>> Open(BindingSettings settings, Gpus gpus,
+                                                           Cutters cutters, PodSource& pods,
+                                                           StepDone step);
+
+  absl::StatusOr<AllocateAnswer> Mint();
+  absl::Status PreStart(std::vector<std::string> tickets, Deadline deadline,
+                        const std::function<bool()>& cancelled);
+
+  // Gives back what no container can use any more. Returns whether some wait only for their
+  // containers to end, so that it is worth asking again without any sign of change.
+  bool Sweep();
+
+  // The same GPUs in the same order, in another state. FAILED_PRECONDITION for others.
+  absl::Status SetGpus(Gpus gpus);
+  Gpus gpus() const;
+  TicketGpus held_tickets() const;
+  std::map<std::string, Holding> holdings() const;
+
+ private:
+  LateBinding(BindingSettings settings, Gpus gpus, Cutters cutters, PodSource& pods, StepDone step,
+              Folder records, Folder nonces);
+
+  NonceMarks Marks() const;
+  absl::Status Load();
+  absl::StatusOr<std::vector<CheckpointEntry>> Entries() const;
+  absl::Status BindEntry(const CheckpointEntry& entry, Deadline deadline,
+                         const std::function<bool()>& cancelled);
+  absl::StatusOr<Holding> Decide(const CheckpointEntry& entry, Deadline deadline,
+                                 const std::function<bool()>& cancelled);
+  // REQUIRES of all below: mutex_ is held.
+  absl::Status Bind(Holding holding);
+  absl::Status Record(const Holding& holding) const;
+  absl::Status CheckDeviceNodes(Edits& edits) const;
+  absl::Status Publish(const Holding& holding);
+  absl::Status WriteCdi();
+  absl::Status WriteMounted(const Holding& holding) const;
+  absl::Status Release(const std::string& nonce);
+  bool SweepLocked();
+  void SweepFolders(const std::set<std::string>& live);
+  void Done(const char* what, SliceMode mode) const;
+
+  const BindingSettings settings_;
+  Cutters cutters_;
+  PodSource& pods_;
+  const StepDone step_;
+  const PodCgroups cgroups_;
+  const Folder records_, nonces_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable released_;
+  Gpus gpus_;
+  Books books_;
+  std::map<std::string, std::vector<std::string>> tickets_by_nonce_;
+  std::string cdi_text_;    // as it is on disk
+  Deadline cdi_written_{};  // when it last changed
+  Deadline swept_{};
+};
+
+}  // namespace tephra::node

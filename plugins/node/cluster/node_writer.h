@@ -1,0 +1,43 @@
+// NodeWriter: what this node says of itself to the cluster: annotations and labels of its Node, and
+// extended resources in its status. It writes what differs from what it wrote last, and nothing by
+// the clock. One owner thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "plugins/node/cluster/api_client.h"
+
+namespace tephra::node {
+
+struct NodeFacts {
+  // Nothing: the key is taken away.
+  std::map<std::string, std::optional<std::string>> annotations, labels;
+  // Beside the kubelet's own; it copies them to what is allocatable.
+  std::map<std::string, std::int64_t> capacity;
+
+  bool operator==(const NodeFacts&) const = default;
+};
+
+class NodeWriter {
+ public:
+  NodeWriter(ApiSettings api, std::string node) : client_(std::move(api)), node_(std::move(node)) {}
+
+  // Asked again after an error it writes all of it again.
+  absl::Status Write(const NodeFacts& facts);
+
+ private:
+  absl::Status Patch(const std::string& path, const std::string& what);
+
+  ApiClient client_;
+  const std::string node_;
+  std::optional<NodeFacts> written_;
+};
+
+// The bodies of the two requests, as JSON merge patches (RFC 7386); empty where there is nothing.
+std::string MetadataPatch(const NodeFacts& facts);
+std::string StatusPatch(const NodeFacts& facts);
+
+}  // namespace tephra::node

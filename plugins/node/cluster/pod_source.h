@@ -1,0 +1,39 @@
+// PodSource: what the API server says of the pods of this node.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "topology/base/status.h"
+
+namespace tephra::node {
+
+struct PodFacts {
+  std::string uid;
+  std::string pod_namespace;
+  std::string name;
+  std::string scheduler;              // spec.schedulerName
+  bool ended = false;                 // phase Succeeded or Failed
+  std::optional<std::string> slices;  // the annotation's text; nothing where there is none
+  std::set<std::string> init;         // init containers but those that stay (sidecars)
+
+  bool operator==(const PodFacts&) const = default;
+};
+
+class PodSource {
+ public:
+  virtual ~PodSource() = default;
+
+  // The pod, as soon as `enough` says so of it, or as it is when the time is over. NOT_FOUND: it is
+  // gone, or never was, for a list that was asked for after this call does not have it.
+  // UNAVAILABLE: the API server did not say in time, or `cancelled` said true.
+  virtual absl::StatusOr<PodFacts> Wait(const std::string& uid,
+                                        std::chrono::steady_clock::time_point until,
+                                        const std::function<bool()>& cancelled,
+                                        const std::function<bool(const PodFacts&)>& enough) = 0;
+};
+
+}  // namespace tephra::node

@@ -1,0 +1,68 @@
+// PodWatch: the pods of this node as the API server tells them, by UID, kept up to date by a list
+// and a watch of its own. It never asks again by the clock: only when the watch ends, when it has
+// become too old (410), or when somebody waits for a pod that it has not seen.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "plugins/node/cluster/api_client.h"
+#include "plugins/node/cluster/pod_source.h"
+
+namespace tephra::node {
+
+// One page of a list of pods.
+struct PodPage {
+  std::map<std::string, PodFacts> pods;  // by UID
+  std::string resource_version;
+  std::string next;  // the token of the page after it; empty: the last one
+};
+absl::StatusOr<PodPage> ParsePodPage(std::string_view text);
+
+// One line of a watch. OUT_OF_RANGE: it has become too old.
+struct PodEvent {
+  enum class Kind { kChanged, kGone, kBookmark } kind = Kind::kBookmark;
+  PodFacts pod;  // not of a bookmark
+  std::string resource_version;
+};
+absl::StatusOr<PodEvent> ParsePodEvent(std::string_view line);
+
+class PodWatch final : public PodSource {
+ public:
+  PodWatch(ApiSettings api, std::string node);
+  ~PodWatch() override;
+
+  absl::StatusOr<PodFacts> Wait(const std::string& uid, std::chrono::steady_clock::time_point until,
+                                const std::function<bool()>& cancelled,
+                                const std::function<bool(const PodFacts&)>& enough) override;
+
+  std::size_t pods() const;
+  int lists() const { return lists_ended_; }
+  std::string fault() const;  // of the last request; empty where it was answered
+
+ private:
+  void Run();
+  absl::StatusOr<std::string> List();  // the resource version
+  // Ends with why the list has to be made again; OK: the watch may go on from `version`.
+  absl::Status Watch(std::string& version);
+  void Apply(const PodEvent& event);
+  void SetFault(const absl::Status& status);
+
+  const std::string path_;
+  ApiClient client_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, PodFacts> pods_;
+  std::string fault_;
+  bool list_again_ = false;
+  bool stopping_ = false;
+  std::atomic<int> lists_begun_ = 0, lists_ended_ = 0;  // the numbers of lists, from 1
+  std::thread thread_;
+};
+
+}  // namespace tephra::node

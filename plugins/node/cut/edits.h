@@ -1,0 +1,23 @@
+// What several cutters add to one container: GPUs of different modes stand in one list.
+#pragma once
+
+#include <string>
+
+#include "plugins/node/cut/cutter.h"
+
+namespace tephra::node {
+
+// Puts the variable, in the place of an older value.
+void SetEnv(Edits& edits, const std::string& name, const std::string& value);
+// "a" becomes "a,b".
+void AppendEnv(Edits& edits, const std::string& name, const std::string& value);
+const std::string* FindEnv(const Edits& edits, const std::string& name);  // null: not set
+void AddDeviceNode(Edits& edits, const std::string& path);
+void AddMount(Edits& edits, const Edits::Mount& mount);
+
+// What any use of a GPU takes: its own node, those of the driver, and its UUID in
+// NVIDIA_VISIBLE_DEVICES, where NVIDIA's container runtime and libraries look. Returns the place of
+// the GPU among those that the container sees.
+int AddGpu(Edits& edits, const Gpu& gpu);
+
+}  // namespace tephra::node

@@ -1,0 +1,71 @@
+// Registration: keeps a DevicePlugin known to the kubelet. In this order: listen in the kubelet's
+// folder, call oneself, and only then register, for the kubelet calls back before it answers. All
+// of it again whenever kubelet.sock is made anew (a kubelet that starts removes every socket of the
+// folder), when our own socket is removed, and when the kubelet closes ListAndWatch.
+//
+// A thread of its own; any thread may call.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "plugins/node/kubelet/device_plugin.h"
+#include "sidecar/socket.h"
+
+namespace grpc {
+class Server;
+}
+
+namespace tephra::node {
+
+struct RegistrationSettings {
+  std::string folder = "/var/lib/kubelet/device-plugins";
+  std::string resource;
+  std::string socket = "tephra.sock";  // in the folder
+};
+
+class Registration {
+ public:
+  // `checkpoint_changed` is called on the thread of the registration after the kubelet wrote its
+  // checkpoint.
+  Registration(RegistrationSettings settings, DevicePlugin& plugin,
+               std::function<void()> checkpoint_changed);
+  // Closes the socket, then waits for the calls that are being answered.
+  ~Registration();
+  Registration(const Registration&) = delete;
+
+  // Registers once more: the kubelet has closed its stream.
+  void Again();
+  bool registered() const { return registered_; }
+  int times() const { return times_; }  // that the kubelet took it
+
+ private:
+  void Run();
+  void Accept(Socket& socket);
+  void CloseSocket();
+  absl::Status Listen();
+  absl::Status CallOneself() const;
+  absl::Status Register() const;
+  absl::Status Try();
+  // Whether the folder is watched now.
+  bool Watch();
+  // What happened in the folder since: whether to register again.
+  bool ReadEvents();
+
+  const RegistrationSettings settings_;
+  DevicePlugin& plugin_;
+  const std::function<void()> checkpoint_changed_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Socket> socket_;
+  std::thread accepting_;
+  Descriptor events_, wake_;
+  bool watched_ = false;
+  std::atomic<bool> stopping_ = false, again_ = true, registered_ = false;
+  std::atomic<int> times_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace tephra::node

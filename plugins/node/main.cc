@@ -1,0 +1,175 @@
+// tephra-node: the device plugin of Tephra. A command line; the work is in process.h.
+#include <sys/signalfd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "plugins/node/gpu_file.h"
+#include "plugins/node/process.h"
+#include "plugins/node/status.h"
+
+namespace tephra::node {
+namespace {
+
+constexpr int kDone = 0, kFailed = 1, kBadUsage = 2;
+
+// Blocked before any thread is made, so that all of them leave signals to the main one.
+int BlockSignals() {
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int signal : {SIGTERM, SIGINT}) sigaddset(&wanted, signal);
+  sigprocmask(SIG_BLOCK, &wanted, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is a full disk
+  return signalfd(-1, &wanted, SFD_CLOEXEC);
+}
+
+int Fail(const absl::Status& status) {
+  std::cerr << "tephra-node: " << status.message() << "\n";
+  return kFailed;
+}
+
+int Run(const Settings& settings, bool dry) {
+  if (settings.gpus_file.empty()) {
+    std::cerr << "tephra-node: no --gpus, and this build reads no driver\n";
+    return kBadUsage;
+  }
+  SetUpLog(settings.log);
+  GpuFile source(settings.gpus_file);
+  if (dry) {
+    const auto text = DryRun(settings, source);
+    if (!text.ok()) return Fail(text.status());
+    std::cout << *text;
+    return kDone;
+  }
+  const absl::Status status = Serve(settings, source, BlockSignals());
+  return status.ok() ? kDone : Fail(status);
+}
+
+int ShowStatus(const Settings& settings, bool json) {
+  const auto said = AskStatus(StatusSocket(settings.binding));
+  if (!said.ok()) return Fail(said.status());
+  const auto text = json ? said : StatusText(*said);
+  if (!text.ok()) return Fail(text.status());
+  std::cout << *text;
+  return kDone;
+}
+
+std::string Environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+}  // namespace tephra::node
+
+int main(int argc, char** argv) {
+  using namespace tephra::node;
+  CLI::App app(
+      "The node plugin of Tephra: counts tickets for the kubelet, and gives each container, when "
+      "it "
+      "starts, just the slices of GPUs that the scheduler wrote for it.",
+      "tephra-node");
+  app.set_version_flag("--version", "tephra-node " TEPHRA_VERSION);
+  app.require_subcommand(1);
+  Settings settings;
+  settings.node = Environment("NODE_NAME");
+  settings.crash_after = Environment("TEPHRA_NODE_CRASH_AFTER");
+  settings.registration.resource = "tephra.sh/gpu-ticket";
+  std::vector<std::string> schedulers = {"tephra", "volcano"};
+  std::string log_format = "text", log_level = "info";
+  bool dry = false, no_cdi = false, json = false;
+
+  CLI::App& run = *app.add_subcommand("run", "serve until SIGTERM or SIGINT");
+  run.add_option("--node-name", settings.node, "of this node in the cluster [$NODE_NAME]");
+  run.add_option("--gpus", settings.gpus_file,
+                 "JSON file that says which GPUs there are, instead of the driver; for tests and "
+                 "shows");
+  run.add_option("--resource", settings.registration.resource,
+                 "name by which pods ask for a ticket")
+      ->capture_default_str();
+  run.add_option("--tickets-per-gpu", settings.tickets_per_gpu,
+                 "how many containers may share a GPU")
+      ->capture_default_str()
+      ->check(CLI::Range(1, kMaxTicketsPerGpu));
+  run.add_option("--scheduler-name", schedulers,
+                 "whose pods are served; those of others are refused")
+      ->capture_default_str();
+  run.add_option("--kubelet-folder", settings.registration.folder,
+                 "where kubelet.sock and the kubelet's checkpoint are")
+      ->capture_default_str();
+  run.add_option("--cdi-folder", settings.binding.cdi_folder,
+                 "where the container runtime reads CDI files")
+      ->capture_default_str();
+  run.add_flag("--no-cdi", no_cdi, "the container runtime knows no CDI: --mount alone");
+  run.add_flag("--mount", settings.binding.mount,
+               "mount a directory that names its slices into each container");
+  run.add_option("--mount-at", settings.binding.mount_at, "where")->capture_default_str();
+  run.add_option("--cgroup-root", settings.binding.cgroup_root,
+                 "where the control groups of pods are")
+      ->capture_default_str();
+  run.add_option("--device-root", settings.binding.device_root,
+                 "folder below which the driver's /dev is, where it is not the host's own");
+  run.add_option("--settle-ms", settings.binding.settle_ms,
+                 "how long the runtime is given to see a new CDI file")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 5000));
+  run.add_option("--api-server", settings.api.server,
+                 "URL of the API server, instead of the one of the pod that this runs in");
+  run.add_option("--api-ca", settings.api.ca_file, "file of its certificate authority");
+  run.add_option("--api-token", settings.api.token_file,
+                 "file of the token, read again for each request");
+  run.add_option("--hook-library", settings.hook.library,
+                 "libvgpu.so of HAMi-core on this node, a name for each version")
+      ->capture_default_str();
+  run.add_option("--hook-preload", settings.hook.preload,
+                 "file that becomes /etc/ld.so.preload of containers with a fraction")
+      ->capture_default_str();
+  run.add_option("--log-format", log_format, "text or json")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"text", "json"}));
+  run.add_option("--log-level", log_level, "debug, info, warning or error")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
+  run.add_flag("--dry-run", dry, "say what there is and what would be done, and exit");
+
+  CLI::App& status = *app.add_subcommand("status", "show what a running tephra-node knows");
+  status.add_flag("--json", json, "as one JSON object");
+  for (CLI::App* command : {&run, &status}) {
+    command
+        ->add_option("--state-folder", settings.binding.state_folder, "what is kept over restarts")
+        ->capture_default_str();
+  }
+  app.footer(
+      "Exit codes: 0 stopped by SIGTERM or SIGINT, or done; 1 cannot start, or nobody answers; "
+      "2 bad usage.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kBadUsage;
+  }
+  if (status.parsed()) return ShowStatus(settings, json);
+  if (settings.node.empty()) {
+    std::cerr << "tephra-node: --node-name: absent, expected the name of this node\n";
+    return kBadUsage;
+  }
+  if (no_cdi && !settings.binding.mount) {
+    std::cerr << "tephra-node: --no-cdi: expected --mount beside it\n";
+    return kBadUsage;
+  }
+  if (no_cdi) settings.binding.cdi_folder.clear();
+  settings.binding.resource = settings.registration.resource;
+  settings.binding.checkpoint = settings.registration.folder + "/kubelet_internal_checkpoint";
+  settings.binding.schedulers = {schedulers.begin(), schedulers.end()};
+  settings.hook.folder = settings.binding.state_folder + "/hook";
+  settings.log.format = log_format == "json" ? tephra::LogFormat::kJson : tephra::LogFormat::kText;
+  for (int level = 0; level < 4; ++level) {
+    if (log_level == tephra::kLogLevelWords[level]) {
+      settings.log.level = static_cast<tephra::LogLevel>(level);
+    }
+  }
+  return Run(settings, dry);
+}

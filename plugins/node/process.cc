@@ -1,0 +1,188 @@
+#include "plugins/node/process.h"
+
+#include <malloc.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "plugins/node/binding/cdi_spec.h"
+#include "plugins/node/cluster/pod_watch.h"
+#include "plugins/node/cut/whole_cutter.h"
+#include "plugins/node/status.h"
+#include "sidecar/log.h"
+
+namespace tephra::node {
+namespace {
+
+// While something waits only for its containers to end, of which nothing tells.
+constexpr int kSweepAgainMs = 2000;
+constexpr int kFirstGpusMs = 5000;  // between looks for GPUs that cannot be read yet
+
+Cutters MakeCutters(const Settings& settings) {
+  Cutters cutters;
+  cutters.Set(SliceMode::kWhole, std::make_unique<WholeCutter>());
+  cutters.Set(SliceMode::kFraction, std::make_unique<HookCutter>(settings.hook));
+  return cutters;
+}
+
+StepDone CrashAfter(const std::string& step) {
+  if (step.empty()) return [](const std::string&) {};
+  return [step](const std::string& done) {
+    if (done == step) kill(getpid(), SIGKILL);
+  };
+}
+
+// The loop of the main thread, and what it tells the others.
+class Loop {
+ public:
+  Loop(const Settings& settings, GpuSource& source, LateBinding& binding, PodWatch& pods)
+      : settings_(settings),
+        source_(source),
+        binding_(binding),
+        pods_(pods),
+        news_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+        plugin_({[this] { return binding_.Mint(); },
+                 [this](const std::vector<std::string>& tickets, Deadline deadline,
+                        const std::function<bool()>& cancelled) {
+                   const absl::Status status = binding_.PreStart(tickets, deadline, cancelled);
+                   News();  // whom an unhealthy GPU concerns
+                   return status;
+                 },
+                 [this] {
+                   if (registration_ != nullptr) registration_->Again();
+                 }}) {}
+
+  absl::Status Run(int signals) {
+    ShowTickets();
+    registration_ =
+        std::make_unique<Registration>(settings_.registration, plugin_, [this] { News(); });
+    auto status = StatusServer::Start(StatusSocket(settings_.binding), [this] { return Say(); });
+    if (!status.ok()) return status.status();
+    bool waits = binding_.Sweep();
+    while (true) {
+      pollfd polled[] = {
+          {signals, POLLIN, 0}, {news_.get(), POLLIN, 0}, {source_.descriptor(), POLLIN, 0}};
+      const int ready = poll(polled, 3, waits ? kSweepAgainMs : -1);
+      if (ready < 0) continue;
+      if ((polled[0].revents & POLLIN) != 0) break;
+      if ((polled[1].revents & POLLIN) != 0) {
+        std::uint64_t count = 0;
+        static_cast<void>(!read(news_.get(), &count, sizeof count));
+      }
+      if ((polled[2].revents & POLLIN) != 0) ReadGpus();
+      waits = binding_.Sweep();
+      ShowTickets();
+    }
+    LogInfo("stopping");
+    registration_ = nullptr;
+    return absl::OkStatus();
+  }
+
+ private:
+  void News() {
+    const std::uint64_t one = 1;
+    static_cast<void>(!write(news_.get(), &one, sizeof one));
+  }
+
+  void ShowTickets() {
+    plugin_.SetTickets(
+        MakeTickets(binding_.gpus(), settings_.tickets_per_gpu, binding_.held_tickets()));
+  }
+
+  void ReadGpus() {
+    source_.Drain();
+    auto gpus = source_.Read();
+    const absl::Status status = gpus.ok() ? binding_.SetGpus(*std::move(gpus)) : gpus.status();
+    if (!status.ok()) {
+      LogError("the GPUs stay as they were", {{"why", std::string(status.message())}});
+    }
+  }
+
+  std::string Say() {
+    return FormatStatus({registration_->registered(), registration_->times(), plugin_.watchers(),
+                         pods_.pods(), pods_.lists(), pods_.fault(), plugin_.figures(),
+                         binding_.gpus(), binding_.holdings()});
+  }
+
+  const Settings& settings_;
+  GpuSource& source_;
+  LateBinding& binding_;
+  PodWatch& pods_;
+  Descriptor news_;
+  DevicePlugin plugin_;
+  std::unique_ptr<Registration> registration_;
+};
+
+// Until there are GPUs to read, or a signal says to stop: nothing then.
+std::optional<Gpus> FirstGpus(GpuSource& source, int signals) {
+  std::string last;
+  while (true) {
+    auto gpus = source.Read();
+    if (gpus.ok()) return *std::move(gpus);
+    const std::string why(gpus.status().message());
+    if (why != last) LogWarning("no GPUs yet, looking again", {{"why", why}});
+    last = why;
+    pollfd stop = {signals, POLLIN, 0};
+    if (poll(&stop, 1, kFirstGpusMs) > 0) return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::string StatusSocket(const BindingSettings& settings) {
+  return settings.state_folder + "/status.sock";
+}
+
+absl::Status Serve(const Settings& settings, GpuSource& source, int signals) {
+  // A burst of starts has a thread each; without this each would keep memory of its own.
+  mallopt(M_ARENA_MAX, 2);
+  std::optional<Gpus> gpus = FirstGpus(source, signals);
+  if (!gpus.has_value()) return absl::OkStatus();
+  ApiSettings api = settings.api;
+  if (api.server.empty()) {
+    TEPHRA_ASSIGN_OR_RETURN(api, InClusterApi());
+  }
+  if (!settings.binding.cgroup_root.empty() && !PodCgroups(settings.binding.cgroup_root).Sees()) {
+    LogWarning("no control groups of pods: a container that outlives its pod is not seen",
+               {{"root", settings.binding.cgroup_root}});
+  }
+  LogInfo("serving", {{"version", TEPHRA_VERSION},
+                      {"node", settings.node},
+                      {"gpus", gpus->devices.size()},
+                      {"resource", settings.binding.resource},
+                      {"cdi", settings.binding.cdi_folder},
+                      {"api", api.server}});
+  PodWatch pods(api, settings.node);
+  TEPHRA_ASSIGN_OR_RETURN(
+      const std::unique_ptr<LateBinding> binding,
+      LateBinding::Open(settings.binding, *std::move(gpus), MakeCutters(settings), pods,
+                        CrashAfter(settings.crash_after)));
+  TEPHRA_RETURN_IF_ERROR(Loop(settings, source, *binding, pods).Run(signals));
+  LogInfo("stopped");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> DryRun(const Settings& settings, GpuSource& source) {
+  TEPHRA_ASSIGN_OR_RETURN(const Gpus gpus, source.Read());
+  std::string text;
+  for (std::size_t i = 0; i < gpus.devices.size(); ++i) {
+    const Gpu& gpu = gpus.devices[i];
+    text += "GPU " + std::to_string(i) + "  " + gpu.hardware.uuid + "  " + gpu.hardware.model +
+            "  " + std::to_string(gpu.hardware.memory_mib) + " MiB  " +
+            (gpu.hardware.healthy ? "healthy" : "unhealthy: " + gpu.unhealthy) + "\n";
+  }
+  const auto tickets = MakeTickets(gpus, settings.tickets_per_gpu, {});
+  text += "would register " + std::to_string(tickets.size()) + " of " + settings.binding.resource +
+          " with " + settings.registration.folder + "/kubelet.sock\n";
+  const auto entries = ReadCheckpoint(settings.binding.checkpoint, settings.binding.resource,
+                                      {kCdiKind, settings.binding.state_folder + "/nonces"});
+  text += entries.ok() ? std::to_string(entries->size()) + " containers hold some now\n"
+                       : std::string(entries.status().message()) + "\n";
+  return text;
+}
+
+}  // namespace tephra::node
