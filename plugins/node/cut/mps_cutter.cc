@@ -1,0 +1,164 @@
+#include "plugins/node/cut/mps_cutter.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "plugins/node/cut/gpu_edits.h"
+#include "plugins/node/run_program.h"
+
+namespace tephra::node {
+namespace {
+
+constexpr int kVolta = 7;  // from here on MPS keeps clients apart and knows shares
+
+// Where another try may help, as Cutter promises.
+absl::Status Retry(const absl::Status& status) {
+  const bool final = status.ok() || absl::IsFailedPrecondition(status);
+  return final ? status : absl::UnavailableError(status.message());
+}
+
+}  // namespace
+
+MpsCutter::MpsCutter(const Nvml& nvml, Options options)
+    : nvml_(&nvml), options_(std::move(options)) {}
+
+std::string MpsCutter::Folder(const Gpu& gpu, const char* name) const {
+  return options_.root + "/" + gpu.hardware.uuid + "/" + name;
+}
+
+// Says one command to the GPU's daemon. NotFound or FailedPrecondition: there is none that answers.
+absl::StatusOr<std::string> MpsCutter::Tell(const Gpu& gpu, const std::string& command) const {
+  Program program;
+  program.arguments = {options_.control};
+  program.environment = {{"CUDA_MPS_PIPE_DIRECTORY", Folder(gpu, "pipe")}};
+  program.input = command + "\n";
+  program.timeout_ms = options_.timeout_ms;
+  return RunProgram(program);
+}
+
+absl::Status MpsCutter::Restore(const std::vector<Grant>& live, const Gpus& gpus) {
+  holders_.Clear();
+  for (const Grant& grant : live) holders_.Add(grant, gpus);
+  absl::Status first;
+  for (const Gpu& gpu : gpus.devices) {
+    if (!gpu.hardware.may(SliceMode::kMps)) continue;
+    if (absl::Status status = EndIfUnused(gpu); first.ok()) first = status;
+  }
+  return first;
+}
+
+absl::Status MpsCutter::Check(const Grant& grant, const Gpu& gpu) const {
+  const std::string& uuid = gpu.hardware.uuid;
+  if (grant.slices.size() != 1) {
+    return absl::FailedPreconditionError(
+        "a container with a share by MPS has it of one GPU and no other slice: each GPU has a "
+        "daemon of its own, and a process speaks with one");
+  }
+  if (!gpu.hardware.may(SliceMode::kMps)) {
+    return absl::FailedPreconditionError(uuid + " is not shared by MPS on this node");
+  }
+  if (gpu.cuda_major > 0 && gpu.cuda_major < kVolta) {
+    return absl::FailedPreconditionError(
+        uuid + ", of compute capability " + std::to_string(gpu.cuda_major) + "." +
+        std::to_string(gpu.cuda_minor) + ": MPS knows shares from 7.0 on");
+  }
+  const auto& others = holders_.Of(uuid);
+  const bool counted = others.count(grant.holder.nonce) > 0;
+  if (!counted && static_cast<std::int64_t>(others.size()) >= gpu.hardware.mps_clients) {
+    return absl::FailedPreconditionError(uuid + ": " + std::to_string(others.size()) +
+                                         " containers share it by MPS, as many as may");
+  }
+  if (!options_.user_of) return absl::OkStatus();
+  const std::optional<std::uint32_t> user = options_.user_of(grant.holder);
+  for (const auto& [nonce, other] : others) {
+    const std::optional<std::uint32_t> theirs = options_.user_of(other);
+    if (!user || !theirs || *user == *theirs) continue;
+    return absl::FailedPreconditionError(
+        uuid + ": MPS serves one user at a time, now " + std::to_string(*theirs) + ", and not " +
+        std::to_string(*user) + " before all containers of that one have gone");
+  }
+  return absl::OkStatus();
+}
+
+// With the GPU kept for one process, no one gets by the daemon.
+absl::Status MpsCutter::Begin(const Gpu& gpu) const {
+  TEPHRA_ASSIGN_OR_RETURN(const NvmlDevice device, nvml_->Find(gpu.hardware.uuid));
+  const absl::StatusOr<NvmlMigMode> mig = nvml_->MigMode(device);
+  if (mig.ok() && mig->on) return absl::FailedPreconditionError("its MIG mode is on");
+  TEPHRA_RETURN_IF_ERROR(nvml_->SetComputeMode(device, nvml_abi::kExclusiveProcess));
+  if (Tell(gpu, "get_default_active_thread_percentage").ok()) return absl::OkStatus();
+  for (const char* name : {"pipe", "log"}) {
+    std::error_code error;
+    std::filesystem::create_directories(Folder(gpu, name), error);
+    if (error) return absl::UnavailableError(Folder(gpu, name) + ": " + error.message());
+  }
+  Program program;
+  program.arguments = {options_.control, "-d"};
+  program.environment = {{"CUDA_VISIBLE_DEVICES", gpu.hardware.uuid},
+                         {"CUDA_MPS_PIPE_DIRECTORY", Folder(gpu, "pipe")},
+                         {"CUDA_MPS_LOG_DIRECTORY", Folder(gpu, "log")}};
+  program.timeout_ms = options_.timeout_ms;
+  TEPHRA_RETURN_IF_ERROR(RunProgram(program).status());
+  return Tell(gpu, "get_default_active_thread_percentage").status();
+}
+
+absl::Status MpsCutter::EndIfUnused(const Gpu& gpu) const {
+  if (!holders_.Of(gpu.hardware.uuid).empty()) return absl::OkStatus();
+  std::error_code error;
+  if (!std::filesystem::exists(Folder(gpu, "pipe"), error)) return absl::OkStatus();
+  (void)Tell(gpu, "quit");
+  const absl::Status answer = Tell(gpu, "get_default_active_thread_percentage").status();
+  if (answer.ok() || absl::IsDeadlineExceeded(answer)) {
+    return absl::UnavailableError("the MPS daemon of " + gpu.hardware.uuid + " does not end");
+  }
+  const absl::StatusOr<NvmlDevice> device = nvml_->Find(gpu.hardware.uuid);
+  if (device.ok()) {
+    TEPHRA_RETURN_IF_ERROR(Retry(nvml_->SetComputeMode(*device, nvml_abi::kDefaultCompute)));
+  }
+  std::filesystem::remove_all(options_.root + "/" + gpu.hardware.uuid, error);
+  return absl::OkStatus();
+}
+
+absl::Status MpsCutter::Cut(const Grant& grant, const Gpus& gpus, Edits& edits) {
+  const auto slice =
+      std::find_if(grant.slices.begin(), grant.slices.end(),
+                   [](const GrantedSlice& each) { return each.mode == SliceMode::kMps; });
+  if (slice == grant.slices.end()) return absl::OkStatus();
+  if (slice->gpu >= gpus.devices.size()) {
+    return absl::FailedPreconditionError("the node has no GPU " + std::to_string(slice->gpu));
+  }
+  const Gpu& gpu = gpus.devices[slice->gpu];
+  TEPHRA_RETURN_IF_ERROR(Check(grant, gpu));
+  holders_.Add(grant, gpus);
+  if (const absl::Status status = Begin(gpu); !status.ok()) {
+    (void)Undo(grant, gpus);
+    return Retry(absl::Status(
+        status.code(), "MPS of " + gpu.hardware.uuid + ": " + std::string(status.message())));
+  }
+  AddGpuNodes(gpu, edits);
+  AddVisible(gpu.hardware.uuid, edits);
+  SetVariable("CUDA_MPS_PIPE_DIRECTORY", options_.pipe_in_container, edits);
+  if (slice->compute > 0) {
+    const int percent = std::max(1, slice->compute / 10);
+    SetVariable("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", std::to_string(percent), edits);
+  }
+  if (slice->memory_mib > 0) {
+    // The daemon sees one GPU, so to its clients that is number 0.
+    SetVariable("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=" + std::to_string(slice->memory_mib) + "M",
+                edits);
+  }
+  edits.mounts.push_back({Folder(gpu, "pipe"), options_.pipe_in_container, false});
+  if (!options_.shm.empty()) edits.mounts.push_back({options_.shm, "/dev/shm", false});
+  return absl::OkStatus();
+}
+
+absl::Status MpsCutter::Undo(const Grant& grant, const Gpus& gpus) {
+  holders_.Remove(grant);
+  for (const GrantedSlice& slice : grant.slices) {
+    if (slice.mode != SliceMode::kMps || slice.gpu >= gpus.devices.size()) continue;
+    TEPHRA_RETURN_IF_ERROR(EndIfUnused(gpus.devices[slice.gpu]));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tephra::node

@@ -1,0 +1,121 @@
+#include "plugins/node/run_program.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+extern char** environ;
+
+namespace tephra::node {
+namespace {
+
+constexpr std::size_t kMostOutput = 64 << 10;
+constexpr std::chrono::milliseconds kLook{2};
+
+// Files, not pipes: a daemon that the program leaves behind keeps its outputs open, and a reader of
+// a pipe would wait for it.
+int TemporaryFile(const std::string& content) {
+  std::string name = (std::filesystem::temp_directory_path() / "tephra-XXXXXX").string();
+  const int file = mkostemp(name.data(), O_CLOEXEC);
+  if (file < 0) return file;
+  unlink(name.c_str());
+  if (write(file, content.data(), content.size()) != static_cast<ssize_t>(content.size())) {
+    close(file);
+    return -1;
+  }
+  lseek(file, 0, SEEK_SET);
+  return file;
+}
+
+std::vector<std::string> EnvironmentOf(const Program& program) {
+  std::vector<std::string> variables;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string name = std::string(*each).substr(0, std::string(*each).find('='));
+    bool replaced = false;
+    for (const auto& [key, value] : program.environment) replaced |= key == name;
+    if (!replaced) variables.emplace_back(*each);
+  }
+  for (const auto& [key, value] : program.environment) variables.push_back(key + '=' + value);
+  return variables;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::string Printed(int file) {
+  std::string text(kMostOutput, '\0');
+  const ssize_t size = pread(file, text.data(), text.size(), 0);
+  text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> RunProgram(const Program& program) {
+  const std::string& name = program.arguments.at(0);
+  const int input = TemporaryFile(program.input), output = TemporaryFile("");
+  const auto close_both = [&] {
+    if (input >= 0) close(input);
+    if (output >= 0) close(output);
+  };
+  if (input < 0 || output < 0) {
+    close_both();
+    return absl::UnavailableError(name + ": no temporary file: " + std::strerror(errno));
+  }
+  std::vector<std::string> arguments = program.arguments, variables = EnvironmentOf(program);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  pid_t child = 0;
+  const int failure = posix_spawnp(&child, name.c_str(), &actions, nullptr,
+                                   Pointers(arguments).data(), Pointers(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  if (failure != 0) {
+    close_both();
+    const std::string text = name + ": " + std::strerror(failure);
+    return failure == ENOENT ? absl::NotFoundError(text) : absl::UnavailableError(text);
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(program.timeout_ms);
+  int status = 0;
+  bool late = false;
+  pid_t ended = 0;
+  while ((ended = waitpid(child, &status, WNOHANG)) == 0) {
+    if (!late && std::chrono::steady_clock::now() >= end) {
+      late = true;
+      kill(child, SIGKILL);
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+  std::string text = Printed(output);
+  close_both();
+  if (ended < 0) return absl::UnavailableError(name + ": its end was not seen");
+  if (late) {
+    return absl::DeadlineExceededError(name + ": not done after " +
+                                       std::to_string(program.timeout_ms) + " ms");
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
+  constexpr std::size_t kTold = 300;
+  if (text.size() > kTold) text.erase(0, text.size() - kTold);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  const std::string how = WIFEXITED(status) ? "exit " + std::to_string(WEXITSTATUS(status))
+                                            : "signal " + std::to_string(WTERMSIG(status));
+  return absl::FailedPreconditionError(name + ": " + how + (text.empty() ? "" : ": " + text));
+}
+
+}  // namespace tephra::node
