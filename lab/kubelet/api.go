@@ -66,8 +66,11 @@ func (a *API) Rotate(token string) error {
 	return os.Rename(fresh, a.Token)
 }
 
-// Stop ends it.
+// Stop ends it, where it is one of StartAPI.
 func (a *API) Stop() {
+	if a.server == nil {
+		return
+	}
 	a.Cut(true)
 	a.server.CloseClientConnections()
 	a.server.Close()

@@ -20,14 +20,20 @@ type Node struct {
 
 // StartNode keeps its files in dir, whose path must be short enough for sockets in it.
 func StartNode(dir string, gpus int, flags ...string) (*Node, error) {
+	api, err := StartAPI(dir)
+	if err != nil {
+		return nil, err
+	}
+	return StartNodeOf(api, dir, gpus, flags...)
+}
+
+// StartNodeOf is the same with an API server that is there.
+func StartNodeOf(api *API, dir string, gpus int, flags ...string) (*Node, error) {
 	binary, err := findPlugin()
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{}
-	if n.API, err = StartAPI(dir); err != nil {
-		return nil, err
-	}
+	n := &Node{API: api}
 	if n.Kubelet, err = StartKubelet(dir); err != nil {
 		return nil, err
 	}
@@ -43,18 +49,21 @@ func StartNode(dir string, gpus int, flags ...string) (*Node, error) {
 
 // findPlugin is the binary of the release build, or what TEPHRA_NODE names.
 func findPlugin() (string, error) {
-	binary := os.Getenv("TEPHRA_NODE")
-	if binary == "" {
-		binary = "../../build/release/plugins/node/tephra-node"
+	const built = "build/release/plugins/node/tephra-node"
+	if named := os.Getenv("TEPHRA_NODE"); named != "" {
+		return filepath.Abs(named)
 	}
-	binary, err := filepath.Abs(binary)
-	if err == nil {
-		_, err = os.Stat(binary)
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, built)); err == nil {
+			return filepath.Join(dir, built), nil
+		}
+		if dir == filepath.Dir(dir) {
+			err = fmt.Errorf("no %s above the working directory, expected what the release preset makes; TEPHRA_NODE names another", built)
+		}
+		dir = filepath.Dir(dir)
 	}
-	if err != nil {
-		return "", fmt.Errorf("%w, expected what the release preset makes; TEPHRA_NODE names another", err)
-	}
-	return binary, nil
+	return "", err
 }
 
 // Ready waits until the kubelet has all tickets of the plugin.

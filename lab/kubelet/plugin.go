@@ -109,7 +109,11 @@ func (p *Plugin) Start() error {
 // End sends the signal and waits until the process has ended.
 func (p *Plugin) End(signal syscall.Signal) error {
 	_ = p.process.Process.Signal(signal)
-	return p.Ended(20 * time.Second)
+	err := p.Ended(20 * time.Second)
+	if err != nil {
+		_ = p.process.Process.Kill()
+	}
+	return err
 }
 
 // Ended waits until the process has ended by itself.
@@ -118,7 +122,6 @@ func (p *Plugin) Ended(within time.Duration) error {
 	case <-p.done:
 		return nil
 	case <-time.After(within):
-		_ = p.process.Process.Kill()
 		return fmt.Errorf("tephra-node did not end within %v", within)
 	}
 }
@@ -177,3 +180,6 @@ func (p *Plugin) CPU() (time.Duration, error) {
 	}
 	return time.Duration(sum), err
 }
+
+// Pid is the process' number.
+func (p *Plugin) Pid() int { return p.process.Process.Pid }

@@ -29,6 +29,7 @@ absl::Status Failed(const std::string& path, const char* what, int error) {
       return absl::FailedPreconditionError(text);
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
       return absl::ResourceExhaustedError(text);
     default:
       return absl::UnavailableError(text);

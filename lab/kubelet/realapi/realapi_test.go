@@ -1,0 +1,160 @@
+// Package realapi_test has a tephra-node watch the pods of a real kube-apiserver.
+package realapi_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	authentication "k8s.io/api/authentication/v1"
+	core "k8s.io/api/core/v1"
+	rbac "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"tephra.sh/lab"
+	"tephra.sh/lab/components"
+	"tephra.sh/lab/kubelet"
+)
+
+func TestMain(m *testing.M) {
+	components.RunIfAsked()
+	os.Exit(m.Run())
+}
+
+// account makes a service account that may list and watch pods, and nothing else, and writes its token.
+func account(t *testing.T, client kubernetes.Interface, file string) {
+	t.Helper()
+	ctx, name := t.Context(), "tephra-node"
+	meta := metav1.ObjectMeta{Name: name, Namespace: "default"}
+	_, err := client.CoreV1().ServiceAccounts("default").Create(ctx, &core.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
+	if err == nil {
+		rules := []rbac.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list", "watch"}}}
+		_, err = client.RbacV1().ClusterRoles().Create(ctx, &rbac.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, metav1.CreateOptions{})
+	}
+	if err == nil {
+		_, err = client.RbacV1().ClusterRoleBindings().Create(ctx, &rbac.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			RoleRef:    rbac.RoleRef{APIGroup: rbac.GroupName, Kind: "ClusterRole", Name: name},
+			Subjects:   []rbac.Subject{{Kind: rbac.ServiceAccountKind, Namespace: "default", Name: name}},
+		}, metav1.CreateOptions{})
+	}
+	var token *authentication.TokenRequest
+	if err == nil {
+		token, err = client.CoreV1().ServiceAccounts("default").CreateToken(ctx, name, &authentication.TokenRequest{}, metav1.CreateOptions{})
+	}
+	if err == nil {
+		err = os.WriteFile(file, []byte(token.Status.Token), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// put creates the pod, and gives it the UID that the API server has for it.
+func put(t *testing.T, client kubernetes.Interface, pod *core.Pod) *core.Pod {
+	t.Helper()
+	asked := pod.DeepCopy()
+	asked.UID = ""
+	for _, containers := range [][]core.Container{asked.Spec.InitContainers, asked.Spec.Containers} {
+		for i := range containers {
+			containers[i].Image = "none"
+			containers[i].Resources.Requests = containers[i].Resources.Limits
+		}
+	}
+	created, err := client.CoreV1().Pods("default").Create(t.Context(), asked, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return created
+}
+
+func expectSeen(t *testing.T, node *kubelet.Node, pod *core.Pod, given []kubelet.Slice) {
+	t.Helper()
+	if err := node.Kubelet.Admit(pod); err != nil {
+		t.Fatal(err)
+	}
+	var last error
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		var sees *kubelet.Sees
+		if sees, last = node.Kubelet.Create(t.Context(), pod, "main"); last == nil {
+			if differs := sees.Differs(given); differs != "" {
+				t.Error(differs)
+			}
+			return
+		}
+	}
+	t.Fatal(last)
+}
+
+func TestPodsOfARealAPIServer(t *testing.T) {
+	options := lab.Defaults()
+	options.Nodes.Count, options.Nodes.Racks, options.Admission, options.ServiceAccountTokens = 1, 1, false, false
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	running, err := lab.Start(ctx, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(running.Stop)
+	client, err := kubernetes.NewForConfig(running.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "tn-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			log, _ := os.ReadFile(filepath.Join(dir, "plugin.log"))
+			t.Log(string(log))
+		}
+		_ = os.RemoveAll(dir)
+	})
+	account(t, client, filepath.Join(dir, "token"))
+	given := func(i int) map[string][]kubelet.Slice {
+		return map[string][]kubelet.Slice{"main": {kubelet.Fraction(i%2, 1, 100+i)}}
+	}
+	pod := func(i int) *core.Pod {
+		return kubelet.Annotated(kubelet.Pod(fmt.Sprintf("pod-%d", i), given(i)), kubelet.Annotation(given(i)))
+	}
+	var pods []*core.Pod // more than one page of a list
+	for i := range 230 {
+		pods = append(pods, put(t, client, pod(i)))
+	}
+	api := &kubelet.API{
+		URL: running.Config.Host, CA: filepath.Join(running.Dir, "pki", "ca.crt"), Token: filepath.Join(dir, "token"),
+	}
+	node, err := kubelet.StartNodeOf(api, dir, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(node.Stop)
+	for _, i := range []int{0, 115, 229} {
+		expectSeen(t, node, pods[i], given(i)["main"])
+	}
+	status, err := node.Plugin.Status()
+	if err != nil || status.Lists != 1 {
+		t.Errorf("%+v, %v, expected one list", status, err)
+	}
+
+	late := kubelet.Pod("late", given(500))
+	late = put(t, client, late)
+	go func() {
+		time.Sleep(time.Second)
+		late := kubelet.Annotated(late, kubelet.Annotation(given(500)))
+		_, _ = client.CoreV1().Pods("default").Update(context.Background(), late, metav1.UpdateOptions{})
+	}()
+	expectSeen(t, node, late, given(500)["main"])
+
+	if err := running.StopComponent("kube-apiserver"); err != nil {
+		t.Fatal(err)
+	}
+	if err := running.StartComponent(ctx, "kube-apiserver"); err != nil {
+		t.Fatal(err)
+	}
+	expectSeen(t, node, put(t, client, pod(600)), given(600)["main"])
+}

@@ -1,0 +1,41 @@
+// A file that says which GPUs there are.
+#include "plugins/node/gpu_file.h"
+
+#include <catch2/catch.hpp>
+
+namespace tephra::node {
+namespace {
+
+std::string Wrong(const std::string& device) {
+  return std::string(ParseGpuFile("f", R"({"devices": [)" + device + "]}").status().message());
+}
+
+TEST_CASE("A GPU file says what the scheduler is told, and what the node needs") {
+  const auto gpus = ParseGpuFile("f", R"({"devices": [
+    {"uuid": "GPU-a", "model": "H100", "memoryMiB": 81559, "numa": 1, "modes": ["mig"],
+     "migModel": "H100-80GB", "migMode": true},
+    {"uuid": "GPU-b", "memoryMiB": 1, "minor": 7, "unhealthy": "Xid 79", "splitCount": 4}]})");
+  INFO(gpus.status().ToString());
+  REQUIRE(gpus.ok());
+  CHECK(gpus->devices[0].hardware.modes == Only(SliceMode::kMig));
+  CHECK(gpus->devices[0].numa == 1);
+  CHECK(gpus->devices[0].mig_mode);
+  CHECK(gpus->devices[1].minor == 7);
+  CHECK_FALSE(gpus->devices[1].hardware.healthy);
+  CHECK(gpus->devices[1].hardware.split_count == 4);
+}
+
+TEST_CASE("A GPU file that is wrong is refused by field") {
+  CHECK(Wrong(R"({"uuid": "a", "memoryMiB": 0})") ==
+        "f: devices[0].memoryMiB: \"0\", expected a whole number from 1 to 1073741824");
+  CHECK(Wrong(R"({"uuid": "a"})") ==
+        "f: devices[0].memoryMiB: \"absent\", expected a whole number from 1");
+  CHECK(Wrong(R"({"uuid": "a", "memoryMiB": 1}, {"uuid": "a", "memoryMiB": 1})") ==
+        "f: devices[1].uuid: \"a\", expected a UUID, each once");
+  CHECK(Wrong(R"({"uuid": "a", "memoryMiB": 1, "modes": ["half"]})") ==
+        "f: devices[0].modes: \"[\"half\"]\", expected a list of modes");
+  CHECK_FALSE(ParseGpuFile("f", "").ok());
+}
+
+}  // namespace
+}  // namespace tephra::node

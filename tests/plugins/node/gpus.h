@@ -1,0 +1,42 @@
+// A node of equal GPUs, and folders to write in, for tests of the node plugin.
+#pragma once
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+#include "plugins/node/gpu.h"
+
+namespace tephra::node {
+
+// GPU-0, GPU-1, ...; the first half on NUMA node 0, the others on 1.
+inline Gpus SomeGpus(int count, std::int32_t memory_mib = 10'000) {
+  Gpus gpus;
+  for (int i = 0; i < count; ++i) {
+    Gpu gpu;
+    gpu.hardware.uuid = "GPU-" + std::to_string(i);
+    gpu.hardware.model = "H100";
+    gpu.hardware.memory_mib = memory_mib;
+    gpu.minor = i;
+    gpu.numa = i * 2 / count;
+    gpus.devices.push_back(gpu);
+  }
+  return gpus;
+}
+
+// An empty folder that goes with all that is in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = std::filesystem::temp_directory_path() / "tephra-node-XXXXXX";
+    path_ = mkdtemp(name.data());
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace tephra::node
