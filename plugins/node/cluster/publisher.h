@@ -1,0 +1,37 @@
+// Publisher: writes what this node says of itself to the cluster whenever it has changed, from a
+// thread of its own, until it is written.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "plugins/node/cluster/node_writer.h"
+
+namespace tephra::node {
+
+class Publisher {
+ public:
+  Publisher(ApiSettings api, std::string node);
+  ~Publisher();
+
+  // Any thread. What was to be written before and is not yet is forgotten.
+  void Show(NodeFacts facts);
+  // Why the last try did not succeed; empty: all is written.
+  std::string fault() const;
+
+ private:
+  void Run();
+
+  NodeWriter writer_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::optional<NodeFacts> wanted_;  // not written yet
+  std::string fault_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tephra::node

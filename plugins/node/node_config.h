@@ -1,0 +1,18 @@
+// The node's configuration, a YAML file: which devices may be used how (docs/node.md).
+//
+//   devices:
+//     - { model: A100, modes: [mig, whole] }
+//     - { index: 7, modes: [mps], mps_clients: 16 }
+#pragma once
+
+#include <string>
+
+#include "plugins/node/inventory.h"
+#include "topology/base/status.h"
+
+namespace tephra::node {
+
+// INVALID_ARGUMENT "node.yaml:3: devices[1].modes: ..." for the first thing that is wrong.
+absl::StatusOr<NodeConfig> ReadNodeConfig(const std::string& path);
+
+}  // namespace tephra::node
