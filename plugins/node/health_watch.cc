@@ -42,7 +42,7 @@ absl::StatusOr<std::optional<NvmlEvent>> HealthWatch::Wait(int wait_ms) {
 }
 
 std::vector<HealthChange> HealthWatch::Take(const absl::StatusOr<std::optional<NvmlEvent>>& event,
-                                            std::int64_t now_ms) {
+                                            std::int64_t now_ms, bool probe) {
   if (event.ok() && event->has_value() && !(*event)->lost) {
     for (const auto& [device, uuid] : watched_) {
       if (device != (*event)->device) continue;
@@ -53,7 +53,9 @@ std::vector<HealthChange> HealthWatch::Take(const absl::StatusOr<std::optional<N
       }
     }
   }
-  for (const std::string& uuid : uuids_) Probe(uuid, now_ms);
+  if (probe) {
+    for (const std::string& uuid : uuids_) Probe(uuid, now_ms);
+  }
   std::vector<HealthChange> changes = health_.TakeChanges();
   // A card that was away is another one to the driver, and events of the old one do not come.
   bool back = !event.ok();

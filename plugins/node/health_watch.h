@@ -16,12 +16,12 @@ class HealthWatch {
   // `uuids`: the cards to watch. REQUIRES: `nvml` outlives it.
   HealthWatch(const Nvml& nvml, std::vector<std::string> uuids, HealthOptions options);
 
-  // Waits for an event, for `wait_ms` at most, then asks every card how it is. `now_ms()`: a clock
-  // that only goes forward.
+  // Waits for an event, for `wait_ms` at most, then asks every card how it is if `probe` says so.
+  // `now_ms()`: a clock that only goes forward.
   template <class Clock>
-  std::vector<HealthChange> Round(int wait_ms, const Clock& now_ms) {
+  std::vector<HealthChange> Round(int wait_ms, const Clock& now_ms, bool probe = true) {
     const absl::StatusOr<std::optional<NvmlEvent>> event = Wait(wait_ms);
-    return Take(event, now_ms());
+    return Take(event, now_ms(), probe);
   }
 
   const Health& health() const { return health_; }
@@ -31,7 +31,7 @@ class HealthWatch {
  private:
   absl::StatusOr<std::optional<NvmlEvent>> Wait(int wait_ms);
   std::vector<HealthChange> Take(const absl::StatusOr<std::optional<NvmlEvent>>& event,
-                                 std::int64_t now_ms);
+                                 std::int64_t now_ms, bool probe);
   void Probe(const std::string& uuid, std::int64_t now_ms);
   void Watch();
 

@@ -114,6 +114,18 @@ void ApplyRules(const NodeConfig& config, std::size_t index, bool takes_reset,
   }
 }
 
+Gpus WithinTickets(Gpus gpus, std::int32_t tickets_per_gpu) {
+  const auto cap = [&](std::int32_t& sharers) {
+    sharers = sharers == 0 ? tickets_per_gpu : std::min(sharers, tickets_per_gpu);
+  };
+  for (Gpu& gpu : gpus.devices) {
+    cap(gpu.hardware.split_count);
+    cap(gpu.hardware.mps_clients);
+    cap(gpu.hardware.replicas);
+  }
+  return gpus;
+}
+
 absl::StatusOr<Reading> ReadGpus(const Nvml& nvml, const NodeConfig& config, const Gpus& before) {
   TEPHRA_ASSIGN_OR_RETURN(const std::vector<absl::StatusOr<NvmlCard>> found, nvml.Cards());
   Reading reading;

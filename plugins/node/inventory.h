@@ -35,7 +35,7 @@ struct DeviceRule {
 struct NodeConfig {
   std::vector<DeviceRule> rules;  // none fits: the usual modes
   std::int32_t tickets_per_gpu = 10;
-  // The names of the extended resources, Volcano's by default.
+  // The names of the extended resources that stock tools read, Volcano's by default.
   std::string ticket_resource = "volcano.sh/vgpu-number";
   std::string memory_resource = "volcano.sh/vgpu-memory";
   std::string cores_resource = "volcano.sh/vgpu-cores";
@@ -54,6 +54,10 @@ absl::StatusOr<Reading> ReadGpus(const Nvml& nvml, const NodeConfig& config, con
 // mode does. `mig_model`: of which it is, as topology/mig.h names it, or none.
 void ApplyRules(const NodeConfig& config, std::size_t index, bool takes_reset,
                 const std::string& mig_model, Gpu& gpu);
+
+// As the scheduler is to see them: no more containers share a GPU than it has tickets, so that
+// tickets never run out before GPUs do.
+Gpus WithinTickets(Gpus gpus, std::int32_t tickets_per_gpu);
 
 // The annotation `tephra.sh/gpu-inventory`, version 1 (docs/annotations.md). ResourceExhausted: it
 // would be longer than a reader takes.

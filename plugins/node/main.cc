@@ -7,7 +7,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "plugins/node/driver_source.h"
 #include "plugins/node/gpu_file.h"
+#include "plugins/node/node_config.h"
 #include "plugins/node/process.h"
 #include "plugins/node/status.h"
 
@@ -32,20 +34,42 @@ int Fail(const absl::Status& status) {
   return kFailed;
 }
 
-int Run(const Settings& settings, bool dry) {
-  if (settings.gpus_file.empty()) {
-    std::cerr << "tephra-node: no --gpus, and this build reads no driver\n";
-    return kBadUsage;
+std::string Environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+absl::StatusOr<std::unique_ptr<GpuSource>> MakeSource(const Settings& settings) {
+  if (!settings.gpus_file.empty()) return std::make_unique<GpuFile>(settings.gpus_file);
+  Nvml::Options options;
+  options.library = settings.nvml;
+  TEPHRA_ASSIGN_OR_RETURN(std::unique_ptr<Nvml> nvml, Nvml::Load(options));
+  HealthOptions health;
+  TEPHRA_ASSIGN_OR_RETURN(health.xids, XidPolicy::Parse(Environment("DP_DISABLE_HEALTHCHECKS"),
+                                                        Environment("DP_ENABLE_HEALTHCHECKS")));
+  return std::make_unique<DriverSource>(std::move(nvml), settings.config, std::move(health));
+}
+
+int Run(Settings settings, bool dry) {
+  if (!settings.config_file.empty()) {
+    const std::int32_t tickets = settings.config.tickets_per_gpu;
+    auto config = ReadNodeConfig(settings.config_file);
+    if (!config.ok()) return Fail(config.status());
+    settings.config = *std::move(config);
+    settings.config.tickets_per_gpu = tickets;
   }
   SetUpLog(settings.log);
-  GpuFile source(settings.gpus_file);
+  // Before a source has threads of its own.
+  const int signals = dry ? -1 : BlockSignals();
+  const auto source = MakeSource(settings);
+  if (!source.ok()) return Fail(source.status());
   if (dry) {
-    const auto text = DryRun(settings, source);
+    const auto text = DryRun(settings, **source);
     if (!text.ok()) return Fail(text.status());
     std::cout << *text;
     return kDone;
   }
-  const absl::Status status = Serve(settings, source, BlockSignals());
+  const absl::Status status = Serve(settings, **source, signals);
   return status.ok() ? kDone : Fail(status);
 }
 
@@ -56,11 +80,6 @@ int ShowStatus(const Settings& settings, bool json) {
   if (!text.ok()) return Fail(text.status());
   std::cout << *text;
   return kDone;
-}
-
-std::string Environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
 }
 
 }  // namespace
@@ -88,10 +107,15 @@ int main(int argc, char** argv) {
   run.add_option("--gpus", settings.gpus_file,
                  "JSON file that says which GPUs there are, instead of the driver; for tests and "
                  "shows");
+  run.add_option("--nvml", settings.nvml, "the driver's management library")->capture_default_str();
+  run.add_option("--config", settings.config_file,
+                 "YAML file that says which GPUs may be used how (docs/node.md)");
+  run.add_flag("!--no-publish", settings.publish,
+               "do not write inventory, labels and resources to this node's object");
   run.add_option("--resource", settings.registration.resource,
                  "name by which pods ask for a ticket")
       ->capture_default_str();
-  run.add_option("--tickets-per-gpu", settings.tickets_per_gpu,
+  run.add_option("--tickets-per-gpu", settings.config.tickets_per_gpu,
                  "how many containers may share a GPU")
       ->capture_default_str()
       ->check(CLI::Range(1, kMaxTicketsPerGpu));

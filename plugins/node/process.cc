@@ -11,6 +11,8 @@
 
 #include "plugins/node/binding/cdi_spec.h"
 #include "plugins/node/cluster/pod_watch.h"
+#include "plugins/node/cluster/publisher.h"
+#include "plugins/node/cut/mig_cutter.h"
 #include "plugins/node/cut/whole_cutter.h"
 #include "plugins/node/status.h"
 #include "sidecar/log.h"
@@ -22,10 +24,14 @@ namespace {
 constexpr int kSweepAgainMs = 2000;
 constexpr int kFirstGpusMs = 5000;  // between looks for GPUs that cannot be read yet
 
-Cutters MakeCutters(const Settings& settings) {
+Cutters MakeCutters(const Settings& settings, const Nvml* nvml) {
   Cutters cutters;
   cutters.Set(SliceMode::kWhole, std::make_unique<WholeCutter>());
   cutters.Set(SliceMode::kFraction, std::make_unique<HookCutter>(settings.hook));
+  cutters.Set(SliceMode::kTimeSlice, std::make_unique<TimeSliceCutter>(settings.turns));
+  if (nvml == nullptr) return cutters;
+  cutters.Set(SliceMode::kMps, std::make_unique<MpsCutter>(*nvml, settings.mps));
+  cutters.Set(SliceMode::kMig, std::make_unique<MigCutter>(*nvml, MigCutter::Options{}));
   return cutters;
 }
 
@@ -36,14 +42,30 @@ StepDone CrashAfter(const std::string& step) {
   };
 }
 
+// What the node says of itself.
+absl::StatusOr<NodeFacts> FactsOf(const Settings& settings, GpuSource& source, const Gpus& gpus) {
+  const Gpus shown = WithinTickets(gpus, settings.config.tickets_per_gpu);
+  const GpuSource::Driver driver = source.driver();
+  NodeFacts facts;
+  TEPHRA_ASSIGN_OR_RETURN(facts.annotations["tephra.sh/gpu-inventory"], FormatInventory(shown));
+  facts.annotations["volcano.sh/node-vgpu-register"] = FormatVgpuRegister(shown, settings.config);
+  facts.capacity = ExtendedResources(shown, settings.config);
+  for (const auto& [key, value] : FeatureLabels(shown, driver.version, driver.cuda)) {
+    facts.labels[key] = value;
+  }
+  return facts;
+}
+
 // The loop of the main thread, and what it tells the others.
 class Loop {
  public:
-  Loop(const Settings& settings, GpuSource& source, LateBinding& binding, PodWatch& pods)
+  Loop(const Settings& settings, GpuSource& source, LateBinding& binding, PodWatch& pods,
+       Publisher* publisher)
       : settings_(settings),
         source_(source),
         binding_(binding),
         pods_(pods),
+        publisher_(publisher),
         news_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
         plugin_({[this] { return binding_.Mint(); },
                  [this](const std::vector<std::string>& tickets, Deadline deadline,
@@ -58,6 +80,7 @@ class Loop {
 
   absl::Status Run(int signals) {
     ShowTickets();
+    Publish();
     registration_ =
         std::make_unique<Registration>(settings_.registration, plugin_, [this] { News(); });
     auto status = StatusServer::Start(StatusSocket(settings_.binding), [this] { return Say(); });
@@ -90,7 +113,7 @@ class Loop {
 
   void ShowTickets() {
     plugin_.SetTickets(
-        MakeTickets(binding_.gpus(), settings_.tickets_per_gpu, binding_.held_tickets()));
+        MakeTickets(binding_.gpus(), settings_.config.tickets_per_gpu, binding_.held_tickets()));
   }
 
   void ReadGpus() {
@@ -99,6 +122,19 @@ class Loop {
     const absl::Status status = gpus.ok() ? binding_.SetGpus(*std::move(gpus)) : gpus.status();
     if (!status.ok()) {
       LogError("the GPUs stay as they were", {{"why", std::string(status.message())}});
+      return;
+    }
+    Publish();
+  }
+
+  void Publish() {
+    if (publisher_ == nullptr) return;
+    auto facts = FactsOf(settings_, source_, binding_.gpus());
+    if (facts.ok()) {
+      publisher_->Show(*std::move(facts));
+    } else {
+      LogError("the cluster is not told of the GPUs",
+               {{"why", std::string(facts.status().message())}});
     }
   }
 
@@ -112,6 +148,7 @@ class Loop {
   GpuSource& source_;
   LateBinding& binding_;
   PodWatch& pods_;
+  Publisher* const publisher_;  // null: the cluster is told nothing
   Descriptor news_;
   DevicePlugin plugin_;
   std::unique_ptr<Registration> registration_;
@@ -159,9 +196,12 @@ absl::Status Serve(const Settings& settings, GpuSource& source, int signals) {
   PodWatch pods(api, settings.node);
   TEPHRA_ASSIGN_OR_RETURN(
       const std::unique_ptr<LateBinding> binding,
-      LateBinding::Open(settings.binding, *std::move(gpus), MakeCutters(settings), pods,
-                        CrashAfter(settings.crash_after)));
-  TEPHRA_RETURN_IF_ERROR(Loop(settings, source, *binding, pods).Run(signals));
+      LateBinding::Open(settings.binding, *std::move(gpus), MakeCutters(settings, source.nvml()),
+                        pods, CrashAfter(settings.crash_after)));
+  std::optional<Publisher> publisher;
+  if (settings.publish) publisher.emplace(api, settings.node);
+  TEPHRA_RETURN_IF_ERROR(
+      Loop(settings, source, *binding, pods, publisher ? &*publisher : nullptr).Run(signals));
   LogInfo("stopped");
   return absl::OkStatus();
 }
@@ -175,7 +215,7 @@ absl::StatusOr<std::string> DryRun(const Settings& settings, GpuSource& source) 
             "  " + std::to_string(gpu.hardware.memory_mib) + " MiB  " +
             (gpu.hardware.healthy ? "healthy" : "unhealthy: " + gpu.unhealthy) + "\n";
   }
-  const auto tickets = MakeTickets(gpus, settings.tickets_per_gpu, {});
+  const auto tickets = MakeTickets(gpus, settings.config.tickets_per_gpu, {});
   text += "would register " + std::to_string(tickets.size()) + " of " + settings.binding.resource +
           " with " + settings.registration.folder + "/kubelet.sock\n";
   const auto entries = ReadCheckpoint(settings.binding.checkpoint, settings.binding.resource,

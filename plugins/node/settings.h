@@ -7,19 +7,27 @@
 #include "plugins/node/binding/late_binding.h"
 #include "plugins/node/cluster/api_client.h"
 #include "plugins/node/cut/hook_cutter.h"
+#include "plugins/node/cut/mps_cutter.h"
+#include "plugins/node/cut/time_slice_cutter.h"
+#include "plugins/node/inventory.h"
 #include "plugins/node/kubelet/registration.h"
 #include "sidecar/log.h"
 
 namespace tephra::node {
 
 struct Settings {
-  std::string node;       // its name in the cluster
-  std::string gpus_file;  // instead of the driver
-  ApiSettings api;        // `server` empty: of the pod that this runs in
-  int tickets_per_gpu = kUsualTicketsPerGpu;
+  std::string node;                        // its name in the cluster
+  std::string gpus_file;                   // instead of the driver
+  std::string nvml = "libnvidia-ml.so.1";  // the driver's library
+  std::string config_file;                 // node_config.h; empty: none
+  NodeConfig config;                       // what it says
+  bool publish = true;                     // tell the cluster of the GPUs
+  ApiSettings api;                         // `server` empty: of the pod that this runs in
   RegistrationSettings registration;
   BindingSettings binding;
   HookSettings hook;
+  MpsCutter::Options mps;
+  TimeSliceCutter::Options turns;
   LogSettings log;
   std::string crash_after;  // ends the process, as kill -9 does, after the step of that name
 };

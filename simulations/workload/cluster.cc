@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "simulations/workload/sections.h"
+#include "text/device_sharing.h"
 #include "topology/links_text.h"
-#include "topology/mig.h"
 
 namespace tephra {
 namespace {
@@ -31,45 +31,6 @@ void ReadDeviceMemory(Fields& fields, const std::string& key, std::int32_t& mib)
   mib = static_cast<std::int32_t>(bytes / kMiB);
 }
 
-// How a device may be used: modes and what goes with them. docs/simulate.md has the table.
-void ReadSharing(Fields& fields, DeviceHardware& device) {
-  static const std::vector<std::string> kWords = {"whole", "fraction", "mps", "time_slice", "mig"};
-  std::vector<std::string> modes;
-  const Item list = fields.At("modes");
-  if (list.node != nullptr && ReadTexts(list, modes)) {
-    device.modes = 0;
-    for (const std::string& mode : modes) {
-      const auto word = std::find(kWords.begin(), kWords.end(), mode);
-      if (word == kWords.end()) {
-        list.Wrong("of whole, fraction, mps, time_slice and mig");
-        break;
-      }
-      device.modes |= Only(static_cast<SliceMode>(word - kWords.begin()));
-    }
-    if (device.modes == 0) list.Wrong("at least one mode");
-  }
-  const Item model = fields.At("mig_model");
-  if (model.node != nullptr && ReadText(model, device.mig_model) &&
-      FindMigModel(device.mig_model) == nullptr) {
-    model.Wrong("a model that MIG cuts, such as " + std::string(MigModels().front().name));
-  }
-  if (device.may(SliceMode::kMig) && device.mig_model.empty()) list.Wrong("a mig_model beside mig");
-  fields.Whole("split_count", device.split_count, 0, 10'000);
-  fields.Whole("mps_clients", device.mps_clients, 1, 10'000);
-  fields.Whole("replicas", device.replicas, 0, 10'000);
-  for (const auto& [key, factor] : {std::pair{"compute_factor", &device.compute_factor},
-                                    std::pair{"memory_factor", &device.memory_factor}}) {
-    std::int64_t per_mille = 0;
-    const Item item = fields.At(key);
-    if (item.node == nullptr || !ReadQuantity(item, per_mille, kNoFactor)) continue;
-    if (per_mille < kNoFactor || per_mille > kMostFactor) {
-      item.Wrong("a factor from 1 to " + std::to_string(kMostFactor / kNoFactor));
-    } else {
-      *factor = static_cast<std::int32_t>(per_mille);
-    }
-  }
-}
-
 DeviceHardware ReadDevice(const Item& item) {
   DeviceHardware device;
   device.memory_mib = kUsualDeviceMiB;
@@ -78,7 +39,8 @@ DeviceHardware ReadDevice(const Item& item) {
   fields.Text("uuid", device.uuid);
   ReadDeviceMemory(fields, "memory", device.memory_mib);
   fields.Switch("healthy", device.healthy);
-  ReadSharing(fields, device);
+  ReadDeviceSharing(fields, device);
+  ReadMigModel(fields, device);
   fields.Done();
   return device;
 }
@@ -94,7 +56,8 @@ std::vector<DeviceHardware> ReadGpus(const Item& item) {
     fields.Whole("count", count, 0, kMostGpus);
     fields.Text("model", device.model);
     ReadDeviceMemory(fields, "memory", device.memory_mib);
-    ReadSharing(fields, device);
+    ReadDeviceSharing(fields, device);
+  ReadMigModel(fields, device);
     fields.Done();
   } else {
     ReadWhole(item, count, 0, kMostGpus);

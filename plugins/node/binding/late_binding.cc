@@ -117,6 +117,13 @@ absl::Status LateBinding::Load() {
     }
     books_.Put(*std::move(holding));
   }
+  std::vector<Grant> live;
+  for (const auto& [nonce, holding] : books_.all()) live.push_back(holding.grant);
+  // A card that does not answer keeps no other from being used.
+  if (const absl::Status status = cutters_.Restore(live, gpus_); !status.ok()) {
+    LogError("what earlier cuts left could not be looked at",
+             {{"why", std::string(status.message())}});
+  }
   if (!settings_.cdi_folder.empty()) {
     const auto there = ReadFile(settings_.cdi_folder + "/" + kCdiFile, kMaxCheckpointBytes);
     if (there.ok()) cdi_text_ = *there;

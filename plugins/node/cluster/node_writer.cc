@@ -38,11 +38,27 @@ absl::Status NodeWriter::Patch(const std::string& path, const std::string& what)
   return answer.code == 200 ? absl::OkStatus() : ApiError("patch of node " + node_, answer);
 }
 
+absl::StatusOr<bool> NodeWriter::LabelsAreOthers() {
+  TEPHRA_ASSIGN_OR_RETURN(const ApiAnswer answer, client_.Get("/api/v1/nodes/" + node_));
+  if (answer.code != 200) return ApiError("get of node " + node_, answer);
+  const json node = json::parse(answer.body, nullptr, false);
+  const auto metadata = node.find("metadata");
+  if (node.is_discarded() || metadata == node.end()) {
+    return absl::UnavailableError("node " + node_ + ": the answer is no Node");
+  }
+  return metadata->contains("labels") && (*metadata)["labels"].contains("nvidia.com/gfd.timestamp");
+}
+
 absl::Status NodeWriter::Write(const NodeFacts& facts) {
   if (written_ == facts) return absl::OkStatus();
   written_.reset();
+  NodeFacts ours = facts;
+  if (!ours.labels.empty()) {
+    TEPHRA_ASSIGN_OR_RETURN(const bool others, LabelsAreOthers());
+    if (others) ours.labels.clear();
+  }
   const std::string path = "/api/v1/nodes/" + node_;
-  TEPHRA_RETURN_IF_ERROR(Patch(path, MetadataPatch(facts)));
+  TEPHRA_RETURN_IF_ERROR(Patch(path, MetadataPatch(ours)));
   TEPHRA_RETURN_IF_ERROR(Patch(path + "/status", StatusPatch(facts)));
   written_ = facts;
   return absl::OkStatus();

@@ -25,10 +25,14 @@ class NodeWriter {
  public:
   NodeWriter(ApiSettings api, std::string node) : client_(std::move(api)), node_(std::move(node)) {}
 
-  // Asked again after an error it writes all of it again.
+  // Asked again after an error it writes all of it again. Labels are left alone where NVIDIA's GPU
+  // Feature Discovery sets them, which shows in a label of its own.
   absl::Status Write(const NodeFacts& facts);
+  // Ends a Write that runs, and each later one. Any thread.
+  void Interrupt() { client_.Interrupt(); }
 
  private:
+  absl::StatusOr<bool> LabelsAreOthers();
   absl::Status Patch(const std::string& path, const std::string& what);
 
   ApiClient client_;

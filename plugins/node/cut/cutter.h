@@ -34,6 +34,13 @@ class Cutter {
  public:
   virtual ~Cutter() = default;
 
+  // Told once, before any Cut, which grants have containers that may live, from before this process
+  // began. What the hardware has beside them may be taken away.
+  virtual absl::Status Restore(const std::vector<Grant>& live, const Gpus& gpus) {
+    static_cast<void>(live), static_cast<void>(gpus);
+    return absl::OkStatus();
+  }
+
   // Makes those of `grant`'s slices that are of this cutter's mode, and adds to `edits`. Where that
   // fails nothing of it stays on the hardware. FailedPrecondition: the hardware, or what runs on
   // it, does not allow it, with the reason; Unavailable: it may work later.

@@ -15,6 +15,14 @@ bool HasMode(const Grant& grant, SliceMode mode) {
 
 }  // namespace
 
+absl::Status Cutters::Restore(const std::vector<Grant>& live, const Gpus& gpus) {
+  absl::Status first;
+  for (const std::unique_ptr<Cutter>& cutter : by_mode_) {
+    if (cutter != nullptr) first.Update(cutter->Restore(live, gpus));
+  }
+  return first;
+}
+
 absl::Status Cutters::Cut(const Grant& grant, const Gpus& gpus, Edits& edits, const Step& step) {
   absl::Status status;
   for (std::size_t m = 0; m < kSliceModes && status.ok(); ++m) {

@@ -18,6 +18,9 @@ class Cutters {
     by_mode_[static_cast<std::size_t>(mode)] = std::move(cutter);
   }
 
+  // Every mode, the others too where one fails; the first error.
+  absl::Status Restore(const std::vector<Grant>& live, const Gpus& gpus);
+
   // All slices of the grant, mode after mode in the order of SliceMode. Where one fails, those
   // before it are left: Undo takes them back.
   absl::Status Cut(const Grant& grant, const Gpus& gpus, Edits& edits, const Step& step);

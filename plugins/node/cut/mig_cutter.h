@@ -26,7 +26,7 @@ class MigCutter : public Cutter {
 
   // Tells which grants have containers that live, once before any Cut. On cards that hold nothing
   // and may be in other modes MIG mode is turned off, with whatever instances are left there.
-  absl::Status Restore(const std::vector<Grant>& live, const Gpus& gpus);
+  absl::Status Restore(const std::vector<Grant>& live, const Gpus& gpus) override;
 
   // Containers of one pod may hold one instance, at different times; two pods may not.
   // REQUIRES: Restore was called.

@@ -37,7 +37,7 @@ class MpsCutter : public Cutter {
   MpsCutter(const Nvml& nvml, Options options);
 
   // Tells which grants have containers that live, once before any Cut. Ends the daemons of others.
-  absl::Status Restore(const std::vector<Grant>& live, const Gpus& gpus);
+  absl::Status Restore(const std::vector<Grant>& live, const Gpus& gpus) override;
 
   absl::Status Cut(const Grant& grant, const Gpus& gpus, Edits& edits) override;
   absl::Status Undo(const Grant& grant, const Gpus& gpus) override;

@@ -5,9 +5,10 @@
 
 namespace tephra::node {
 
-void TimeSliceCutter::Restore(const std::vector<Grant>& live, const Gpus& gpus) {
+absl::Status TimeSliceCutter::Restore(const std::vector<Grant>& live, const Gpus& gpus) {
   holders_.Clear();
   for (const Grant& grant : live) holders_.Add(grant, gpus);
+  return absl::OkStatus();
 }
 
 absl::Status TimeSliceCutter::Set(const Gpu& gpu, Interval interval) const {

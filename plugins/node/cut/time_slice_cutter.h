@@ -22,7 +22,7 @@ class TimeSliceCutter : public Cutter {
   explicit TimeSliceCutter(Options options) : options_(std::move(options)) {}
 
   // Tells which grants have containers that live, once before any Cut.
-  void Restore(const std::vector<Grant>& live, const Gpus& gpus);
+  absl::Status Restore(const std::vector<Grant>& live, const Gpus& gpus) override;
 
   absl::Status Cut(const Grant& grant, const Gpus& gpus, Edits& edits) override;
   absl::Status Undo(const Grant& grant, const Gpus& gpus) override;

@@ -199,7 +199,7 @@ TEST_CASE("TimeSliceCutter: turns are as long as configured while somebody takes
   REQUIRE(cutter.Cut(Holding("a", turn), gpus, edits).ok());
   CHECK(Value(edits, "NVIDIA_VISIBLE_DEVICES") == uuid);
   CHECK(Content(told) == "compute-policy -i " + uuid + " --set-timeslice 3\n");
-  cutter.Restore({Holding("a", turn)}, gpus);
+  REQUIRE(cutter.Restore({Holding("a", turn)}, gpus).ok());
   REQUIRE(cutter.Cut(Holding("b", turn), gpus, edits).ok());
   const absl::Status third = cutter.Cut(Holding("c", turn), gpus, edits);
   CHECK(absl::IsFailedPrecondition(third));
