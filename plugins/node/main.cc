@@ -11,6 +11,7 @@
 #include "plugins/node/gpu_file.h"
 #include "plugins/node/node_config.h"
 #include "plugins/node/process.h"
+#include "plugins/node/show.h"
 #include "plugins/node/status.h"
 
 namespace tephra::node {
@@ -50,14 +51,7 @@ absl::StatusOr<std::unique_ptr<GpuSource>> MakeSource(const Settings& settings) 
   return std::make_unique<DriverSource>(std::move(nvml), settings.config, std::move(health));
 }
 
-int Run(Settings settings, bool dry) {
-  if (!settings.config_file.empty()) {
-    const std::int32_t tickets = settings.config.tickets_per_gpu;
-    auto config = ReadNodeConfig(settings.config_file);
-    if (!config.ok()) return Fail(config.status());
-    settings.config = *std::move(config);
-    settings.config.tickets_per_gpu = tickets;
-  }
+int Run(const Settings& settings, bool dry) {
   SetUpLog(settings.log);
   // Before a source has threads of its own.
   const int signals = dry ? -1 : BlockSignals();
@@ -71,6 +65,26 @@ int Run(Settings settings, bool dry) {
   }
   const absl::Status status = Serve(settings, **source, signals);
   return status.ok() ? kDone : Fail(status);
+}
+
+// With the file's, if there is one.
+absl::Status ReadConfig(Settings& settings) {
+  if (settings.config_file.empty()) return absl::OkStatus();
+  const std::int32_t tickets = settings.config.tickets_per_gpu;
+  TEPHRA_ASSIGN_OR_RETURN(settings.config, ReadNodeConfig(settings.config_file));
+  settings.config.tickets_per_gpu = tickets;
+  return absl::OkStatus();
+}
+
+int ShowGpus(const Settings& settings) {
+  Nvml::Options options;
+  options.library = settings.nvml;
+  const auto nvml = Nvml::Load(options);
+  if (!nvml.ok()) return Fail(nvml.status());
+  const auto text = ShowDriver(**nvml, settings.config);
+  if (!text.ok()) return Fail(text.status());
+  std::cout << *text;
+  return kDone;
 }
 
 int ShowStatus(const Settings& settings, bool json) {
@@ -100,17 +114,14 @@ int main(int argc, char** argv) {
   settings.registration.resource = "tephra.sh/gpu-ticket";
   std::vector<std::string> schedulers = {"tephra", "volcano"};
   std::string log_format = "text", log_level = "info";
-  bool dry = false, no_cdi = false, json = false;
+  bool dry = false, no_cdi = false, no_publish = false, json = false;
 
   CLI::App& run = *app.add_subcommand("run", "serve until SIGTERM or SIGINT");
   run.add_option("--node-name", settings.node, "of this node in the cluster [$NODE_NAME]");
   run.add_option("--gpus", settings.gpus_file,
                  "JSON file that says which GPUs there are, instead of the driver; for tests and "
                  "shows");
-  run.add_option("--nvml", settings.nvml, "the driver's management library")->capture_default_str();
-  run.add_option("--config", settings.config_file,
-                 "YAML file that says which GPUs may be used how (docs/node.md)");
-  run.add_flag("!--no-publish", settings.publish,
+  run.add_flag("--no-publish", no_publish,
                "do not write inventory, labels and resources to this node's object");
   run.add_option("--resource", settings.registration.resource,
                  "name by which pods ask for a ticket")
@@ -160,6 +171,16 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
   run.add_flag("--dry-run", dry, "say what there is and what would be done, and exit");
 
+  CLI::App& gpus = *app.add_subcommand(
+      "gpus",
+      "show what the driver tells of this machine's GPUs, and what the cluster would be told");
+  for (CLI::App* command : {&run, &gpus}) {
+    command->add_option("--nvml", settings.nvml, "the driver's management library")
+        ->capture_default_str();
+    command->add_option("--config", settings.config_file,
+                        "YAML file that says which GPUs may be used how (docs/node.md)");
+  }
+
   CLI::App& status = *app.add_subcommand("status", "show what a running tephra-node knows");
   status.add_flag("--json", json, "as one JSON object");
   for (CLI::App* command : {&run, &status}) {
@@ -176,6 +197,8 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? kDone : kBadUsage;
   }
   if (status.parsed()) return ShowStatus(settings, json);
+  if (const absl::Status read = ReadConfig(settings); !read.ok()) return Fail(read);
+  if (gpus.parsed()) return ShowGpus(settings);
   if (settings.node.empty()) {
     std::cerr << "tephra-node: --node-name: absent, expected the name of this node\n";
     return kBadUsage;
@@ -185,6 +208,7 @@ int main(int argc, char** argv) {
     return kBadUsage;
   }
   if (no_cdi) settings.binding.cdi_folder.clear();
+  settings.publish = !no_publish;
   settings.binding.resource = settings.registration.resource;
   settings.binding.checkpoint = settings.registration.folder + "/kubelet_internal_checkpoint";
   settings.binding.schedulers = {schedulers.begin(), schedulers.end()};

@@ -42,13 +42,22 @@ void AddMount(Edits& edits, const Edits::Mount& mount) {
   if (std::find(mounts.begin(), mounts.end(), mount) == mounts.end()) mounts.push_back(mount);
 }
 
+void AddGpuNodes(Edits& edits, const Gpu& gpu) {
+  for (const char* node : kDriverNodes) AddDeviceNode(edits, node);
+  AddDeviceNode(edits, "/dev/nvidia" + std::to_string(gpu.minor));
+}
+
+void AddVisible(Edits& edits, const std::string& uuid) {
+  AppendEnv(edits, kVisible, uuid);
+  AppendEnv(edits, "CUDA_VISIBLE_DEVICES", uuid);
+}
+
 int AddGpu(Edits& edits, const Gpu& gpu) {
   const std::string* const before = FindEnv(edits, kVisible);
   const int place =
       before == nullptr ? 0 : 1 + static_cast<int>(std::count(before->begin(), before->end(), ','));
   AppendEnv(edits, kVisible, gpu.hardware.uuid);
-  for (const char* node : kDriverNodes) AddDeviceNode(edits, node);
-  AddDeviceNode(edits, "/dev/nvidia" + std::to_string(gpu.minor));
+  AddGpuNodes(edits, gpu);
   return place;
 }
 

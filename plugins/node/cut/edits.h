@@ -15,6 +15,11 @@ const std::string* FindEnv(const Edits& edits, const std::string& name);  // nul
 void AddDeviceNode(Edits& edits, const std::string& path);
 void AddMount(Edits& edits, const Edits::Mount& mount);
 
+// The GPU's own node, and those of the driver.
+void AddGpuNodes(Edits& edits, const Gpu& gpu);
+// Makes a GPU or an instance of one, by its UUID, the one that NVIDIA's runtime and CUDA see.
+void AddVisible(Edits& edits, const std::string& uuid);
+
 // What any use of a GPU takes: its own node, those of the driver, and its UUID in
 // NVIDIA_VISIBLE_DEVICES, where NVIDIA's container runtime and libraries look. Returns the place of
 // the GPU among those that the container sees.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "plugins/node/cut/gpu_edits.h"
+#include "plugins/node/cut/edits.h"
 #include "topology/base/check.h"
 
 namespace tephra::node {
@@ -162,7 +162,7 @@ absl::Status MigCutter::CutOne(const Place& place, const Gpu& gpu, Edits& edits)
     TEPHRA_ASSIGN_OR_RETURN(const MigCard::Piece piece, card.Make(place.at, pieces));
     TEPHRA_ASSIGN_OR_RETURN(const std::string uuid, card.Uuid(piece));
     TEPHRA_RETURN_IF_ERROR(AddAccess(gpu, piece.instance, edits));
-    AddVisible(uuid, edits);
+    AddVisible(edits, uuid);
     return absl::OkStatus();
   };
   const absl::Status status = cut();
@@ -195,7 +195,7 @@ absl::Status MigCutter::ClearFor(const Place& place, const MigModel& model, cons
 // file.
 absl::Status MigCutter::AddAccess(const Gpu& gpu, const NvmlGpuInstance& instance,
                                   Edits& edits) const {
-  AddGpuNodes(gpu, edits);
+  AddGpuNodes(edits, gpu);
   const std::string gi = options_.capabilities + "/gpu" + std::to_string(gpu.minor) + "/mig/gi" +
                          std::to_string(instance.id);
   const std::string ci = gi + "/ci" + std::to_string(instance.compute.front().id);
@@ -208,7 +208,7 @@ absl::Status MigCutter::AddAccess(const Gpu& gpu, const NvmlGpuInstance& instanc
     if (!(file >> minor) || minor < 0) {
       return absl::UnavailableError(folder + "/access names no device node");
     }
-    AddDeviceNode("/dev/nvidia-caps/nvidia-cap" + std::to_string(minor), edits);
+    AddDeviceNode(edits, "/dev/nvidia-caps/nvidia-cap" + std::to_string(minor));
   }
   return absl::OkStatus();
 }

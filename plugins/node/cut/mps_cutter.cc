@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "plugins/node/cut/gpu_edits.h"
+#include "plugins/node/cut/edits.h"
 #include "plugins/node/run_program.h"
 
 namespace tephra::node {
@@ -135,17 +135,17 @@ absl::Status MpsCutter::Cut(const Grant& grant, const Gpus& gpus, Edits& edits) 
     return Retry(absl::Status(
         status.code(), "MPS of " + gpu.hardware.uuid + ": " + std::string(status.message())));
   }
-  AddGpuNodes(gpu, edits);
-  AddVisible(gpu.hardware.uuid, edits);
-  SetVariable("CUDA_MPS_PIPE_DIRECTORY", options_.pipe_in_container, edits);
+  AddGpuNodes(edits, gpu);
+  AddVisible(edits, gpu.hardware.uuid);
+  SetEnv(edits, "CUDA_MPS_PIPE_DIRECTORY", options_.pipe_in_container);
   if (slice->compute > 0) {
     const int percent = std::max(1, slice->compute / 10);
-    SetVariable("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", std::to_string(percent), edits);
+    SetEnv(edits, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", std::to_string(percent));
   }
   if (slice->memory_mib > 0) {
     // The daemon sees one GPU, so to its clients that is number 0.
-    SetVariable("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=" + std::to_string(slice->memory_mib) + "M",
-                edits);
+    SetEnv(edits, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+           "0=" + std::to_string(slice->memory_mib) + "M");
   }
   edits.mounts.push_back({Folder(gpu, "pipe"), options_.pipe_in_container, false});
   if (!options_.shm.empty()) edits.mounts.push_back({options_.shm, "/dev/shm", false});

@@ -1,6 +1,6 @@
 #include "plugins/node/cut/time_slice_cutter.h"
 
-#include "plugins/node/cut/gpu_edits.h"
+#include "plugins/node/cut/edits.h"
 #include "plugins/node/run_program.h"
 
 namespace tephra::node {
@@ -53,8 +53,8 @@ absl::Status TimeSliceCutter::Cut(const Grant& grant, const Gpus& gpus, Edits& e
       (void)Undo(grant, gpus);
       return status;
     }
-    AddGpuNodes(gpu, added);
-    AddVisible(gpu.hardware.uuid, added);
+    AddGpuNodes(added, gpu);
+    AddVisible(added, gpu.hardware.uuid);
   }
   holders_.Add(grant, gpus);
   edits = std::move(added);
