@@ -88,7 +88,8 @@ void Health::OnProbe(const std::string& uuid, const absl::Status& answer,
   if (!answer.ok()) {
     Sicken(uuid, "it does not answer: " + std::string(answer.message()), false, std::nullopt,
            now_ms);
-    cards_[uuid].lost = true;
+    // Any other error may be of the call alone; only what was gone and is back was reset.
+    cards_[uuid].lost |= absl::IsDataLoss(answer) || absl::IsNotFound(answer);
     return;
   }
   Card& card = cards_[uuid];

@@ -64,8 +64,9 @@ class Health {
              std::int64_t now_ms);
   // A memory error that could not be corrected.
   void OnEccError(const std::string& uuid, std::int64_t now_ms);
-  // The card was asked: why it does not answer (OK: it does), and how many uncorrected memory
-  // errors it has counted since its driver was loaded, if it counts them.
+  // The card was asked: why it does not answer (OK: it does; DataLoss, NotFound: it is gone), and
+  // how many uncorrected memory errors it has counted since its driver was loaded, if it counts
+  // them.
   void OnProbe(const std::string& uuid, const absl::Status& answer,
                std::optional<std::int64_t> ecc_errors, std::int64_t now_ms);
 
@@ -78,7 +79,7 @@ class Health {
  private:
   struct Card {
     std::string why;           // empty: it is well
-    bool lost = false;         // did not answer when it was asked last
+    bool lost = false;         // was gone when it was asked last
     bool needs_reset = false;  // until it has been away and is back
     std::int64_t last_ms = 0;  // when something was last wrong
     std::optional<std::int64_t> ecc_errors;

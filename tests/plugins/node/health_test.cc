@@ -64,6 +64,20 @@ TEST_CASE("Health: a card that needs a reset is sick until it was away and is ba
   CHECK(health.healthy("a"));
 }
 
+TEST_CASE("Health: a call that fails for once is no reset") {
+  Health health({});
+  health.OnXid("a", 79, std::nullopt, 0);
+  health.OnProbe("a", absl::InternalError("unknown"), std::nullopt, kMinute);
+  health.OnProbe("a", kFine, 0, 60 * kMinute);
+  CHECK_FALSE(health.healthy("a"));
+  health.OnProbe("b", absl::InternalError("unknown"), std::nullopt, 0);
+  CHECK_FALSE(health.healthy("b"));
+  health.OnProbe("b", kFine, 0, kMinute);
+  CHECK_FALSE(health.healthy("b"));
+  health.OnProbe("b", kFine, 0, 5 * kMinute);
+  CHECK(health.healthy("b"));
+}
+
 TEST_CASE("Health: a memory error is one more than before, and fewer are a reset") {
   Health health({});
   health.OnProbe("a", kFine, 7, 0);  // from before the plugin began
