@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,6 +141,25 @@ func (s *Sees) Differs(given []Slice) string {
 	_, preloaded := s.Mounts["/etc/ld.so.preload"]
 	if hooked := slices.ContainsFunc(given, func(s Slice) bool { return s.Mode == "fraction" }); hooked != preloaded {
 		return fmt.Sprintf("hook library loaded: %v, expected %v", preloaded, hooked)
+	}
+	if directory, mounted := s.Mounts["/run/tephra"]; mounted {
+		return mountDiffers(directory, given)
+	}
+	return ""
+}
+
+// mountDiffers says how the slices in a mounted directory are not just those given.
+func mountDiffers(directory string, given []Slice) string {
+	text, err := os.ReadFile(filepath.Join(directory, "slices.json"))
+	if err != nil {
+		return err.Error()
+	}
+	var found struct{ Slices []Slice }
+	if err := json.Unmarshal(text, &found); err != nil {
+		return err.Error()
+	}
+	if !slices.Equal(found.Slices, given) {
+		return fmt.Sprintf("mounted %+v, expected %+v", found.Slices, given)
 	}
 	return ""
 }

@@ -143,8 +143,10 @@ int main(int argc, char** argv) {
   run.add_flag("--mount", settings.binding.mount,
                "mount a directory that names its slices into each container");
   run.add_option("--mount-at", settings.binding.mount_at, "where")->capture_default_str();
-  run.add_option("--cgroup-root", settings.binding.cgroup_root,
-                 "where the control groups of pods are")
+  run.add_option(
+         "--cgroup-root", settings.binding.cgroup_root,
+         "where the control groups of pods are; \"none\": do without, and take a container for "
+         "gone with its pod")
       ->capture_default_str();
   run.add_option("--device-root", settings.binding.device_root,
                  "folder below which the driver's /dev is, where it is not the host's own");
@@ -209,6 +211,7 @@ int main(int argc, char** argv) {
   }
   if (no_cdi) settings.binding.cdi_folder.clear();
   settings.publish = !no_publish;
+  if (settings.binding.cgroup_root == "none") settings.binding.cgroup_root.clear();
   settings.binding.resource = settings.registration.resource;
   settings.binding.checkpoint = settings.registration.folder + "/kubelet_internal_checkpoint";
   settings.binding.schedulers = {schedulers.begin(), schedulers.end()};

@@ -87,9 +87,11 @@ class Loop {
     if (!status.ok()) return status.status();
     bool waits = binding_.Sweep();
     while (true) {
-      pollfd polled[] = {
-          {signals, POLLIN, 0}, {news_.get(), POLLIN, 0}, {source_.descriptor(), POLLIN, 0}};
-      const int ready = poll(polled, 3, waits ? kSweepAgainMs : -1);
+      pollfd polled[] = {{signals, POLLIN, 0},
+                         {news_.get(), POLLIN, 0},
+                         {source_.descriptor(), POLLIN, 0},
+                         {pods_.descriptor(), POLLIN, 0}};
+      const int ready = poll(polled, std::size(polled), waits ? kSweepAgainMs : -1);
       if (ready < 0) continue;
       if ((polled[0].revents & POLLIN) != 0) break;
       if ((polled[1].revents & POLLIN) != 0) {
@@ -97,6 +99,7 @@ class Loop {
         static_cast<void>(!read(news_.get(), &count, sizeof count));
       }
       if ((polled[2].revents & POLLIN) != 0) ReadGpus();
+      if ((polled[3].revents & POLLIN) != 0) pods_.Drain();
       waits = binding_.Sweep();
       ShowTickets();
     }
@@ -184,8 +187,9 @@ absl::Status Serve(const Settings& settings, GpuSource& source, int signals) {
     TEPHRA_ASSIGN_OR_RETURN(api, InClusterApi());
   }
   if (!settings.binding.cgroup_root.empty() && !PodCgroups(settings.binding.cgroup_root).Sees()) {
-    LogWarning("no control groups of pods: a container that outlives its pod is not seen",
-               {{"root", settings.binding.cgroup_root}});
+    // Without them a GPU would be given on while containers of a pod deleted by force still use it.
+    return absl::FailedPreconditionError("--cgroup-root: no control groups of pods below " +
+                                         settings.binding.cgroup_root);
   }
   LogInfo("serving", {{"version", TEPHRA_VERSION},
                       {"node", settings.node},

@@ -48,8 +48,8 @@ absl::Status Held(std::size_t gpu, const Gpus& gpus, const std::string& why) {
                                 gpus.devices[gpu].hardware.uuid + ") " + why);
 }
 
-// How many pods' slices of a mode one GPU takes; 0: no bound.
-std::int32_t MostPods(const DeviceHardware& hardware, SliceMode mode) {
+// How many slices of a mode one GPU takes; 0: no bound.
+std::int32_t MostSlices(const DeviceHardware& hardware, SliceMode mode) {
   switch (mode) {
     case SliceMode::kFraction:
       return hardware.split_count;
@@ -65,54 +65,73 @@ std::int32_t MostPods(const DeviceHardware& hardware, SliceMode mode) {
 }  // namespace
 
 absl::Status Books::Fits(const Holding& wanted, const Gpus& gpus) const {
-  const std::string& own = wanted.grant.holder.pod_uid;
   for (const GrantedSlice& slice : wanted.grant.slices) {
-    const DeviceHardware& hardware = gpus.devices[slice.gpu].hardware;
-    std::map<std::string, PodShare> pods;
-    std::int32_t slices = 1;
-    pods[own].Add(slice, wanted.init);
-    for (const auto& [nonce, holding] : by_nonce_) {
-      if (nonce == wanted.grant.holder.nonce) continue;
-      const bool same_pod = holding.grant.holder.pod_uid == own;
-      for (const GrantedSlice& other : holding.grant.slices) {
-        if (other.gpu != slice.gpu) continue;
-        pods[holding.grant.holder.pod_uid].Add(other, holding.init);
-        if (same_pod) continue;
-        ++slices;
-        const std::string by = "by pod " + Name(holding.grant.holder) + ", container " +
-                               holding.grant.holder.container;
-        if (slice.mode == SliceMode::kWhole || other.mode == SliceMode::kWhole) {
-          return Held(slice.gpu, gpus, "is held " + by);
-        }
-        if (slice.mode != other.mode) {
-          return Held(slice.gpu, gpus,
-                      std::string("is held in the mode \"") + ModeWord(other.mode) + "\" " + by);
-        }
-        if (slice.mode == SliceMode::kMig && InstancesOverlap(slice, other, hardware.mig_model)) {
-          return Held(slice.gpu, gpus, "has an instance in that place, held " + by);
-        }
-      }
-    }
-    if (slice.mode == SliceMode::kWhole || slice.mode == SliceMode::kMig) continue;
-    const bool fraction = slice.mode == SliceMode::kFraction;
-    const std::int64_t most_memory = std::int64_t{hardware.memory_mib} *
-                                     (fraction ? hardware.memory_factor : kNoFactor) / kNoFactor;
-    const std::int64_t most_compute = fraction ? hardware.compute_factor : kNoFactor;
-    std::int64_t memory = 0, compute = 0;
-    for (const auto& [uid, share] : pods) {
-      memory += share.most_memory();
-      compute += share.most_compute();
-    }
-    const std::int32_t most = MostPods(hardware, slice.mode);
-    if (memory > most_memory || compute > most_compute || (most > 0 && slices > most)) {
-      return Held(slice.gpu, gpus,
-                  "would have " + std::to_string(memory) + " of " + std::to_string(most_memory) +
-                      " MiB and " + std::to_string(compute) + " of " +
-                      std::to_string(most_compute) + " per mille given out to " +
-                      std::to_string(slices) + " slices");
-    }
+    TEPHRA_RETURN_IF_ERROR(StandsBeside(wanted, slice, gpus));
+    const bool shared = slice.mode != SliceMode::kWhole && slice.mode != SliceMode::kMig;
+    if (shared) TEPHRA_RETURN_IF_ERROR(SumsFit(wanted, slice, gpus));
   }
   return absl::OkStatus();
+}
+
+template <class Visit>
+void Books::VisitOthers(const Holding& wanted, std::size_t gpu, const Visit& visit) const {
+  for (const auto& [nonce, holding] : by_nonce_) {
+    if (nonce == wanted.grant.holder.nonce) continue;
+    for (const GrantedSlice& other : holding.grant.slices) {
+      if (other.gpu == gpu) visit(holding, other);
+    }
+  }
+}
+
+absl::Status Books::StandsBeside(const Holding& wanted, const GrantedSlice& slice,
+                                 const Gpus& gpus) const {
+  const std::string& own = wanted.grant.holder.pod_uid;
+  const std::string& model = gpus.devices[slice.gpu].hardware.mig_model;
+  absl::Status status;
+  VisitOthers(wanted, slice.gpu, [&](const Holding& holding, const GrantedSlice& other) {
+    if (holding.grant.holder.pod_uid == own || !status.ok()) return;
+    const std::string by =
+        "by pod " + Name(holding.grant.holder) + ", container " + holding.grant.holder.container;
+    if (slice.mode == SliceMode::kWhole || other.mode == SliceMode::kWhole) {
+      status = Held(slice.gpu, gpus, "is held " + by);
+    } else if (slice.mode != other.mode) {
+      status = Held(slice.gpu, gpus,
+                    std::string("is held in the mode \"") + ModeWord(other.mode) + "\" " + by);
+    } else if (slice.mode == SliceMode::kMig && InstancesOverlap(slice, other, model)) {
+      status = Held(slice.gpu, gpus, "has an instance in that place, held " + by);
+    }
+  });
+  return status;
+}
+
+absl::Status Books::SumsFit(const Holding& wanted, const GrantedSlice& slice,
+                            const Gpus& gpus) const {
+  const DeviceHardware& hardware = gpus.devices[slice.gpu].hardware;
+  const std::string& own = wanted.grant.holder.pod_uid;
+  std::map<std::string, PodShare> pods;
+  std::int32_t slices = 1;
+  pods[own].Add(slice, wanted.init);
+  VisitOthers(wanted, slice.gpu, [&](const Holding& holding, const GrantedSlice& other) {
+    pods[holding.grant.holder.pod_uid].Add(other, holding.init);
+    if (holding.grant.holder.pod_uid != own) ++slices;
+  });
+  std::int64_t memory = 0, compute = 0;
+  for (const auto& [uid, share] : pods) {
+    memory += share.most_memory();
+    compute += share.most_compute();
+  }
+  const bool fraction = slice.mode == SliceMode::kFraction;
+  const std::int64_t most_memory = std::int64_t{hardware.memory_mib} *
+                                   (fraction ? hardware.memory_factor : kNoFactor) / kNoFactor;
+  const std::int64_t most_compute = fraction ? hardware.compute_factor : kNoFactor;
+  const std::int32_t most = MostSlices(hardware, slice.mode);
+  if (memory <= most_memory && compute <= most_compute && (most == 0 || slices <= most)) {
+    return absl::OkStatus();
+  }
+  return Held(slice.gpu, gpus,
+              "would have " + std::to_string(memory) + " of " + std::to_string(most_memory) +
+                  " MiB and " + std::to_string(compute) + " of " + std::to_string(most_compute) +
+                  " per mille given out to " + std::to_string(slices) + " slices");
 }
 
 const Holding* Books::Find(const std::string& nonce) const {

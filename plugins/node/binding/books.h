@@ -39,6 +39,13 @@ class Books {
   const std::map<std::string, Holding>& all() const { return by_nonce_; }
 
  private:
+  template <class Visit>
+  void VisitOthers(const Holding& wanted, std::size_t gpu, const Visit& visit) const;
+  // One slice beside those of other pods on its GPU: modes and places; sums of one that is shared.
+  absl::Status StandsBeside(const Holding& wanted, const GrantedSlice& slice,
+                            const Gpus& gpus) const;
+  absl::Status SumsFit(const Holding& wanted, const GrantedSlice& slice, const Gpus& gpus) const;
+
   std::map<std::string, Holding> by_nonce_;
 };
 

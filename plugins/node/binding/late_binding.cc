@@ -343,7 +343,6 @@ absl::Status LateBinding::Release(const std::string& nonce) {
   step_("released");
   books_.Remove(nonce);
   tickets_by_nonce_.erase(nonce);
-  released_.notify_all();
   return absl::OkStatus();
 }
 
@@ -364,8 +363,12 @@ bool LateBinding::SweepLocked() {
   std::vector<std::string> gone;
   bool waits = false;
   for (const auto& [nonce, holding] : books_.all()) {
-    if (live.count(nonce) > 0) continue;
-    if (cgroups_.Runs(holding.grant.holder.pod_uid)) {
+    const std::string& uid = holding.grant.holder.pod_uid;
+    // The kubelet's checkpoint keeps those that are over until it admits another pod. Where their
+    // control groups can be seen, that is not waited for.
+    const bool over = live.count(nonce) == 0 || (cgroups_.Sees() && pods_.Over(uid));
+    if (!over) continue;
+    if (cgroups_.Runs(uid)) {
       waits = true;
     } else {
       gone.push_back(nonce);
@@ -378,6 +381,7 @@ bool LateBinding::SweepLocked() {
     LogWarning("slices are not given back yet",
                {{"nonce", nonce}, {"why", std::string(released.message())}});
   }
+  if (!gone.empty()) released_.notify_all();
   for (auto known = tickets_by_nonce_.begin(); known != tickets_by_nonce_.end();) {
     const bool held = live.count(known->first) > 0;
     known = held ? std::next(known) : tickets_by_nonce_.erase(known);

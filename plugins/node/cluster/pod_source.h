@@ -34,6 +34,10 @@ class PodSource {
                                         std::chrono::steady_clock::time_point until,
                                         const std::function<bool()>& cancelled,
                                         const std::function<bool(const PodFacts&)>& enough) = 0;
+
+  // Whether a pod that was there once is known to have ended, or to be gone. False where nobody
+  // knows.
+  virtual bool Over(const std::string& uid) const = 0;
 };
 
 }  // namespace tephra::node

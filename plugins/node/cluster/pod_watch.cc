@@ -1,5 +1,8 @@
 #include "plugins/node/cluster/pod_watch.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -133,6 +136,7 @@ absl::StatusOr<PodEvent> ParsePodEvent(std::string_view line) {
 PodWatch::PodWatch(ApiSettings api, std::string node)
     : path_("/api/v1/pods?fieldSelector=spec.nodeName%3D" + Escaped(node)),
       client_(std::move(api)),
+      news_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       thread_([this] { Run(); }) {}
 
 PodWatch::~PodWatch() {
@@ -207,6 +211,7 @@ absl::StatusOr<std::string> PodWatch::List() {
   pods_ = std::move(pods);
   lists_ended_ = number;
   changed_.notify_all();
+  News();
   return version;
 }
 
@@ -237,7 +242,25 @@ void PodWatch::Apply(const PodEvent& event) {
   } else {
     pods_.insert_or_assign(event.pod.uid, event.pod);
   }
+  if (event.kind == PodEvent::Kind::kGone || event.pod.ended) News();
   changed_.notify_all();
+}
+
+void PodWatch::News() {
+  const std::uint64_t one = 1;
+  static_cast<void>(!write(news_.get(), &one, sizeof one));
+}
+
+void PodWatch::Drain() {
+  std::uint64_t count = 0;
+  static_cast<void>(!read(news_.get(), &count, sizeof count));
+}
+
+bool PodWatch::Over(const std::string& uid) const {
+  const std::lock_guard lock(mutex_);
+  if (lists_ended_ == 0) return false;
+  const auto found = pods_.find(uid);
+  return found == pods_.end() || found->second.ended;
 }
 
 absl::StatusOr<PodFacts> PodWatch::Wait(const std::string& uid,

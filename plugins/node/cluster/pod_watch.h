@@ -13,6 +13,7 @@
 
 #include "plugins/node/cluster/api_client.h"
 #include "plugins/node/cluster/pod_source.h"
+#include "sidecar/socket.h"
 
 namespace tephra::node {
 
@@ -41,6 +42,12 @@ class PodWatch final : public PodSource {
                                 const std::function<bool()>& cancelled,
                                 const std::function<bool(const PodFacts&)>& enough) override;
 
+  bool Over(const std::string& uid) const override;
+
+  // Readable once a pod has ended or is gone; Drain makes it unreadable.
+  int descriptor() const { return news_.get(); }
+  void Drain();
+
   std::size_t pods() const;
   int lists() const { return lists_ended_; }
   std::string fault() const;  // of the last request; empty where it was answered
@@ -51,10 +58,12 @@ class PodWatch final : public PodSource {
   // Ends with why the list has to be made again; OK: the watch may go on from `version`.
   absl::Status Watch(std::string& version);
   void Apply(const PodEvent& event);
+  void News();
   void SetFault(const absl::Status& status);
 
   const std::string path_;
   ApiClient client_;
+  const Descriptor news_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, PodFacts> pods_;

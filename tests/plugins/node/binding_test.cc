@@ -26,6 +26,10 @@ class GivenPods final : public PodSource {
     if (found == pods.end()) return absl::NotFoundError("gone");
     return found->second;
   }
+  bool Over(const std::string& uid) const override {
+    const auto found = pods.find(uid);
+    return found == pods.end() || found->second.ended;
+  }
 };
 
 std::string Base64(const std::string& bytes) {
@@ -199,6 +203,24 @@ TEST_CASE("A GPU that is held stays its holder's until the holder is gone") {
   node.binding().Sweep();
   CHECK(node.Start("0-1").ok());
   CHECK(node.Sees(nonce, "GPU-1"));
+}
+
+TEST_CASE("What a pod held is given back once it has ended, before the kubelet forgets it") {
+  Node node;
+  const std::string cgroup = node.settings().cgroup_root + "/kubepods/poda";
+  std::filesystem::create_directories(cgroup);
+  node.Give("a", 1);
+  node.Admit("a", "main", "0-0");
+  REQUIRE(node.Start("0-0").ok());
+  CHECK_FALSE(node.binding().Sweep());
+  node.pods.pods["a"].ended = true;
+  CHECK(node.binding().Sweep());
+  CHECK(node.binding().holdings().size() == 1);
+  std::filesystem::remove(cgroup);
+  CHECK_FALSE(node.binding().Sweep());
+  CHECK(node.binding().holdings().empty());
+  CHECK(node.Cdi().empty());
+  CHECK(absl::IsNotFound(node.Start("0-0")));
 }
 
 TEST_CASE("Pods without annotation, of other schedulers, ended or gone get nothing") {
