@@ -91,9 +91,9 @@ TEST_CASE("MigCutter: a slice becomes an instance that its container sees, and n
   const std::string uuid = bench.Variable("NVIDIA_VISIBLE_DEVICES");
   CHECK(uuid.substr(0, 4) == "MIG-");
   CHECK(bench.Variable("CUDA_VISIBLE_DEVICES") == uuid);
-  CHECK(bench.edits.device_nodes == Names{"/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm",
-                                          "/dev/nvidia-uvm-tools", "/dev/nvidia-caps/nvidia-cap12",
-                                          "/dev/nvidia-caps/nvidia-cap13"});
+  CHECK(bench.edits.device_nodes ==
+        Names{"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia0",
+              "/dev/nvidia-caps/nvidia-cap12", "/dev/nvidia-caps/nvidia-cap13"});
   // Again, as after a crash or with a restarted container: the same one.
   REQUIRE(bench.Cut(grant).ok());
   CHECK(bench.Variable("NVIDIA_VISIBLE_DEVICES") == uuid);
