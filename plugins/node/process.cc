@@ -102,6 +102,7 @@ class Loop {
       if ((polled[3].revents & POLLIN) != 0) pods_.Drain();
       waits = binding_.Sweep();
       ShowTickets();
+      malloc_trim(0);  // what a burst of starts took is not kept for the next
     }
     LogInfo("stopping");
     registration_ = nullptr;
@@ -180,6 +181,8 @@ std::string StatusSocket(const BindingSettings& settings) {
 absl::Status Serve(const Settings& settings, GpuSource& source, int signals) {
   // A burst of starts has a thread each; without this each would keep memory of its own.
   mallopt(M_ARENA_MAX, 2);
+  // Texts of a whole node go back to the system when they are done with.
+  mallopt(M_MMAP_THRESHOLD, 64 << 10);
   std::optional<Gpus> gpus = FirstGpus(source, signals);
   if (!gpus.has_value()) return absl::OkStatus();
   ApiSettings api = settings.api;
