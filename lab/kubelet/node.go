@@ -38,6 +38,11 @@ func StartNodeOf(api *API, dir string, gpus int, flags ...string) (*Node, error)
 		return nil, err
 	}
 	n.Plugin = &Plugin{Binary: binary, Dir: dir, API: n.API, GPUs: gpus, Flags: flags}
+	if machine := os.Getenv(MachineVariable); machine != "" {
+		if err := n.Plugin.drive(machine, filepath.Join(filepath.Dir(binary), "fake_nvml/libnvidia-ml.so.1")); err != nil {
+			return nil, err
+		}
+	}
 	if err := n.Plugin.Prepare(); err != nil {
 		return nil, err
 	}

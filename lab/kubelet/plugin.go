@@ -29,6 +29,8 @@ type Plugin struct {
 	GPUs   int
 	Flags  []string
 	Env    []string // of the next start
+	// The driver's library, with what Env tells it of the GPUs; empty: a file describes them.
+	Driver string
 
 	process *exec.Cmd
 	done    chan error
@@ -87,8 +89,12 @@ func (p *Plugin) Start() error {
 		return err
 	}
 	defer log.Close()
+	gpus := "--gpus=" + p.path("gpus.json")
+	if p.Driver != "" {
+		gpus = "--nvml=" + p.Driver
+	}
 	args := append([]string{
-		"run", "--node-name=" + NodeName, "--gpus=" + p.path("gpus.json"), "--tickets-per-gpu=100",
+		"run", "--node-name=" + NodeName, gpus, "--tickets-per-gpu=100", "--no-publish",
 		"--kubelet-folder=" + p.path("device-plugins"), "--cdi-folder=" + p.path("cdi"), "--state-folder=" + p.path("state"),
 		"--cgroup-root=" + p.path("cgroup"), "--device-root=" + p.path("root"),
 		"--hook-library=" + p.path("libvgpu.so.1"), "--hook-preload=" + p.path("ld.so.preload"),

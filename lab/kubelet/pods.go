@@ -27,14 +27,21 @@ type Slice struct {
 	Mode      string `json:"mode"`
 	Compute   int    `json:"compute"`
 	MemoryMiB int    `json:"memoryMiB"`
+	MIG       MIG    `json:"mig,omitzero"`
+}
+
+// MIG is which instance, of mode "mig".
+type MIG struct {
+	Profile string `json:"profile"`
+	Start   int    `json:"start"`
 }
 
 // Whole is all of a GPU.
-func Whole(gpu int) Slice { return Slice{UUID(gpu), gpu, "whole", 1000, GPUMemoryMiB} }
+func Whole(gpu int) Slice { return Slice{UUID(gpu), gpu, "whole", 1000, GPUMemoryMiB, MIG{}} }
 
 // Fraction is a share of one.
 func Fraction(gpu, compute, memoryMiB int) Slice {
-	return Slice{UUID(gpu), gpu, "fraction", compute, memoryMiB}
+	return Slice{UUID(gpu), gpu, "fraction", compute, memoryMiB, MIG{}}
 }
 
 // Annotation is the text for slices by container.

@@ -159,6 +159,9 @@ int main(int argc, char** argv) {
   run.add_option("--api-ca", settings.api.ca_file, "file of its certificate authority");
   run.add_option("--api-token", settings.api.token_file,
                  "file of the token, read again for each request");
+  run.add_option("--mig-capabilities", settings.mig.capabilities,
+                 "where the driver tells the device files of MIG instances")
+      ->capture_default_str();
   run.add_option("--hook-library", settings.hook.library,
                  "libvgpu.so of HAMi-core on this node, a name for each version")
       ->capture_default_str();

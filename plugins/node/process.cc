@@ -12,7 +12,6 @@
 #include "plugins/node/binding/cdi_spec.h"
 #include "plugins/node/cluster/pod_watch.h"
 #include "plugins/node/cluster/publisher.h"
-#include "plugins/node/cut/mig_cutter.h"
 #include "plugins/node/cut/whole_cutter.h"
 #include "plugins/node/status.h"
 #include "sidecar/log.h"
@@ -31,7 +30,7 @@ Cutters MakeCutters(const Settings& settings, const Nvml* nvml) {
   cutters.Set(SliceMode::kTimeSlice, std::make_unique<TimeSliceCutter>(settings.turns));
   if (nvml == nullptr) return cutters;
   cutters.Set(SliceMode::kMps, std::make_unique<MpsCutter>(*nvml, settings.mps));
-  cutters.Set(SliceMode::kMig, std::make_unique<MigCutter>(*nvml, MigCutter::Options{}));
+  cutters.Set(SliceMode::kMig, std::make_unique<MigCutter>(*nvml, settings.mig));
   return cutters;
 }
 

@@ -7,6 +7,7 @@
 #include "plugins/node/binding/late_binding.h"
 #include "plugins/node/cluster/api_client.h"
 #include "plugins/node/cut/hook_cutter.h"
+#include "plugins/node/cut/mig_cutter.h"
 #include "plugins/node/cut/mps_cutter.h"
 #include "plugins/node/cut/time_slice_cutter.h"
 #include "plugins/node/inventory.h"
@@ -26,6 +27,7 @@ struct Settings {
   RegistrationSettings registration;
   BindingSettings binding;
   HookSettings hook;
+  MigCutter::Options mig;
   MpsCutter::Options mps;
   TimeSliceCutter::Options turns;
   LogSettings log;
