@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the OCI images into build/images, without a container engine: tephra-scheduler-VERSION.tar
-# and tephra-engine-VERSION.tar (with the command `tephra` in it), each an OCI archive. Equal
+# Builds the OCI images into build/images, without a container engine: tephra-scheduler-VERSION.tar,
+# tephra-engine-VERSION.tar (with the command `tephra` in it) and tephra-node-VERSION.tar, each an OCI archive. Equal
 # binaries and libraries give equal digests. --no-build takes the binaries that are there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -21,7 +21,7 @@ umask 022
 
 if $build; then
   cmake --preset release >/dev/null
-  cmake --build --preset release --parallel "${TEPHRA_JOBS:-$(nproc)}" --target tephra tephra-engine
+  cmake --build --preset release --parallel "${TEPHRA_JOBS:-$(nproc)}" --target tephra tephra-engine tephra-node
   hack/build-scheduler.sh
 fi
 work=$(mktemp -d)
@@ -93,3 +93,8 @@ root "$work/tephra-engine"
 install -m 755 "$binaries"/sidecar/tephra-engine "$binaries"/simulations/tephra "$work/tephra-engine/usr/bin/"
 libraries "$work/tephra-engine" "$binaries"/sidecar/tephra-engine "$binaries"/simulations/tephra
 image tephra-engine "Decides where gangs run and which GPUs they get; with the command tephra"
+
+root "$work/tephra-node"
+install -m 755 "$binaries"/plugins/node/tephra-node "$work/tephra-node/usr/bin/"
+libraries "$work/tephra-node" "$binaries"/plugins/node/tephra-node
+image tephra-node "Hands the slices of GPUs that the scheduler chose to containers"

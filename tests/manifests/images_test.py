@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The images: the same twice, small, for a user that is not root, and the programs run from nothing
 but what is in them. The binaries have to be built already."""
+import functools
 import hashlib
 import io
 import json
@@ -13,8 +14,9 @@ import unittest
 
 from built import ROOT, version
 
-PROGRAMS = {"tephra-scheduler": ["tephra-admission", "tephra-scheduler"], "tephra-engine": ["tephra-engine", "tephra"]}
-MOST_MB = {"tephra-scheduler": 50, "tephra-engine": 25}
+PROGRAMS = {"tephra-scheduler": ["tephra-admission", "tephra-scheduler"], "tephra-engine": ["tephra-engine", "tephra"],
+            "tephra-node": ["tephra-node"]}
+MOST_MB = {"tephra-scheduler": 50, "tephra-engine": 25, "tephra-node": 25}
 
 
 def build(folder, umask):
@@ -43,15 +45,21 @@ class Image:
             yield tarfile.open(fileobj=io.BytesIO(self.blob(layer["digest"])))
 
 
+@functools.cache
+def built():
+    """Folders with all images, built twice."""
+    folder = tempfile.TemporaryDirectory(prefix="tephra-images-")
+    unittest.addModuleCleanup(folder.cleanup)
+    folders = [pathlib.Path(folder.name, n) for n in "ab"]
+    for one, umask in zip(folders, (0o022, 0o077)):
+        build(one, umask)
+    return folders
+
+
 class EachImage:
     @classmethod
     def setUpClass(cls):
-        cls.dir = tempfile.TemporaryDirectory(prefix="tephra-images-")
-        cls.addClassCleanup(cls.dir.cleanup)
-        folders = [pathlib.Path(cls.dir.name, n) for n in "ab"]
-        for folder, umask in zip(folders, (0o022, 0o077)):
-            build(folder, umask)
-        cls.first, cls.second = (Image(folder / f"{cls.name}-{version()}.tar") for folder in folders)
+        cls.first, cls.second = (Image(folder / f"{cls.name}-{version()}.tar") for folder in built())
 
     def test_built_twice_is_the_same_byte_for_byte(self):
         self.assertEqual(self.first.digest, self.second.digest)
@@ -92,6 +100,10 @@ class EachImage:
 
 class Scheduler(EachImage, unittest.TestCase):
     name = "tephra-scheduler"
+
+
+class Node(EachImage, unittest.TestCase):
+    name = "tephra-node"
 
 
 class Engine(EachImage, unittest.TestCase):
