@@ -8,6 +8,7 @@
 #include "simulations/replay_command.h"
 #include "simulations/simulate_command.h"
 #include "simulations/topology_command.h"
+#include "simulations/trace_command.h"
 
 namespace {
 
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
   tephra::AddExplainCommand(app, tephra::ExplainInSimulation, code);
   tephra::AddTopCommand(app, code);
   tephra::AddTopologyCommand(app, code);
+  tephra::AddTraceCommand(app, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

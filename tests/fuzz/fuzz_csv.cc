@@ -1,33 +1,13 @@
 // Arbitrary bytes as files of the openb trace: read, or refused with a message that names the file.
 //
 // The first byte says which: node list, pod list, the same streamed, arrival order.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "simulations/traces/openb.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/law.h"
+#include "tests/fuzz/memory_file.h"
 
 namespace tephra {
 namespace {
-
-// A file without a place on any disk; its path is good for this process.
-class MemoryFile {
- public:
-  explicit MemoryFile(const std::string& bytes) : file_(memfd_create("fuzz", 0)) {
-    Law(file_ >= 0, "a file in memory can be made");
-    for (std::size_t done = 0; done < bytes.size();) {
-      const ssize_t written = write(file_, bytes.data() + done, bytes.size() - done);
-      Law(written > 0, "it can be written");
-      done += static_cast<std::size_t>(written);
-    }
-  }
-  ~MemoryFile() { close(file_); }
-  std::string path() const { return "/proc/self/fd/" + std::to_string(file_); }
-
- private:
-  int file_;
-};
 
 absl::Status Stream(const std::string& path) {
   auto arrivals = StreamedOpenbArrivals(path, {"A", "B"});

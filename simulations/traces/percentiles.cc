@@ -1,0 +1,45 @@
+#include "simulations/traces/percentiles.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "topology/base/check.h"
+
+namespace tephra {
+namespace {
+
+constexpr int kBits = 11;
+constexpr std::uint64_t kHalf = std::uint64_t{1} << (kBits - 1);
+
+// Amounts below 2 * kHalf have a place each; above, kHalf places for each power of two.
+std::size_t PlaceOf(std::uint64_t amount) {
+  const int shift = std::max(static_cast<int>(std::bit_width(amount)) - kBits, 0);
+  return static_cast<std::size_t>(kHalf * static_cast<std::uint64_t>(shift) + (amount >> shift));
+}
+
+}  // namespace
+
+void Percentiles::Add(std::int64_t amount) {
+  TEPHRA_CHECK(amount >= 0);
+  const std::size_t place = PlaceOf(static_cast<std::uint64_t>(amount));
+  if (place >= places_.size()) places_.resize(place + 1);
+  ++places_[place].count;
+  places_[place].most = std::max(places_[place].most, amount);
+  least_ = count_ == 0 ? amount : std::min(least_, amount);
+  most_ = std::max(most_, amount);
+  ++count_;
+}
+
+std::int64_t Percentiles::At(int percent) const {
+  TEPHRA_CHECK(percent > 0 && percent <= 100);
+  // Far within 64 bits, as the number of lines is.
+  const std::int64_t wanted = (count_ * percent + 99) / 100;
+  std::int64_t seen = 0;
+  for (const Place& place : places_) {
+    seen += place.count;
+    if (seen >= wanted && seen > 0) return place.most;
+  }
+  return 0;
+}
+
+}  // namespace tephra

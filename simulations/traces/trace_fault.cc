@@ -1,0 +1,28 @@
+#include "simulations/traces/trace_fault.h"
+
+#include "text/bad_input.h"
+
+namespace tephra {
+
+const char* TraceFaultName(TraceFaultKind kind) {
+  static constexpr std::array<const char*, kTraceFaultKinds> kNames = {
+      "missing-field", "extra-field", "no-number",     "out-of-range",
+      "no-size",       "bad-name",    "cut",           "part",
+      "back-in-time",  "too-large",   "unknown-queue", "unknown-partition",
+      "over-requested"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+absl::Status FaultStatus(const std::string& path, const TraceFault& fault) {
+  return BadInput(path, fault.line, fault.field, fault.value, fault.expected);
+}
+
+void TraceFaultCounts::Add(const TraceFault& fault) {
+  Count& count = counts_[static_cast<std::size_t>(fault.kind)];
+  if (count.times++ == 0) count.first = fault;
+  if (!fault.skipped) return;
+  ++count.skipped;
+  ++skipped_;
+}
+
+}  // namespace tephra
