@@ -24,9 +24,14 @@ struct TraceMachine {
   std::int64_t Gpus() const;
 };
 
+// For people, of what the part bounds: "101 CPUs", "5 nodes, 5 CPUs, 20 GPUs".
+std::string AskedText(const MachinePart& part, const TraceJob& job);
+std::string LimitText(const MachinePart& part);
+
 enum class MachineFit { kFits, kTooLarge, kUnknownPartition };
 
-// By counts alone: what it asks for, against all that the largest part of its partition has.
-MachineFit FitOn(const TraceMachine& machine, const TraceJob& job);
+// By counts alone: what it asks for, against all that a part of its partition has. `nearest`: where
+// it fits, else the largest such part; null without parts or where none is of its partition.
+MachineFit FitOn(const TraceMachine& machine, const TraceJob& job, const MachinePart*& nearest);
 
 }  // namespace tephra

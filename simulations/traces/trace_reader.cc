@@ -131,17 +131,16 @@ bool TraceReader::Accept(TraceJob& job, TraceFault& fault) {
     return wrong(TraceFaultKind::kUnknownQueue, "queue", job.queue,
                  "one of the " + std::to_string(options_.queues.size()) + " queues that there are");
   }
-  switch (FitOn(options_.machine, job)) {
+  const MachinePart* nearest = nullptr;
+  switch (FitOn(options_.machine, job, nearest)) {
     case MachineFit::kFits:
       break;
     case MachineFit::kUnknownPartition:
       return wrong(TraceFaultKind::kUnknownPartition, "partition", job.partition,
                    "a part of the machine");
     case MachineFit::kTooLarge:
-      return wrong(TraceFaultKind::kTooLarge, "size",
-                   std::to_string(job.tasks * (job.gpus > 0 ? job.gpus : job.cpus)) +
-                       (job.gpus > 0 ? " GPUs" : " CPUs"),
-                   "at most what the machine has");
+      return wrong(TraceFaultKind::kTooLarge, "size", AskedText(*nearest, job),
+                   "at most the " + LimitText(*nearest) + " of the machine");
   }
   if (!InOrder(job, fault)) return false;
   if (job.requested != kNotKnown && job.run > job.requested) {

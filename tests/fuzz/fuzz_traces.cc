@@ -21,7 +21,8 @@ void CheckJob(const TraceJob& job, const TraceOptions& options) {
   Law(job.tasks > 0 && job.cpus + job.gpus > 0, "and a size");
   Law(job.submit >= 0 && job.run >= kNotKnown && job.requested >= kNotKnown, "and times");
   Law(job.memory_kib >= kNotKnown, "and memory");
-  Law(FitOn(options.machine, job) == MachineFit::kFits, "and fits on the machine");
+  const MachinePart* nearest = nullptr;
+  Law(FitOn(options.machine, job, nearest) == MachineFit::kFits, "and fits on the machine");
 }
 
 Outcome ReadAll(const std::string& path, const TraceOptions& options) {

@@ -187,6 +187,25 @@ class Command(unittest.TestCase):
         none = run("explain", "train", "--simulation", self.folder / "none.yaml")
         self.assertEqual(none.returncode, 2)
 
+    def test_a_trace_is_summed_up_and_its_faults_are_told(self):
+        example = ROOT / "simulations/examples/trace/jobs.swf"
+        told = json.loads(run("trace", example, "--output", "json").stdout)
+        self.assertEqual((told["form"], told["records"], told["jobs"]), ("swf", 6, 4))
+        self.assertEqual(told["machine"]["cpus"], 16)
+        faults = {kind: of["first"]["line"] for kind, of in told["faults"].items()}
+        self.assertEqual(faults, {"too-large": 7, "back-in-time": 8, "over-requested": 9})
+        self.assertIn(b"jobs.swf:7: size: \"32 CPUs\", expected at most the 16 CPUs",
+                      run("trace", example).stdout)
+        strict = run("trace", example, "--strict")
+        self.assertEqual((strict.returncode, strict.stdout), (1, b""))
+        self.assertIn(b"jobs.swf:7: size", strict.stderr)
+        good = run("trace", example, "--strict", "--sort", "2", "--cpus", "32", "--queues", "1,2")
+        self.assertEqual(good.returncode, 0, good.stderr)
+        self.assertEqual(run("trace", self.folder / "none.swf").returncode, 2)
+        piped = subprocess.run([TEPHRA, "trace", "/dev/stdin"], input=example.read_bytes(),
+                               capture_output=True, check=False)
+        self.assertIn(b"6 records: 4 jobs, 2 skipped", piped.stdout)
+
     def test_parity_fails_on_a_curve_that_differs(self):
         examples = ROOT / "simulations/examples/trace"
         pods = (examples / "pods.csv").read_text().splitlines()[1:]

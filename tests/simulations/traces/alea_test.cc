@@ -48,8 +48,8 @@ TEST_CASE("Alea: the tables beside a trace give names, quotas and the machine") 
   const Beside users(trace, ".users", "0\tann\t2\t96\n");
   const Beside machines(trace, ".machines", "0 one 4 1 1 256 normal 4\n1 two 8 1 1 256 other 0\n");
   const auto read = ReadTraceFile(trace.path(), {});
-  CHECK(read.faults == Faults{"too-large:2:size:5 CPUs", "unknown-queue:4:queue:2",
-                              "too-large:5:size:20 GPUs", "out-of-range:6:gpus:6",
+  CHECK(read.faults == Faults{"too-large:2:size:5 nodes, 5 CPUs, 0 GPUs", "unknown-queue:4:queue:2",
+                              "too-large:5:size:4 nodes, 4 CPUs, 20 GPUs", "out-of-range:6:gpus:6",
                               "unknown-partition:7:partition:big"});
   REQUIRE(read.jobs.size() == 2);
   CHECK((read.jobs[0].queue == "slow" && read.jobs[0].user == "ann" && read.jobs[0].group == "1"));
