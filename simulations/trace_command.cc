@@ -64,7 +64,9 @@ void AddTraceCommand(CLI::App& app, int& code) {
       ->check(CLI::Range(std::int64_t{1}, TraceRow::kMostWhole));
   command->add_option("--gpus", arguments->gpus, "of the machine")
       ->check(CLI::Range(std::int64_t{1}, TraceRow::kMostWhole));
-  command->add_option("--queues", arguments->queues, "a,b,...: that there are; jobs of others are faults")
+  command
+      ->add_option("--queues", arguments->queues,
+                   "a,b,...: all there are; jobs of others are faults")
       ->delimiter(',')
       ->allow_extra_args(false);
   command

@@ -1,8 +1,16 @@
 #include "simulations/traces/trace_fault.h"
 
+#include <algorithm>
+
 #include "text/bad_input.h"
 
 namespace tephra {
+namespace {
+
+// A value may be a line of a megabyte; a person sees what is wrong by its beginning.
+constexpr std::size_t kMostValue = 256;
+
+}  // namespace
 
 const char* TraceFaultName(TraceFaultKind kind) {
   static constexpr std::array<const char*, kTraceFaultKinds> kNames = {
@@ -19,7 +27,10 @@ absl::Status FaultStatus(const std::string& path, const TraceFault& fault) {
 
 void TraceFaultCounts::Add(const TraceFault& fault) {
   Count& count = counts_[static_cast<std::size_t>(fault.kind)];
-  if (count.times++ == 0) count.first = fault;
+  if (count.times++ == 0) {
+    count.first = fault;
+    count.first.value.resize(std::min(fault.value.size(), kMostValue));
+  }
   if (!fault.skipped) return;
   ++count.skipped;
   ++skipped_;
