@@ -18,13 +18,14 @@ type Node struct {
 	Admission sync.RWMutex
 }
 
-// StartNode keeps its files in dir, whose path must be short enough for sockets in it.
+// StartNode keeps its files in dir, whose path must be short enough for sockets in it. Its API server
+// knows pods alone, so the plugin says nothing of the node.
 func StartNode(dir string, gpus int, flags ...string) (*Node, error) {
 	api, err := StartAPI(dir)
 	if err != nil {
 		return nil, err
 	}
-	return StartNodeOf(api, dir, gpus, flags...)
+	return StartNodeOf(api, dir, gpus, append(flags, "--no-publish")...)
 }
 
 // StartNodeOf is the same with an API server that is there.

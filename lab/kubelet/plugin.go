@@ -94,7 +94,7 @@ func (p *Plugin) Start() error {
 		gpus = "--nvml=" + p.Driver
 	}
 	args := append([]string{
-		"run", "--node-name=" + NodeName, gpus, "--tickets-per-gpu=100", "--no-publish",
+		"run", "--node-name=" + NodeName, gpus, "--tickets-per-gpu=100",
 		"--kubelet-folder=" + p.path("device-plugins"), "--cdi-folder=" + p.path("cdi"), "--state-folder=" + p.path("state"),
 		"--cgroup-root=" + p.path("cgroup"), "--device-root=" + p.path("root"),
 		"--hook-library=" + p.path("libvgpu.so.1"), "--hook-preload=" + p.path("ld.so.preload"),

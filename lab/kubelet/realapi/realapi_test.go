@@ -3,9 +3,11 @@ package realapi_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,14 +26,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// account makes a service account that may list and watch pods, and nothing else, and writes its token.
+// account makes a service account with the rights of manifests/components/node, and writes its token.
 func account(t *testing.T, client kubernetes.Interface, file string) {
 	t.Helper()
 	ctx, name := t.Context(), "tephra-node"
 	meta := metav1.ObjectMeta{Name: name, Namespace: "default"}
 	_, err := client.CoreV1().ServiceAccounts("default").Create(ctx, &core.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
 	if err == nil {
-		rules := []rbac.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list", "watch"}}}
+		rules := []rbac.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list", "watch"}},
+			{APIGroups: []string{""}, Resources: []string{"nodes", "nodes/status"}, Verbs: []string{"get", "patch"}}}
 		_, err = client.RbacV1().ClusterRoles().Create(ctx, &rbac.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, metav1.CreateOptions{})
 	}
 	if err == nil {
@@ -89,6 +93,40 @@ func expectSeen(t *testing.T, node *kubelet.Node, pod *core.Pod, given []kubelet
 	t.Fatal(last)
 }
 
+// expectTold waits until the node says of its two GPUs that they are well or not, in all the forms that
+// others read.
+func expectTold(t *testing.T, client kubernetes.Interface, healthy ...string) {
+	t.Helper()
+	var last string
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		node, err := client.CoreV1().Nodes().Get(t.Context(), kubelet.NodeName, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var inventory struct {
+			Version int
+			Devices []struct {
+				UUID    string
+				Healthy bool
+			}
+		}
+		last = fmt.Sprintf("annotations %v, labels %v, capacity %v", node.Annotations, node.Labels, node.Status.Capacity)
+		if json.Unmarshal([]byte(node.Annotations["tephra.sh/gpu-inventory"]), &inventory) != nil || inventory.Version != 1 || len(inventory.Devices) != len(healthy) {
+			continue
+		}
+		as := true
+		for i, device := range inventory.Devices {
+			as = as && device.UUID == kubelet.UUID(i) && fmt.Sprint(device.Healthy) == healthy[i] &&
+				strings.Contains(node.Annotations["volcano.sh/node-vgpu-register"], kubelet.UUID(i))
+		}
+		tickets := node.Status.Capacity["volcano.sh/vgpu-number"]
+		if as && tickets.Value() == 200 && node.Labels["nvidia.com/gpu.count"] == "2" {
+			return
+		}
+	}
+	t.Fatalf("healthy %v is not told: %s", healthy, last)
+}
+
 func TestPodsOfARealAPIServer(t *testing.T) {
 	options := lab.Defaults()
 	options.Nodes.Count, options.Nodes.Racks, options.Admission, options.ServiceAccountTokens = 1, 1, false, false
@@ -115,6 +153,10 @@ func TestPodsOfARealAPIServer(t *testing.T) {
 		_ = os.RemoveAll(dir)
 	})
 	account(t, client, filepath.Join(dir, "token"))
+	node := &core.Node{ObjectMeta: metav1.ObjectMeta{Name: kubelet.NodeName}}
+	if _, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	given := func(i int) map[string][]kubelet.Slice {
 		return map[string][]kubelet.Slice{"main": {kubelet.Fraction(i%2, 1, 100+i)}}
 	}
@@ -128,15 +170,34 @@ func TestPodsOfARealAPIServer(t *testing.T) {
 	api := &kubelet.API{
 		URL: running.Config.Host, CA: filepath.Join(running.Dir, "pki", "ca.crt"), Token: filepath.Join(dir, "token"),
 	}
-	node, err := kubelet.StartNodeOf(api, dir, 2)
+	play, err := kubelet.StartNodeOf(api, dir, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(node.Stop)
-	for _, i := range []int{0, 115, 229} {
-		expectSeen(t, node, pods[i], given(i)["main"])
+	t.Cleanup(play.Stop)
+	expectTold(t, client, "true", "true")
+	file := filepath.Join(dir, "gpus.json")
+	well, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	status, err := node.Plugin.Status()
+	write := func(text string) { // by a rename, so that half of it is never read
+		err := os.WriteFile(file+".new", []byte(text), 0o600)
+		if err == nil {
+			err = os.Rename(file+".new", file)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(strings.Replace(string(well), `"numa":1`, `"numa":1,"unhealthy":"a test"`, 1))
+	expectTold(t, client, "true", "false")
+	write(string(well))
+	expectTold(t, client, "true", "true")
+	for _, i := range []int{0, 115, 229} {
+		expectSeen(t, play, pods[i], given(i)["main"])
+	}
+	status, err := play.Plugin.Status()
 	if err != nil || status.Lists != 1 {
 		t.Errorf("%+v, %v, expected one list", status, err)
 	}
@@ -148,7 +209,7 @@ func TestPodsOfARealAPIServer(t *testing.T) {
 		late := kubelet.Annotated(late, kubelet.Annotation(given(500)))
 		_, _ = client.CoreV1().Pods("default").Update(context.Background(), late, metav1.UpdateOptions{})
 	}()
-	expectSeen(t, node, late, given(500)["main"])
+	expectSeen(t, play, late, given(500)["main"])
 
 	if err := running.StopComponent("kube-apiserver"); err != nil {
 		t.Fatal(err)
@@ -156,5 +217,5 @@ func TestPodsOfARealAPIServer(t *testing.T) {
 	if err := running.StartComponent(ctx, "kube-apiserver"); err != nil {
 		t.Fatal(err)
 	}
-	expectSeen(t, node, put(t, client, pod(600)), given(600)["main"])
+	expectSeen(t, play, put(t, client, pod(600)), given(600)["main"])
 }
