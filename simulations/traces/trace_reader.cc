@@ -80,9 +80,15 @@ absl::StatusOr<bool> TraceReader::NextLine() {
   }
 }
 
-absl::StatusOr<TraceStep> TraceReader::Give(TraceFault& fault) {
+absl::StatusOr<TraceStep> TraceReader::Give(const TraceFault& fault) {
   if (fault.skipped && options_.strict) return FaultStatus(lines_.path(), fault);
   return TraceStep::kFault;
+}
+
+TraceStep TraceReader::Give(const TraceJob& job) {
+  given_ = job.submit;
+  given_line_ = job.line;
+  return TraceStep::kJob;
 }
 
 absl::StatusOr<TraceStep> TraceReader::Next(TraceJob& job, TraceFault& fault) {
@@ -96,9 +102,7 @@ absl::StatusOr<TraceStep> TraceReader::Next(TraceJob& job, TraceFault& fault) {
       std::pop_heap(ahead_.begin(), ahead_.end(), ComesLater);
       job = std::move(ahead_.back());
       ahead_.pop_back();
-      given_ = job.submit;
-      given_line_ = job.line;
-      return TraceStep::kJob;
+      return Give(job);
     }
     if (ended_) return TraceStep::kEnd;
     TEPHRA_ASSIGN_OR_RETURN(const bool more, NextLine());
@@ -115,6 +119,7 @@ absl::StatusOr<TraceStep> TraceReader::Next(TraceJob& job, TraceFault& fault) {
     if (!parser_->Parse(text_, lines_.line(), job, fault) || !Accept(job, fault)) {
       return Give(fault);
     }
+    if (options_.sort_window == 0 && told_.empty()) return Give(job);  // as the heap would, faster
     ahead_.push_back(std::move(job));
     std::push_heap(ahead_.begin(), ahead_.end(), ComesLater);
   }

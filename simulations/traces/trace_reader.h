@@ -59,7 +59,8 @@ class TraceReader {
   absl::StatusOr<bool> NextLine();
   bool Accept(TraceJob& job, TraceFault& fault);
   bool InOrder(const TraceJob& job, TraceFault& fault);
-  absl::StatusOr<TraceStep> Give(TraceFault& fault);
+  absl::StatusOr<TraceStep> Give(const TraceFault& fault);
+  TraceStep Give(const TraceJob& job);
 
   LineReader lines_;
   TraceOptions options_;
