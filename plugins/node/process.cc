@@ -98,6 +98,12 @@ class Loop {
         static_cast<void>(!read(news_.get(), &count, sizeof count));
       }
       if ((polled[2].revents & POLLIN) != 0) ReadGpus();
+      // A kubelet that begins sets resources that are not its own to zero (its
+      // ReconcileExtendedResource).
+      if (const int times = registration_->times(); times != registered_) {
+        if (registered_ > 0) Publish(true);
+        registered_ = times;
+      }
       if ((polled[3].revents & POLLIN) != 0) pods_.Drain();
       waits = binding_.Sweep();
       ShowTickets();
@@ -130,11 +136,11 @@ class Loop {
     Publish();
   }
 
-  void Publish() {
+  void Publish(bool anew = false) {
     if (publisher_ == nullptr) return;
     auto facts = FactsOf(settings_, source_, binding_.gpus());
     if (facts.ok()) {
-      publisher_->Show(*std::move(facts));
+      publisher_->Show(*std::move(facts), anew);
     } else {
       LogError("the cluster is not told of the GPUs",
                {{"why", std::string(facts.status().message())}});
@@ -155,6 +161,7 @@ class Loop {
   Descriptor news_;
   DevicePlugin plugin_;
   std::unique_ptr<Registration> registration_;
+  int registered_ = 0;  // times that the kubelet took it
 };
 
 // Until there are GPUs to read, or a signal says to stop: nothing then.

@@ -15,6 +15,7 @@ import (
 	core "k8s.io/api/core/v1"
 	rbac "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"tephra.sh/lab"
 	"tephra.sh/lab/components"
@@ -193,6 +194,15 @@ func TestPodsOfARealAPIServer(t *testing.T) {
 	write(strings.Replace(string(well), `"numa":1`, `"numa":1,"unhealthy":"a test"`, 1))
 	expectTold(t, client, "true", "false")
 	write(string(well))
+	expectTold(t, client, "true", "true")
+	// A kubelet that begins sets resources that are not its own to zero.
+	zero := []byte(`{"status":{"capacity":{"volcano.sh/vgpu-number":"0"}}}`)
+	if _, err := client.CoreV1().Nodes().Patch(ctx, kubelet.NodeName, types.MergePatchType, zero, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	if err := play.RestartKubelet(); err != nil {
+		t.Fatal(err)
+	}
 	expectTold(t, client, "true", "true")
 	for _, i := range []int{0, 115, 229} {
 		expectSeen(t, play, pods[i], given(i)["main"])

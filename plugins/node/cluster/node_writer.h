@@ -28,6 +28,8 @@ class NodeWriter {
   // Asked again after an error it writes all of it again. Labels are left alone where NVIDIA's GPU
   // Feature Discovery sets them, which shows in a label of its own.
   absl::Status Write(const NodeFacts& facts);
+  // What was written may not stand any more: the next Write writes all of it.
+  void Forget() { written_.reset(); }
   // Ends a Write that runs, and each later one. Any thread.
   void Interrupt() { client_.Interrupt(); }
 

@@ -26,9 +26,10 @@ Publisher::~Publisher() {
   thread_.join();
 }
 
-void Publisher::Show(NodeFacts facts) {
+void Publisher::Show(NodeFacts facts, bool anew) {
   const std::lock_guard<std::mutex> lock(mutex_);
   wanted_ = std::move(facts);
+  anew_ |= anew;
   wake_.notify_all();
 }
 
@@ -44,6 +45,7 @@ void Publisher::Run() {
     wake_.wait(lock, [this] { return stopping_ || wanted_.has_value(); });
     if (stopping_) return;
     NodeFacts facts = *std::exchange(wanted_, std::nullopt);
+    if (std::exchange(anew_, false)) writer_.Forget();
     lock.unlock();
     const absl::Status status = writer_.Write(facts);
     lock.lock();

@@ -17,8 +17,9 @@ class Publisher {
   Publisher(ApiSettings api, std::string node);
   ~Publisher();
 
-  // Any thread. What was to be written before and is not yet is forgotten.
-  void Show(NodeFacts facts);
+  // Any thread. What was to be written before and is not yet is forgotten. `anew`: even if it was
+  // written already.
+  void Show(NodeFacts facts, bool anew = false);
   // Why the last try did not succeed; empty: all is written.
   std::string fault() const;
 
@@ -29,6 +30,7 @@ class Publisher {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::optional<NodeFacts> wanted_;  // not written yet
+  bool anew_ = false;
   std::string fault_;
   bool stopping_ = false;
   std::thread thread_;
