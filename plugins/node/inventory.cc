@@ -175,9 +175,9 @@ std::map<std::string, std::int64_t> ExtendedResources(const Gpus& gpus, const No
     cores += gpu.hardware.promised_compute() / 10;  // per mille to per cent
   }
   const auto count = static_cast<std::int64_t>(gpus.devices.size());
-  return {{config.ticket_resource, count * config.tickets_per_gpu},
-          {config.memory_resource, memory_mib},
-          {config.cores_resource, cores}};
+  return {{"volcano.sh/vgpu-number", count * config.tickets_per_gpu},
+          {"volcano.sh/vgpu-memory", memory_mib},
+          {"volcano.sh/vgpu-cores", cores}};
 }
 
 }  // namespace tephra::node

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plugins/node/gpu.h"
+#include "plugins/node/kubelet/tickets.h"
 #include "plugins/node/nvml/nvml.h"
 #include "topology/base/status.h"
 
@@ -34,12 +35,12 @@ struct DeviceRule {
 
 struct NodeConfig {
   std::vector<DeviceRule> rules;  // none fits: the usual modes
-  std::int32_t tickets_per_gpu = 10;
-  // The names of the extended resources that stock tools read, Volcano's by default.
-  std::string ticket_resource = "volcano.sh/vgpu-number";
-  std::string memory_resource = "volcano.sh/vgpu-memory";
-  std::string cores_resource = "volcano.sh/vgpu-cores";
+  std::int32_t tickets_per_gpu = kUsualTicketsPerGpu;
 };
+
+// Annotations of the node.
+constexpr const char* kInventoryKey = "tephra.sh/gpu-inventory";
+constexpr const char* kVgpuRegisterKey = "volcano.sh/node-vgpu-register";
 
 struct Reading {
   Gpus gpus;
@@ -59,15 +60,16 @@ void ApplyRules(const NodeConfig& config, std::size_t index, bool takes_reset,
 // tickets never run out before GPUs do.
 Gpus WithinTickets(Gpus gpus, std::int32_t tickets_per_gpu);
 
-// The annotation `tephra.sh/gpu-inventory`, version 1 (docs/annotations.md). ResourceExhausted: it
+// Of kInventoryKey, version 1 (docs/annotations.md). ResourceExhausted: it
 // would be longer than a reader takes.
 constexpr std::size_t kMaxInventoryBytes = 256 << 10;
 absl::StatusOr<std::string> FormatInventory(const Gpus& gpus);
 
-// The annotation `volcano.sh/node-vgpu-register`, as Volcano's own vGPU device plugin writes it.
+// Of kVgpuRegisterKey, as Volcano's own vGPU device plugin writes it.
 std::string FormatVgpuRegister(const Gpus& gpus, const NodeConfig& config);
 
-// Amounts for the node's status: tickets of all devices; memory in MiB and cores (100 a GPU) of
+// Amounts for the node's status under the names that Volcano's vGPU device plugin has, for stock
+// tools: as many as share all devices; memory in MiB and cores (100 a GPU) of
 // those that are healthy.
 std::map<std::string, std::int64_t> ExtendedResources(const Gpus& gpus, const NodeConfig& config);
 

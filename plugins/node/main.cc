@@ -7,9 +7,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "plugins/node/device_rules.h"
 #include "plugins/node/driver_source.h"
 #include "plugins/node/gpu_file.h"
-#include "plugins/node/node_config.h"
 #include "plugins/node/process.h"
 #include "plugins/node/show.h"
 #include "plugins/node/status.h"
@@ -65,15 +65,6 @@ int Run(const Settings& settings, bool dry) {
   }
   const absl::Status status = Serve(settings, **source, signals);
   return status.ok() ? kDone : Fail(status);
-}
-
-// With the file's, if there is one.
-absl::Status ReadConfig(Settings& settings) {
-  if (settings.config_file.empty()) return absl::OkStatus();
-  const std::int32_t tickets = settings.config.tickets_per_gpu;
-  TEPHRA_ASSIGN_OR_RETURN(settings.config, ReadNodeConfig(settings.config_file));
-  settings.config.tickets_per_gpu = tickets;
-  return absl::OkStatus();
 }
 
 int ShowGpus(const Settings& settings) {
@@ -202,7 +193,11 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? kDone : kBadUsage;
   }
   if (status.parsed()) return ShowStatus(settings, json);
-  if (const absl::Status read = ReadConfig(settings); !read.ok()) return Fail(read);
+  if (!settings.config_file.empty()) {
+    auto rules = ReadDeviceRules(settings.config_file);
+    if (!rules.ok()) return Fail(rules.status());
+    settings.config.rules = *std::move(rules);
+  }
   if (gpus.parsed()) return ShowGpus(settings);
   if (settings.node.empty()) {
     std::cerr << "tephra-node: --node-name: absent, expected the name of this node\n";
@@ -219,6 +214,7 @@ int main(int argc, char** argv) {
   settings.binding.checkpoint = settings.registration.folder + "/kubelet_internal_checkpoint";
   settings.binding.schedulers = {schedulers.begin(), schedulers.end()};
   settings.hook.folder = settings.binding.state_folder + "/hook";
+  settings.mps.root = settings.binding.state_folder + "/mps";
   settings.log.format = log_format == "json" ? tephra::LogFormat::kJson : tephra::LogFormat::kText;
   for (int level = 0; level < 4; ++level) {
     if (log_level == tephra::kLogLevelWords[level]) {

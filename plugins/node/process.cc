@@ -46,8 +46,8 @@ absl::StatusOr<NodeFacts> FactsOf(const Settings& settings, GpuSource& source, c
   const Gpus shown = WithinTickets(gpus, settings.config.tickets_per_gpu);
   const GpuSource::Driver driver = source.driver();
   NodeFacts facts;
-  TEPHRA_ASSIGN_OR_RETURN(facts.annotations["tephra.sh/gpu-inventory"], FormatInventory(shown));
-  facts.annotations["volcano.sh/node-vgpu-register"] = FormatVgpuRegister(shown, settings.config);
+  TEPHRA_ASSIGN_OR_RETURN(facts.annotations[kInventoryKey], FormatInventory(shown));
+  facts.annotations[kVgpuRegisterKey] = FormatVgpuRegister(shown, settings.config);
   facts.capacity = ExtendedResources(shown, settings.config);
   for (const auto& [key, value] : FeatureLabels(shown, driver.version, driver.cuda)) {
     facts.labels[key] = value;

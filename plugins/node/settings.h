@@ -20,8 +20,8 @@ struct Settings {
   std::string node;                        // its name in the cluster
   std::string gpus_file;                   // instead of the driver
   std::string nvml = "libnvidia-ml.so.1";  // the driver's library
-  std::string config_file;                 // node_config.h; empty: none
-  NodeConfig config;                       // what it says
+  std::string config_file;                 // device_rules.h; empty: none
+  NodeConfig config;                       // what it says, and the flags
   bool publish = true;                     // tell the cluster of the GPUs
   ApiSettings api;                         // `server` empty: of the pod that this runs in
   RegistrationSettings registration;

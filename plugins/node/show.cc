@@ -71,8 +71,8 @@ absl::StatusOr<std::string> ShowDriver(const Nvml& nvml, const NodeConfig& confi
   TEPHRA_ASSIGN_OR_RETURN(const Reading reading, ReadGpus(nvml, config, {}));
   const Gpus shown = WithinTickets(reading.gpus, config.tickets_per_gpu);
   for (const std::string& problem : reading.problems) out << "problem: " << problem << '\n';
-  out << "tephra.sh/gpu-inventory: " << FormatInventory(shown).value_or("(too long)")
-      << "\nvolcano.sh/node-vgpu-register: " << FormatVgpuRegister(shown, config) << '\n';
+  out << kInventoryKey << ": " << FormatInventory(shown).value_or("(too long)") << '\n'
+      << kVgpuRegisterKey << ": " << FormatVgpuRegister(shown, config) << '\n';
   for (const auto& [name, amount] : ExtendedResources(shown, config)) {
     out << name << ": " << amount << '\n';
   }

@@ -61,12 +61,17 @@ func (o *Options) read(pod *corev1.Pod) ([]requests.Ask, *requests.Refusal) {
 	return nil, first
 }
 
+// byDefault: the pod names no scheduler of its own.
+func byDefault(pod *corev1.Pod) bool {
+	return pod.Spec.SchedulerName == corev1.DefaultSchedulerName || pod.Spec.SchedulerName == ""
+}
+
 // ours: the pod is for our scheduler, or will be once it is completed.
 func (o *Options) ours(pod *corev1.Pod, asks []requests.Ask) bool {
 	switch {
 	case pod.Spec.SchedulerName == o.SchedulerName:
 		return true
-	case pod.Spec.SchedulerName != corev1.DefaultSchedulerName && pod.Spec.SchedulerName != "":
+	case !byDefault(pod):
 		return false
 	}
 	for i := range asks {
@@ -84,8 +89,7 @@ func (o *Options) Check(pod *corev1.Pod) *requests.Refusal {
 		return nil
 	}
 	// What makes no sense cannot be told to be a part: a pod that nobody would cut is refused too.
-	byDefault := pod.Spec.SchedulerName == corev1.DefaultSchedulerName || pod.Spec.SchedulerName == ""
-	if o.ours(pod, asks) || byDefault && o.Take != TakeNone {
+	if o.ours(pod, asks) || byDefault(pod) && o.Take != TakeNone {
 		return wrong
 	}
 	return nil

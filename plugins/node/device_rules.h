@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "plugins/node/inventory.h"
 #include "topology/base/status.h"
@@ -13,6 +14,6 @@
 namespace tephra::node {
 
 // INVALID_ARGUMENT "node.yaml:3: devices[1].modes: ..." for the first thing that is wrong.
-absl::StatusOr<NodeConfig> ReadNodeConfig(const std::string& path);
+absl::StatusOr<std::vector<DeviceRule>> ReadDeviceRules(const std::string& path);
 
 }  // namespace tephra::node

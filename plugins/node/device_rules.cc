@@ -1,4 +1,4 @@
-#include "plugins/node/node_config.h"
+#include "plugins/node/device_rules.h"
 
 #include "text/device_sharing.h"
 
@@ -28,15 +28,15 @@ DeviceRule ReadRule(const Item& item) {
 
 }  // namespace
 
-absl::StatusOr<NodeConfig> ReadNodeConfig(const std::string& path) {
+absl::StatusOr<std::vector<DeviceRule>> ReadDeviceRules(const std::string& path) {
   TEPHRA_ASSIGN_OR_RETURN(const Yaml::Ptr root, ReadYaml(path));
-  NodeConfig config;
+  std::vector<DeviceRule> rules;
   Diagnosis wrong(path);
   Fields fields({root.get(), "", &wrong});
-  fields.List("devices", [&](const Item& item) { config.rules.push_back(ReadRule(item)); });
+  fields.List("devices", [&](const Item& item) { rules.push_back(ReadRule(item)); });
   fields.Done();
   if (!wrong.ok()) return wrong.status();
-  return config;
+  return rules;
 }
 
 }  // namespace tephra::node
