@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "plugins/backfill/reservations.h"
 #include "plugins/consolidation/consolidate.h"
 #include "plugins/fairshare/enqueue_gate.h"
 #include "plugins/fairshare/fair_order.h"
@@ -241,6 +242,16 @@ absl::Status ValidateConfig(const EngineConfig& config) {
                                       ", expected at least 0");
   }
   TEPHRA_RETURN_IF_ERROR(ValidateConsolidation(config.consolidation));
+  const std::int32_t percent = config.backfill.predict.percent;
+  if (percent < 1 || percent > 100) {
+    return absl::InvalidArgumentError("backfill: predict: percent: " + std::to_string(percent) +
+                                      ", expected 1 to 100");
+  }
+  if (config.backfill.reservations < 1) {
+    return absl::InvalidArgumentError("backfill: reservations: " +
+                                      std::to_string(config.backfill.reservations) +
+                                      ", expected at least 1");
+  }
   if (config.priority_boost_ms < 0) {
     return absl::InvalidArgumentError(
         "priority_boost_ms: " + std::to_string(config.priority_boost_ms) + ", expected at least 0");
@@ -291,6 +302,9 @@ Policies MakePolicies(const EngineConfig& config, const Snapshot&,
   policies.victims = std::make_unique<VictimCost>(config);
   policies.eviction = std::make_unique<EvictionSearch>(config.eviction_budget);
   policies.relocation = std::make_unique<MoveSearch>(config.consolidation);
+  if (config.backfill.mode != Backfill::Mode::kNone) {
+    policies.reservations = std::make_unique<PlannedReservations>(config.backfill);
+  }
   return policies;
 }
 

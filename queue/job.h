@@ -169,9 +169,13 @@ struct JobSpec {
   std::vector<HeldRoom> held;  // taken over when the job is first seen
   std::string user;  // whose it is, for shares among the users of a queue; empty: nobody's
   Locality locality;
+  DurationMs expected_run_ms = 0;  // how long each of its tasks is expected to run; 0: not known
 
   bool operator==(const JobSpec&) const = default;
 };
+
+// Of what a job is expected to run: 34 years.
+constexpr DurationMs kMostRunMs = DurationMs{1} << 40;
 
 // Tasks of a job, over all its roles.
 constexpr std::int32_t kMaxTasks = 1'000'000;

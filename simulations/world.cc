@@ -338,6 +338,7 @@ void World::On(const JobChanges& what, Batch& batch) {
   job->priority = what.job.priority;
   JobSpec spec = what.job;
   spec.created = job->arrival;
+  if (spec.expected_run_ms == 0) spec.expected_run_ms = job->run.value_or(0);
   batch.events.emplace_back(JobUpserted{std::move(spec), Version()});
   // Finishes name tasks by index, which may have moved.
   if (!job->run.has_value()) return;

@@ -52,6 +52,23 @@ void ReadConsolidation(const Item& item, Consolidation& out) {
   fields.Done();
 }
 
+void ReadBackfill(const Item& item, Backfill& out) {
+  if (item.node == nullptr) return;
+  Fields fields(item);
+  int mode = static_cast<int>(out.mode), order = static_cast<int>(out.order);
+  fields.OneOf("mode", {"none", "easy", "conservative"}, mode);
+  out.mode = static_cast<Backfill::Mode>(mode);
+  fields.OneOf("order", {"turn", "shortest-first"}, order);
+  out.order = static_cast<Backfill::Order>(order);
+  fields.Whole("reservations", out.reservations, 1);
+  fields.Switch("per_queue", out.per_queue);
+  int by = static_cast<int>(out.predict.by);
+  fields.OneOf("predict", {"none", "last-two", "quantile"}, by);
+  out.predict.by = static_cast<RunPrediction::By>(by);
+  fields.Whole("predict_percent", out.predict.percent, 1, 100);
+  fields.Done();
+}
+
 }  // namespace
 
 void ReadScores(const Item& item, std::vector<WeightedName>& scores) {
@@ -88,6 +105,7 @@ void ReadCommonSettings(Fields& fields, EngineConfig& config) {
   fields.Whole("eviction_budget", config.eviction_budget, 0);
   ReadScores(fields.At("victim_costs"), config.victim_costs);
   ReadConsolidation(fields.At("consolidation"), config.consolidation);
+  ReadBackfill(fields.At("backfill"), config.backfill);
   fields.Whole("seed", config.seed, 0, std::numeric_limits<std::int64_t>::max());
   fields.Duration("assume_timeout", config.assume_timeout_ms);
   fields.Duration("priority_boost", config.priority_boost_ms);

@@ -23,6 +23,7 @@ JobSpec SpecOf(const Books& books, JobId id) {
   job.pods_exist = row.pods_exist;
   job.preemptible = row.preemptible;
   job.min_run_ms = row.min_run_ms;
+  job.expected_run_ms = row.expected_run_ms;
   job.user = row.user;
   job.locality = row.locality;
   job.evicts = row.evicts;

@@ -89,6 +89,7 @@ struct Cycle {
   Proofs& proofs;
   const std::vector<JobId>& due;  // jobs to ask, sorted by Order::Before
   Plan& plan;
+  Agenda* agenda = nullptr;  // null: nobody is promised anything
 };
 
 class Action {

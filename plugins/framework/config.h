@@ -78,6 +78,41 @@ struct Consolidation {
   bool operator==(const Consolidation&) const = default;
 };
 
+// How long jobs are expected to run of which nobody says it, by what earlier jobs of the same user
+// of the same queue ran.
+struct RunPrediction {
+  enum class By : std::uint8_t {
+    kNone,      // it is not known
+    kLastTwo,   // the mean of the last two
+    kQuantile,  // as long as `percent` of the last ones at most
+  };
+  By by = By::kLastTwo;
+  std::int32_t percent = 90;  // 1 to 100
+
+  bool operator==(const RunPrediction&) const = default;
+};
+
+// Who is promised a start at a time, and who may start before those that wait (docs/backfill.md).
+struct Backfill {
+  enum class Mode : std::uint8_t {
+    kNone,          // nobody is promised anything: whoever fits starts
+    kEasy,          // the first `reservations` that wait
+    kConservative,  // all that wait
+  };
+  // In which order the others are tried once the promises are made.
+  enum class Order : std::uint8_t {
+    kTurn,           // whose turn it is
+    kShortestFirst,  // who is expected to run for the shortest time, then whose turn it is
+  };
+  Mode mode = Mode::kNone;
+  Order order = Order::kTurn;
+  std::int32_t reservations = 1;
+  bool per_queue = false;  // the first so many of each queue
+  RunPrediction predict;
+
+  bool operator==(const Backfill&) const = default;
+};
+
 struct EngineConfig {
   // What costs the pods to come least; then the best links between GPUs; binpack settles ties, and
   // stands for the first while nobody is expected.
@@ -96,6 +131,7 @@ struct EngineConfig {
   // Placements tried in the exact search for those who have to go for a gang.
   std::int32_t eviction_budget = 20000;
   Consolidation consolidation;
+  Backfill backfill;
   DurationMs assume_timeout_ms = 30 * kSecondMs;
   // A waiting job's priority counts for one more with each such time that has passed since it was
   // created, so that none of lower priority waits for ever behind those that keep coming; 0: never.

@@ -186,6 +186,12 @@ Plan RunCycle(const Snapshot& snapshot, const Policies& policies,
             [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); });
   Later later(tools.now, tools.later, plan);
   Cycle cycle{snapshot, policies, tools.now, tools.empty, later, tools.proofs, due, plan};
+  std::unique_ptr<Agenda> agenda;
+  if (policies.reservations != nullptr) {
+    tools.ahead.Begin(snapshot, policies);
+    agenda = policies.reservations->Begin(tools.now, tools.ahead, due);
+    cycle.agenda = agenda.get();
+  }
   for (const auto& action : actions) {
     if (!snapshot.config().enables(action->name())) continue;
     const std::size_t first = plan.decisions.size();

@@ -27,12 +27,13 @@ struct CycleTools {
   Workbench now{Ledger::Basis::kNow};
   Workbench empty{Ledger::Basis::kEmpty};
   Workbench later{Ledger::Basis::kLater};
+  Workbench ahead{Ledger::Basis::kNow};  // where the agenda tries what is to come
   Proofs proofs;
   Verifier verifier;
 
   // Another score rates from now on. What is charged stays as it is.
   void ForgetRatings() {
-    for (Workbench* bench : {&now, &empty, &later}) bench->rankings().Forget();
+    for (Workbench* bench : {&now, &empty, &later, &ahead}) bench->rankings().Forget();
     proofs = Proofs();
   }
 };

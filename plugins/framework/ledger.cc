@@ -44,6 +44,11 @@ void Ledger::Free(TaskId id) {
   Apply(task.cls, queue, log_.back().placement, -1);
 }
 
+void Ledger::Discharge(ClassId cls, QueueId queue, const Placement& placement) {
+  log_.push_back({cls, queue, placement, -1});
+  Apply(cls, queue, placement, -1);
+}
+
 void Ledger::RollBackTo(std::size_t mark) {
   TEPHRA_CHECK_OP(mark, <=, log_.size());
   while (log_.size() > mark) {

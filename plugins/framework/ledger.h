@@ -28,6 +28,8 @@ class Ledger {
   void Charge(ClassId cls, QueueId queue, const Placement& placement);
   // Takes the task off its node, as if it were gone. REQUIRES: it is charged.
   void Free(TaskId task);
+  // Takes off what Charge was told. REQUIRES: as for Charge.
+  void Discharge(ClassId cls, QueueId queue, const Placement& placement);
   // Undone later than all that came after it. REQUIRES: mark() was once this large.
   void RollBackTo(std::size_t mark);
   std::size_t mark() const { return log_.size(); }

@@ -45,6 +45,8 @@ struct Decision {
   std::vector<TaskId> evictions;
   // Of those evicted, who goes on where; room is kept for them there.
   std::vector<Placement> moves{};
+  // kReserve: where it has room when it is to start (Promise::where). Means nothing outside.
+  std::vector<Placement> reserved{};
 };
 
 // Ids are those of the State that made it and mean nothing outside; sidecar/wire puts names to

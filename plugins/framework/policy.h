@@ -1,4 +1,4 @@
-// The nine questions that a cycle asks. A policy answers one (or more); it is built from (config,
+// The ten questions that a cycle asks. A policy answers one (or more); it is built from (config,
 // Snapshot) for one cycle and is const from then on: asking twice gives the same answer and asking
 // changes nothing.
 //
@@ -252,6 +252,40 @@ class Eviction {
   virtual std::unique_ptr<Relief> Begin(Workbench& later) const = 0;
 };
 
+// What is promised in one cycle: who of those that wait starts when, given when what runs is
+// expected to end.
+class Agenda {
+ public:
+  struct Answer {
+    Promise promise;  // at 0: there is none
+    Untimed untimed = Untimed::kNotAsked;
+  };
+  virtual ~Agenda() = default;
+  // The gang has been placed on the ledger of now since the mark, to start at once. Where that
+  // would make somebody late who has a promise it is placed elsewhere instead. Who would be late
+  // if there is no such place, and the ledger is as it was at the mark; invalid: nobody.
+  virtual JobId Delays(const GangAsk&, std::size_t mark) = 0;
+  // The earliest start for a gang that does not start now, which makes nobody late who has a
+  // promise. From then on it has one, too.
+  virtual Answer Reserve(const GangAsk&) = 0;
+  // What was promised in this cycle; null: nothing.
+  virtual const Promise* PromisedTo(JobId) const = 0;
+  // The plan decided so, and it is charged to the ledger of now.
+  virtual void Follow(const Decision&) = 0;
+};
+
+// Who is promised a start, so that nobody goes ahead for ever?
+class Reservations {
+ public:
+  virtual ~Reservations() = default;
+  // The benches have begun and outlive the agenda; `ahead` is the agenda's to try things on, with
+  // what is on its way out gone. `due`: as Cycle::due.
+  virtual std::unique_ptr<Agenda> Begin(Workbench& now, Workbench& ahead,
+                                        const std::vector<JobId>& due) const = 0;
+  // Whether the job is to have a promise, after `before` others in all and `in_queue` of its queue.
+  virtual bool Promises(std::int32_t before, std::int32_t in_queue) const = 0;
+};
+
 struct Policies {
   std::unique_ptr<Order> order;
   std::unique_ptr<Admission> admission;  // null: whoever waits is let in
@@ -265,6 +299,7 @@ struct Policies {
   // Who has to move, and where to, so that the gang fits beside them. What it gains and they lose
   // is in thousandths of GPU-seconds.
   std::unique_ptr<Eviction> relocation;
+  std::unique_ptr<Reservations> reservations;  // null: nobody is promised anything
 };
 
 }  // namespace tephra

@@ -1,5 +1,7 @@
 #include "plugins/framework/reason.h"
 
+#include <absl/time/time.h>
+
 namespace tephra {
 namespace {
 
@@ -144,6 +146,33 @@ std::string GateText(const ResourceKinds& kinds, const Reason& reason) {
          " are used, jobs that were let in lack " + words(reason.kept) + asked;
 }
 
+// "at 2026-11-22T10:00:00Z"; "2h5m after the start" of a trace.
+std::string InstantText(std::int64_t ms) {
+  constexpr std::int64_t kYearMs = std::int64_t{365} * 24 * 3600 * 1000;
+  if (ms >= 20 * kYearMs) {
+    return "at " +
+           absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixMillis(ms), absl::UTCTimeZone());
+  }
+  return absl::FormatDuration(absl::Milliseconds(ms)) + " after the beginning";
+}
+
+// What waits is told when it starts, as things stand, or why nobody can say.
+std::string StartText(const Reason& reason) {
+  if (reason.start_ms != 0) {
+    const std::string on = reason.start_on.empty() ? "" : " on " + reason.start_on;
+    return "; to start " + InstantText(reason.start_ms) + on;
+  }
+  switch (reason.untimed) {
+    case Untimed::kNotAsked:
+      return "";
+    case Untimed::kEnds:
+      return "; no time can be told: all that is expected to end may end, and it still has no room";
+    case Untimed::kDepth:
+      return "; not among those that are promised a start";
+  }
+  return "";
+}
+
 }  // namespace
 
 const char* MisfitText(Misfit misfit) {
@@ -229,6 +258,9 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
              " sub-groups start together, and room was found for " +
              std::to_string(reason.groups_fit) + " at once, not for " + reason.group +
              " beside them";
+    case Obstacle::kReserved:
+      return "there is room, but then job " + reason.ahead + " would not start " +
+             InstantText(reason.ahead_start_ms);
     case Obstacle::kQuarantine:
       return "its last placement failed verification; it waits until its facts change";
   }
@@ -240,7 +272,7 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
 std::string ReasonText(const ResourceKinds& kinds, const Reason& reason) {
   const bool of_group = !reason.group.empty() && reason.obstacle != Obstacle::kGroups;
   return (of_group ? "sub-group " + reason.group + ": " : "") + ObstacleText(kinds, reason) +
-         RemedyText(kinds, reason) + MovingText(reason);
+         RemedyText(kinds, reason) + MovingText(reason) + StartText(reason);
 }
 
 }  // namespace tephra

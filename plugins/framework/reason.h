@@ -52,6 +52,7 @@ enum class Obstacle : std::uint8_t {
   kGate,            // the enqueue gate does not let it in
   kLocality,        // enough room in all, but not within one domain of the tier that it may span
   kGroups,          // its groups have room by themselves, but not all of them were placed at once
+  kReserved,        // there is room, but it is promised to others that start before it would end
 };
 // Its queue may not hold it.
 constexpr bool IsQuota(Obstacle obstacle) {
@@ -86,6 +87,13 @@ enum class Moving : std::uint8_t {
   kCost,      // they would lose more than the gang gains
   kBudget,    // it would take more moves than may be made now
   kWindow,    // not at this time of the day
+};
+
+// Why a gang that waits is told no time at which it starts.
+enum class Untimed : std::uint8_t {
+  kNotAsked,
+  kEnds,   // it has no room even when all that is expected to end has ended
+  kDepth,  // it is not among those that are promised a start
 };
 
 struct Reason {
@@ -128,7 +136,15 @@ struct Reason {
   // cluster. Of it `kept` is for the queues under it, the most for `kept_for`.
   std::int64_t kept = 0;
   std::string kept_for;
-  std::string ahead;  // kBehind: the job that it waits behind
+  // kBehind: the job that it waits behind. kReserved: one that would start later if this gang
+  // started now, and when that is to start.
+  std::string ahead;
+  std::int64_t ahead_start_ms = 0;
+  // When it is to start and where, as the smallest domain or the node that it has room on then;
+  // 0: no time is told.
+  std::int64_t start_ms = 0;
+  std::string start_on;
+  Untimed untimed = Untimed::kNotAsked;
   // kReleasing: tasks evicted for it, of which gangs whole, and whether fewer are proven not to do.
   std::int64_t evicted = 0, gangs_broken = 0;
   bool fewest = true;

@@ -17,6 +17,8 @@
 #include "plugins/framework/occupancy.h"
 #include "plugins/framework/plan.h"
 #include "plugins/framework/recent_pods.h"
+#include "plugins/framework/run_history.h"
+#include "plugins/framework/timeline.h"
 #include "plugins/framework/usage.h"
 #include "topology/base/ids.h"
 
@@ -41,6 +43,7 @@ struct TaskRow {
   JobId evicted_for;        // until it has gone: who a plan evicted it for
   TimeMs started = 0;       // since when it runs
   TimeMs checkpointed = 0;  // when it last saved what it has done; 0: never
+  TimeMs expected_end = 0;  // as it stands in Books::timeline; 0: not there
   bool preemptible = true;  // as far as it goes itself: its job may say otherwise
   std::optional<std::int32_t> priority;  // its own, where that is not its job's
   TaskId berth;                          // while it moves: the row that keeps its room
@@ -90,6 +93,14 @@ struct Standing {
   TimeMs since = 0;  // when the verdict or its obstacle last changed
 };
 
+// What a waiting gang was promised by the last plan that spoke of it.
+struct Promise {
+  TimeMs at = 0;  // when it starts; 0: nothing was promised
+  // Where it has room then, beside all else that was promised; empty where counts alone tell that
+  // it has.
+  std::vector<Placement> where;
+};
+
 struct JobRow {
   std::string uid;
   std::string name;
@@ -102,6 +113,9 @@ struct JobRow {
   bool pods_exist = false;
   bool preemptible = true;
   DurationMs min_run_ms = 0;
+  DurationMs expected_run_ms = 0;  // as somebody says, or by earlier runs; 0: not known
+  bool told_run = false;           // somebody says it
+  Promise promise;
   bool movable = false;
   bool evicts = true;  // others may be evicted for it
   Locality locality;
@@ -179,6 +193,8 @@ struct Books {
   std::vector<JobId> waiting;                 // jobs with a pending or held task, in no order
   std::vector<std::vector<TaskId>> tasks_on;  // by NodeId: those that hold room, in no order
   std::vector<TaskId> releasing;              // in no order
+  Timeline timeline;
+  RunHistory runs;
   std::unordered_set<std::uint64_t> refused;  // class and node, see RefusalKey
   // Demand of pending tasks, by QueueId, each its own. How much memory whole devices have shows
   // only when they are chosen.

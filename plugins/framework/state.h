@@ -117,6 +117,13 @@ class State {
   void ReshapeRole(JobId job, std::uint32_t role, std::int32_t replicas, ClassId cls);
   void RefreshWaiting(JobId id);
   void MarkDue(JobId id);
+  void PredictRun(JobRow& job) const;
+  void NoteRun(const TaskRow& task);
+  TimeMs ExpectedEndOf(const TaskRow& task) const;
+  void FollowTimeline(TaskId id);
+  void FollowTimeline(const JobRow& job);
+  void FollowTimeline(TimeMs now);
+  std::string CheckTimeline() const;
   void MarkEvictable(JobId id);
   std::vector<JobId> WokenBy(const std::vector<JobId>& evictable) const;
   QueueId QueueOf(const TaskRow& task) const;
@@ -131,6 +138,13 @@ class State {
   std::deque<std::pair<TimeMs, TaskId>> assumptions_;
   std::deque<std::pair<TimeMs, std::uint64_t>> failed_binds_;  // of Books::refused, those for now
   TimeMs cycle_time_ = 0;                                      // of the last cycle
+  // Tasks that have ended since the last cycle, one of each job: whose, and since when it ran.
+  struct Run {
+    QueueId queue;
+    std::string user;
+    TimeMs started;
+  };
+  std::vector<Run> ended_;
   std::deque<std::pair<TimeMs, TaskId>> awaited_;  // since when tasks that move are gone
   TimeMs consolidate_at_ = 0;
   std::vector<JobId> due_;

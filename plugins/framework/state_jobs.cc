@@ -41,8 +41,8 @@ absl::Status State::On(const JobUpserted& fact) {
     std::vector<GroupSpec> groups;
     for (const GroupRow& group : job.groups) groups.push_back(group.spec);
     return std::make_tuple(job.queue, job.priority, job.min_member, job.preemptible, job.min_run_ms,
-                           job.evicts, job.movable, job.locality, std::move(roles),
-                           std::move(groups));
+                           job.expected_run_ms, job.evicts, job.movable, job.locality,
+                           std::move(roles), std::move(groups));
   };
   const auto asked = asks();
   const bool broken = job.broken;  // half reshaped it may seem whole
@@ -99,6 +99,10 @@ absl::Status State::On(const JobUpserted& fact) {
   job.movable = spec.movable;
   job.preemptible = spec.preemptible;
   job.min_run_ms = spec.min_run_ms;
+  const DurationMs ran_for = job.expected_run_ms;
+  job.told_run = spec.expected_run_ms > 0;
+  if (job.told_run || !fresh) job.expected_run_ms = spec.expected_run_ms;
+  if (!job.told_run) PredictRun(job);
   job.evicts = spec.evicts;
   job.locality = spec.locality;
   job.evictions = std::max(job.evictions, spec.evictions);
@@ -144,6 +148,7 @@ absl::Status State::On(const JobUpserted& fact) {
       for (TaskId task : role.tasks) Hold(task);
     }
   }
+  if (job.expected_run_ms != ran_for) FollowTimeline(job);
   job.broken = broken && !job.satisfied();
   if (job.satisfied()) LiftHolds(id);
   if (asks() != asked) ++books_.news;
@@ -260,6 +265,7 @@ absl::Status State::On(const TaskUpserted& fact) {
   if (!task.job.valid() || (ends && !task.evicted_for.valid())) ++books_.news;
   const JobId job = task.job;
   const bool starts = said.phase == TaskPhase::kRunning && task.phase != TaskPhase::kRunning;
+  if (said.phase == TaskPhase::kSucceeded && task.phase == TaskPhase::kRunning) NoteRun(task);
   if (starts) task.started = cycle_time_;
   if (said.started > 0) task.started = said.started;
   if (said.checkpointed > 0) task.checkpointed = said.checkpointed;

@@ -31,6 +31,7 @@ void State::Assume(const Plan& plan) {
     task.assumed_by = plans_;
     task.assumed_part = part;
     assumptions_.emplace_back(plan.now, id);
+    FollowTimeline(id);
   };
   for (const Decision& decision : plan.decisions) {
     const bool asks = decision.part == Part::kMinimum;
@@ -38,6 +39,11 @@ void State::Assume(const Plan& plan) {
     if (asks) {
       LiftHolds(decision.job);
       LeaveBerths(decision.job);
+      Promise& promise = books_.jobs[decision.job.index()].promise;
+      promise = {};
+      if (decision.verdict == Verdict::kReserve) {
+        promise = {decision.reason->start_ms, decision.reserved};
+      }
     }
     const bool at_once = decision.verdict != Verdict::kStartAfterEviction;
     for (const Placement& placement : decision.placements) {
@@ -103,6 +109,7 @@ void State::Expire(TimeMs now) {
   AdvanceUsage(now);
   ForgiveRefusals(now);
   ExpireBerths(now);
+  FollowTimeline(now);
   while (!books_.moves.empty() && now - books_.moves.front().first >= kMovesWindowMs) {
     books_.moves.pop_front();
   }

@@ -214,6 +214,7 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
     task.phase = phase;
   }
   Count(task, +1);
+  FollowTimeline(id);
   if (!task.job.valid()) return;
   books_.inqueue.Touch(task.job);
   JobRow& job = books_.jobs[task.job.index()];
@@ -452,6 +453,7 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
     Count(task, -1);
     task.job = JobId();
     if (books_.hardware.present(task.node)) ChargeTask(task, +1);
+    FollowTimeline(gone);
     ++books_.growth;
   }
   tasks.reserve(wanted);
@@ -532,6 +534,7 @@ std::string State::CheckBooks() const {
   }
   if (pending != books_.queue_pending) return "demand of queues differs from what is pending";
   if (const std::string fault = CheckBerths(); !fault.empty()) return fault;
+  if (const std::string fault = CheckTimeline(); !fault.empty()) return fault;
   std::vector<std::map<std::int32_t, std::int32_t>> priorities(books_.queue_priorities.size());
   for (const JobRow& job : books_.jobs) {
     if (!job.live) continue;

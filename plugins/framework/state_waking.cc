@@ -49,6 +49,15 @@ std::vector<JobId> State::TakeDue() {
     std::erase_if(
         due, [&](JobId id) { return books_.jobs[id.index()].waiting_at == JobRow::kNotWaiting; });
   }
+  // What is promised is promised anew beside what came.
+  if (!grown && !due.empty() && books_.config.backfill.mode != Backfill::Mode::kNone) {
+    std::sort(due.begin(), due.end());
+    const auto asked = static_cast<std::ptrdiff_t>(due.size());
+    for (const JobId id : books_.waiting) {
+      const bool known = std::binary_search(due.begin(), due.begin() + asked, id);
+      if (!known && books_.jobs[id.index()].promise.at != 0) due.push_back(id);
+    }
+  }
   if (grown || evictable.empty()) return due;
   std::vector<JobId> woken = WokenBy(evictable);
   std::sort(due.begin(), due.end());

@@ -67,6 +67,8 @@ std::string Verifier::Check(const Decision& decision) {
     case Verdict::kStartAfterEviction:
       return CheckStart(decision);
     case Verdict::kReserve:
+      if (decision.reason->start_ms <= snapshot_->now()) return "promises a start that is past";
+      [[fallthrough]];
     case Verdict::kWait:
     case Verdict::kInfeasible:
       if (!decision.placements.empty()) return "places tasks although it does not start";

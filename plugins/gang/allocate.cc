@@ -2,21 +2,27 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <utility>
 
 #include "plugins/framework/entitled.h"
 #include "plugins/framework/gang_ask.h"
+#include "plugins/framework/kept_place.h"
 #include "plugins/framework/missing.h"
 #include "plugins/framework/priority.h"
+#include "plugins/gang/promises.h"
 #include "plugins/gang/shortage.h"
 
 namespace tephra {
 namespace {
 
-class Pass {
+constexpr DurationMs kMostRun = std::numeric_limits<DurationMs>::max();
+
+class AllocatePass {
  public:
-  Pass(Cycle& cycle, Line& line) : cycle_(cycle), line_(line) {}
+  AllocatePass(Cycle& cycle, Line& line, Promises& promises)
+      : cycle_(cycle), line_(line), promises_(promises) {}
 
   // What the gang lacks to run, unless it has to wait behind `ahead`. True where nobody has to wait
   // for it any more.
@@ -57,12 +63,17 @@ class Pass {
       Say(id, Part::kMinimum, Verdict::kWait, std::move(*reason), {});
       return false;
     }
-    if (StartHeld(ask)) return true;
+    if (StartHeld(ask) || StartAsPromised(ask)) return true;
     std::optional<No> no = StartNow(ask);
     if (!no) return true;
     if (KeepsHolding(ask)) return true;
     if (MayBeRelieved(*no) && StartLater(ask, no->reason)) return true;
-    SayNo(id, no->verdict, std::move(no->reason));
+    std::optional<Decision> promise;
+    if (!promises_.Give(ask, no->verdict, no->reason, promise)) {
+      SayNo(id, no->verdict, std::move(no->reason));
+    } else if (promise) {
+      Say(std::move(*promise));
+    }
     return false;
   }
 
@@ -91,7 +102,8 @@ class Pass {
           continue;
         }
         Entitled tried = PlaceEntitled(cycle_.now, one, [&](const GangAsk& trial) {
-          return cycle_.policies.placer->Place(cycle_.now, trial);
+          return promises_.Undelayed(
+              trial, [&] { return cycle_.policies.placer->Place(cycle_.now, trial); });
         });
         if (tried.denied) {
           no = std::move(tried.denied);
@@ -99,6 +111,7 @@ class Pass {
           continue;
         }
         if (tried.answer.outcome != Placer::Outcome::kPlaced) {
+          if (!no) no = promises_.Delay();
           if (!no) no = ShortageReason(cycle_.now, one, tried.answer);
           failed = std::move(shape);
           continue;
@@ -141,10 +154,14 @@ class Pass {
     if (auto reason = Denied(ask, LeastDemand(cycle_.snapshot, ask))) {
       return No{Verdict::kWait, std::move(*reason)};
     }
-    Entitled tried =
-        PlaceEntitled(cycle_.now, ask, [&](const GangAsk& trial) { return Ask(trial); });
+    Entitled tried = PlaceEntitled(cycle_.now, ask, [&](const GangAsk& trial) {
+      return promises_.Undelayed(trial, [&] { return Ask(trial); });
+    });
     if (tried.denied) return No{Verdict::kWait, std::move(*tried.denied)};
-    if (tried.answer.outcome != Placer::Outcome::kPlaced) return Short(ask, tried.answer);
+    if (tried.answer.outcome != Placer::Outcome::kPlaced) {
+      if (auto delay = promises_.Delay()) return No{Verdict::kWait, std::move(*delay)};
+      return Short(ask, tried.answer);
+    }
     Say(ask.job, Part::kMinimum, Verdict::kStart, {}, attempt.Keep());
     ExpectElastic(ask);
     return std::nullopt;
@@ -187,6 +204,7 @@ class Pass {
       if (evicted_.insert(victim).second) line_.Left(cycle_.snapshot.job(victim).queue);
     }
     cycle_.plan.decisions.back().evictions = std::move(answer.victims);
+    promises_.Follow(cycle_.plan.decisions.back());
     return true;
   }
 
@@ -264,7 +282,7 @@ class Pass {
   }
 
   bool ClearBerths(Workbench& bench, const GangAsk& ask) const {
-    return Clear(bench, ask, Berths(ask));
+    return IsClear(bench, ask, Berths(ask));
   }
 
   void LeaveBerths(const GangAsk& ask) {
@@ -355,32 +373,23 @@ class Pass {
     return held;
   }
 
-  // All that is set aside for the gang is free on the bench, but for itself.
-  bool Clear(Workbench& bench, const GangAsk& ask, const std::vector<Placement>& held) const {
-    const Ledger& ledger = bench.ledger();
-    const Hardware& hardware = cycle_.snapshot.hardware();
-    if (held.empty() || !Together(cycle_.snapshot, ask, held)) return false;
-    return std::all_of(held.begin(), held.end(), [&](const Placement& placement) {
-      if (!hardware.present(placement.node)) return false;
-      const ClassId id = cycle_.snapshot.task(placement.task).cls;
-      const Misfit misfit = bench.rankings().For(id).misfit(hardware.rank(placement.node));
-      return MayUse(misfit) &&
-             cycle_.policies.fit->Holds(
-                 ledger.View(placement.node), cycle_.snapshot.cls(id), placement.slices,
-                 ledger.occupancy().LimitRoom(ledger.facts(), cycle_.snapshot.cls(id),
-                                              placement.node));
-    });
-  }
-
   // Starts a gang whose room has come free.
   bool StartHeld(const GangAsk& ask) {
     const JobRow& job = cycle_.snapshot.job(ask.job);
     if (!job.keeps_room()) return false;
     std::vector<Placement> held = Held(ask);
-    if (!Clear(cycle_.now, ask, held) || DeniedHolds(cycle_.now, ask)) return false;
+    if (!IsClear(cycle_.now, ask, held) || DeniedHolds(cycle_.now, ask)) return false;
     FreeHolds(cycle_.now.ledger(), job);
     Charge(cycle_.now, ask, held);
     Say(ask.job, Part::kMinimum, Verdict::kStart, {}, std::move(held));
+    ExpectElastic(ask);
+    return true;
+  }
+
+  bool StartAsPromised(const GangAsk& ask) {
+    const std::size_t mark = cycle_.now.ledger().mark();
+    if (!promises_.PlaceAsPromised(ask)) return false;
+    Say(ask.job, Part::kMinimum, Verdict::kStart, {}, cycle_.now.ledger().Since(mark));
     ExpectElastic(ask);
     return true;
   }
@@ -391,7 +400,7 @@ class Pass {
     const JobRow& job = cycle_.snapshot.job(ask.job);
     if (!job.keeps_room()) return false;
     std::vector<Placement> held = Held(ask);
-    if (!Clear(cycle_.later.bench(), ask, held)) return false;
+    if (!IsClear(cycle_.later.bench(), ask, held)) return false;
     if (DeniedHolds(cycle_.later.bench(), ask)) return false;
     if (job.berths > 0) return true;
     if (job.standing.asked && job.standing.verdict == Verdict::kStartAfterEviction) return true;
@@ -545,6 +554,7 @@ class Pass {
     cycle_.plan.decisions.push_back(std::move(decision));
     const Decision& said = cycle_.plan.decisions.back();
     if (starts || leaves || !said.evictions.empty()) cycle_.later.Follow(said);
+    if (starts || !said.evictions.empty()) promises_.Follow(said);
     if (leaves) cycle_.proofs.RoomCame();
   }
 
@@ -552,6 +562,7 @@ class Pass {
 
   Cycle& cycle_;
   Line& line_;
+  Promises& promises_;
   std::unique_ptr<Gate> gate_;  // null until somebody asks to be let in
   // Gangs with members to spare, and the decision of this cycle that started them, if one did.
   std::vector<std::pair<JobId, std::size_t>> elastic_;
@@ -562,11 +573,26 @@ class Pass {
 
 void Allocate::Run(Cycle& cycle) const {
   const std::unique_ptr<Line> line = cycle.policies.order->LineUp(cycle.later.ledger(), cycle.due);
-  Pass pass(cycle, *line);
+  Promises promises(cycle);
+  AllocatePass pass(cycle, *line, promises);
+  struct Last {
+    JobId job, behind;
+    DurationMs run;
+  };
+  std::vector<Last> last;
   for (JobId job = line->Next(cycle.later.ledger()); job.valid();
        job = line->Next(cycle.later.ledger())) {
-    line->Asked(job, pass.PlaceMinimum(job, line->Behind(job)));
+    if (!promises.TriedLast(job)) {
+      line->Asked(job, pass.PlaceMinimum(job, line->Behind(job)));
+      continue;
+    }
+    const DurationMs run = cycle.snapshot.job(job).expected_run_ms;
+    last.push_back({job, line->Behind(job), run > 0 ? run : kMostRun});
+    line->Asked(job, false);
   }
+  std::stable_sort(last.begin(), last.end(),
+                   [](const Last& a, const Last& b) { return a.run < b.run; });
+  for (const Last& one : last) pass.PlaceMinimum(one.job, one.behind);
   pass.PlaceElastic();
 }
 

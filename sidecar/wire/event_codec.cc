@@ -93,6 +93,34 @@ absl::Status Decode(const v1::Consolidation& in, const FieldPath& at, Consolidat
   return absl::OkStatus();
 }
 
+void Encode(const Backfill& in, v1::Backfill* out) {
+  out->set_mode(ToWire<v1::BackfillMode>(in.mode));
+  out->set_order(ToWire<v1::BackfillOrder>(in.order));
+  out->set_reservations(in.reservations);
+  out->set_per_queue(in.per_queue);
+  out->set_predict_by(ToWire<v1::PredictRunBy>(in.predict.by));
+  out->set_predict_percent(in.predict.percent);
+}
+
+absl::Status Decode(const v1::Backfill& in, const FieldPath& at, Backfill& out) {
+  if (in.mode() != v1::BACKFILL_MODE_UNSPECIFIED) {
+    TEPHRA_RETURN_IF_ERROR(
+        FromWire(in.mode(), Backfill::Mode::kConservative, at.At("mode"), out.mode));
+  }
+  if (in.order() != v1::BACKFILL_ORDER_UNSPECIFIED) {
+    TEPHRA_RETURN_IF_ERROR(
+        FromWire(in.order(), Backfill::Order::kShortestFirst, at.At("order"), out.order));
+  }
+  if (in.has_reservations()) out.reservations = in.reservations();
+  out.per_queue = in.per_queue();
+  if (in.predict_by() != v1::PREDICT_RUN_BY_UNSPECIFIED) {
+    TEPHRA_RETURN_IF_ERROR(FromWire(in.predict_by(), RunPrediction::By::kQuantile,
+                                    at.At("predict_by"), out.predict.by));
+  }
+  if (in.has_predict_percent()) out.predict.percent = in.predict_percent();
+  return absl::OkStatus();
+}
+
 void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
   Encode(in.node_scores, text, out->mutable_node_scores());
   Encode(in.device_scores, text, out->mutable_device_scores());
@@ -125,6 +153,7 @@ void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
   if (in.consolidation != Consolidation{}) {
     Encode(in.consolidation, out->mutable_consolidation());
   }
+  if (in.backfill != Backfill{}) Encode(in.backfill, out->mutable_backfill());
   out->set_full_verify_every(in.full_verify_every);
   text.CopyAll(in.disabled_actions, out->mutable_disabled_actions());
 }
@@ -156,6 +185,9 @@ absl::Status Decode(const v1::Config& in, const FieldPath& at, EngineConfig& out
   if (in.gang_locality() != v1::GANG_LOCALITY_UNSPECIFIED) {
     TEPHRA_RETURN_IF_ERROR(FromWire(in.gang_locality(), GangLocality::kNone, at.At("gang_locality"),
                                     out.gang_locality));
+  }
+  if (in.has_backfill()) {
+    TEPHRA_RETURN_IF_ERROR(Decode(in.backfill(), at.At("backfill"), out.backfill));
   }
   if (in.has_consolidation()) {
     TEPHRA_RETURN_IF_ERROR(Decode(in.consolidation(), at.At("consolidation"), out.consolidation));

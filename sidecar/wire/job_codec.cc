@@ -138,6 +138,7 @@ void Encode(const JobSpec& in, TextCopier& text, v1::Job* out) {
   out->set_pods_exist(in.pods_exist);
   out->set_not_preemptible(!in.preemptible);
   out->set_min_run_ms(in.min_run_ms);
+  out->set_expected_run_ms(in.expected_run_ms);
   out->set_evictions(in.evictions);
   out->set_evicts_nobody(!in.evicts);
   out->set_movable(in.movable);
@@ -162,6 +163,7 @@ absl::Status Decode(const v1::Job& in, const FieldPath& at, JobSpec& out) {
   out.pods_exist = in.pods_exist();
   out.preemptible = !in.not_preemptible();
   out.min_run_ms = in.min_run_ms();
+  out.expected_run_ms = in.expected_run_ms();
   out.evictions = in.evictions();
   out.evicts = !in.evicts_nobody();
   out.movable = in.movable();

@@ -11,7 +11,8 @@ namespace {
 
 static_assert(v1::VERDICT_INFEASIBLE == ToWire<v1::Verdict>(Verdict::kInfeasible));
 static_assert(v1::PART_ELASTIC == ToWire<v1::Part>(Part::kElastic));
-static_assert(v1::OBSTACLE_GROUPS == ToWire<v1::Obstacle>(Obstacle::kGroups));
+static_assert(v1::OBSTACLE_RESERVED == ToWire<v1::Obstacle>(Obstacle::kReserved));
+static_assert(v1::UNTIMED_DEPTH == ToWire<v1::Untimed>(Untimed::kDepth));
 static_assert(v1::REMEDY_ONCE == ToWire<v1::Remedy>(Remedy::kOnce));
 static_assert(v1::MISFIT_MODE == ToWire<v1::Misfit>(Misfit::kMode));
 static_assert(v1::MISFIT_MODE == kMisfits);
@@ -41,6 +42,10 @@ void Encode(const Reason& in, v1::Reason* out) {
   out->set_kept(in.kept);
   out->set_kept_for(in.kept_for);
   out->set_ahead(in.ahead);
+  out->set_ahead_start_ms(in.ahead_start_ms);
+  out->set_start_ms(in.start_ms);
+  out->set_start_on(in.start_on);
+  if (in.untimed != Untimed::kNotAsked) out->set_untimed(ToWire<v1::Untimed>(in.untimed));
   out->set_pods_there(in.pods_there);
   out->set_pods_needed(in.pods_needed);
   out->set_evicted(in.evicted);

@@ -308,6 +308,8 @@ const char* ObstacleWord(Obstacle obstacle) {
       return "Locality";
     case Obstacle::kGroups:
       return "SubGroups";
+    case Obstacle::kReserved:
+      return "Reserved";
     case Obstacle::kQuarantine:
       return "Quarantine";
   }

@@ -156,6 +156,7 @@ JobSpec ReadJob(Sections& sections, Fields& fields) {
   fields.Switch("movable", job.movable);
   fields.Switch("evicts", job.evicts);
   fields.Duration("min_run", job.min_run_ms);
+  fields.Duration("expected_run", job.expected_run_ms);
   job.locality = ReadLocality(fields.At("network_topology"));
   job.gang = ReadGang(sections, fields);
   job.uid = job.name;
@@ -188,6 +189,7 @@ void ReadJobs(Sections& sections, const Item& item, std::vector<Arrival>& jobs) 
   const Item run = fields.At("run");
   DurationMs duration = 0;
   if (run.node != nullptr && ReadDuration(run, duration)) arrival.run = duration;
+  if (!fields.Has("expected_run")) arrival.job.expected_run_ms = arrival.run.value_or(0);
   fields.Whole("copies", copies, 1, Sections::kMostTasks);
   fields.Done();
   arrival.job.created = arrival.at;

@@ -286,6 +286,7 @@ JobSpec History::MakeJob(std::string uid) {
   job.queue = Queue();
   job.priority = bytes_.Below(3);
   job.movable = job.priority != 1;
+  job.expected_run_ms = job.priority * 40;
   job.created = bytes_.Byte();
   std::int32_t replicas = 0;
   for (int i = bytes_.Once(3) ? bytes_.Below(3) : 1; i > 0; --i) {
@@ -370,6 +371,9 @@ EngineConfig History::MakeConfig() {
   config.consolidation.mode = static_cast<Consolidation::Mode>(config.seed % 3);
   config.consolidation.budget = 500;
   config.consolidation.return_timeout_ms = 100;
+  config.backfill.mode = static_cast<Backfill::Mode>(config.seed / 4 % 3);
+  config.backfill.order = static_cast<Backfill::Order>(config.seed / 16 % 2);
+  config.backfill.reservations = 1 + static_cast<std::int32_t>(config.seed / 32 % 3);
   if (bytes_.Once(3)) config.usage_half_life_ms = bytes_.Pick<int>({-1, 1, 100, 100'000});
   if (bytes_.Once(8)) config.usage_weight_permille = bytes_.Pick<int>({-1, 0, 3000});
   if (config.seed % 8 == 1) config.enqueue_gate = EnqueueGate::kVolcano;

@@ -251,6 +251,11 @@ EngineConfig Config(Dice& dice) {
   moves.restart_cost_ms = Number<std::int64_t>(dice);
   moves.budget = Number<std::int32_t>(dice);
   moves.return_timeout_ms = Number<std::int64_t>(dice);
+  config.backfill = {OneOf(dice, Backfill::Mode::kConservative),
+                     OneOf(dice, Backfill::Order::kShortestFirst),
+                     Number<std::int32_t>(dice),
+                     dice.Percent(50),
+                     {OneOf(dice, RunPrediction::By::kQuantile), Number<std::int32_t>(dice)}};
   config.gang_locality = OneOf(dice, GangLocality::kNone);
   config.enqueue_gate = OneOf(dice, EnqueueGate::kVolcano);
   config.overcommit_permille = Number<std::int32_t>(dice);
@@ -388,7 +393,8 @@ Event AnyEvent(Dice& dice, int variant) {
                   Number<std::int32_t>(dice),
                   {},
                   Word(dice),
-                  {OneOf(dice, Locality::Mode::kRequired), Number<std::int32_t>(dice), Word(dice)}};
+                  {OneOf(dice, Locality::Mode::kRequired), Number<std::int32_t>(dice), Word(dice)},
+                  Number<std::int64_t>(dice)};
       if (dice.Percent(30)) {
         job.held.push_back({Word(dice), Number<std::int32_t>(dice), Word(dice), Task(dice).slices});
       }

@@ -132,6 +132,10 @@ AJob& AJob::MinRun(DurationMs least) {
   spec_.min_run_ms = least;
   return *this;
 }
+AJob& AJob::Runs(DurationMs expected) {
+  spec_.expected_run_ms = expected;
+  return *this;
+}
 AQueue& AQueue::Priority(std::int32_t priority) {
   spec_.priority = priority;
   return *this;

@@ -74,6 +74,7 @@ class AJob {
   AJob& PodsExist(bool exist = true);
   AJob& Preemptible(bool preemptible);
   AJob& MinRun(DurationMs least);
+  AJob& Runs(DurationMs expected);
   AJob& Movable();
   operator const JobSpec&() const { return spec_; }
 

@@ -12,6 +12,8 @@ const (
 	EvictionsKey = "tephra.sh/evictions"
 	// MinRuntimeKey, on a PodGroup, is how long its pods are left alone from their start.
 	MinRuntimeKey = "tephra.sh/min-runtime"
+	// ExpectedRuntimeKey, on a PodGroup, is how long each of its pods is expected to run from its start.
+	ExpectedRuntimeKey = "tephra.sh/expected-runtime"
 	// MovableKey, on a PodGroup, is "true" where its pods may be moved for a gang that finds room in pieces.
 	MovableKey = "tephra.sh/movable"
 	// LastCheckpointKey, on a Pod, is when it last saved what it has done.

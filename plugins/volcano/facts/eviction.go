@@ -100,7 +100,7 @@ func (f *Feed) readProtection(p *pod) bool {
 
 func (f *Feed) forgetProtection(object Object) {
 	for _, aspect := range []string{preemptableAspect, cooldownAspect, minRuntimeAspect, checkpointAspect,
-		evictionsAspect, movableAspect, heldAspect} {
+		evictionsAspect, movableAspect, heldAspect, expectedRuntimeAspect} {
 		f.problems.set(object, aspect, nil)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"time"
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,7 @@ type group struct {
 	evictions  int32
 	movable    bool
 	held       []*tephrav1.HeldRoom
+	expected   time.Duration // of its run, as it says itself; 0: it does not
 
 	fact      *tephrav1.Job // nil: the engine is not told
 	roles     map[slot]*pod // nil: the engine is not told of its pods either
@@ -70,6 +72,7 @@ func (f *Feed) setGroup(obj *schedulingv1beta1.PodGroup) {
 	}
 	f.readUser(g)
 	f.readEvictability(g)
+	f.readExpectedRuntime(g)
 	f.dirtyGroups[g] = true
 }
 
@@ -232,6 +235,7 @@ func (f *Feed) settle(g *group) {
 	}
 	g.fact.Locality, _ = localityOf(localityAt, g.obj.Spec.NetworkTopology) // what is wrong with it gangOf has said
 	f.tellEvictability(g, g.fact)
+	g.fact.ExpectedRunMs = g.expectedRunMs()
 }
 
 // userName is what whoever submitted it calls it: Volcano names a Job's group by the Job's uid as well.

@@ -1,0 +1,48 @@
+// Ahead: a workbench that shows what is free at a time to come, as what runs is expected to end.
+// Between calls it may stand at any time; what is tried on it is undone by whoever tries it.
+#pragma once
+
+#include <vector>
+
+#include "plugins/framework/workbench.h"
+
+namespace tephra {
+
+class Ahead {
+ public:
+  // The bench has begun, its ledger being that of now.
+  explicit Ahead(Workbench& bench);
+  ~Ahead() { bench_.ledger().RollBackTo(0); }
+  Ahead(const Ahead&) = delete;
+  Ahead& operator=(const Ahead&) = delete;
+
+  // Moves the bench to that time: what is expected to have ended has gone. What is on its way out
+  // goes right after now. REQUIRES: nothing is tried on it.
+  Workbench& At(TimeMs time);
+  // The next time after `time` at which something is expected to go; kForever: there is none.
+  TimeMs NextEnd(TimeMs time);
+  // From now on the plan's starts and evictions count. A start that waits for what goes counts as
+  // of now. REQUIRES: nothing is tried on the bench.
+  void Follow(const Decision& decision);
+
+ private:
+  struct End {
+    TimeMs at;
+    Placement placement;  // of a task of the plan, or of one that runs where it is
+    bool operator<(const End& other) const {
+      return at != other.at ? at < other.at : placement.task < other.placement.task;
+    }
+  };
+
+  void List();
+  void Rewind();
+
+  Workbench& bench_;
+  const Snapshot& snapshot_;
+  std::size_t base_;  // of the ledger's log: where it stands at now
+  bool listed_ = false;
+  std::vector<End> ends_;           // rising
+  std::vector<std::size_t> marks_;  // of those passed: the log before each went
+};
+
+}  // namespace tephra

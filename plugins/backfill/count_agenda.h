@@ -1,0 +1,17 @@
+// CountAgenda: promises where counts are the whole truth. All that waits, and all that is expected
+// to end, are tasks of one class, whole or a fraction of a device or none: then each that ends
+// makes room for just one more, wherever it was, and it does not matter who lies where.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "plugins/framework/policy.h"
+#include "plugins/framework/workbench.h"
+
+namespace tephra {
+
+// Null where counts do not do. As Reservations::Begin.
+std::unique_ptr<Agenda> MakeCountAgenda(Workbench& now, const std::vector<JobId>& due);
+
+}  // namespace tephra

@@ -1,0 +1,218 @@
+#include "plugins/backfill/placed_agenda.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "plugins/backfill/ahead.h"
+#include "plugins/backfill/profile.h"
+#include "plugins/framework/action.h"
+#include "plugins/framework/entitled.h"
+#include "plugins/framework/gang_ask.h"
+#include "plugins/framework/kept_place.h"
+
+namespace tephra {
+namespace {
+
+// So many times are tried one by one for a gang, those after them at growing distances: it may then
+// be promised a later start than the earliest there is.
+constexpr std::int32_t kTriedOneByOne = 256;
+// On so many nodes a task is tried that may be in somebody's way.
+constexpr std::int32_t kNodesTried = 16;
+
+class PlacedAgenda final : public Agenda {
+ public:
+  PlacedAgenda(Workbench& now, Workbench& ahead)
+      : bench_(now), snapshot_(now.ledger().snapshot()), ahead_(ahead) {}
+
+  JobId Delays(const GangAsk& ask, std::size_t mark) override {
+    const TimeMs now = snapshot_.now();
+    const TimeMs until = Until(now, RunOf(ask.job));
+    const auto touched = [&](const Given& one) { return one.promise.at < until; };
+    if (std::none_of(given_.begin(), given_.end(), touched)) return JobId();
+    Ledger& ledger = bench_.ledger();
+    // Since one of its shape that ends no later was turned away things only got tighter.
+    const Proofs::Shape shape = Proofs::ShapeOf(ask);
+    const auto known = turned_away_.find(shape);
+    if (known != turned_away_.end() && known->second.until <= until) {
+      ledger.RollBackTo(mark);
+      return known->second.late;
+    }
+    const std::vector<Placement> found = ledger.Since(mark);
+    if (auto aside = PlaceBesides(ask, now, until)) {
+      ledger.RollBackTo(mark);
+      Charge(bench_, ask, *aside);
+      return JobId();
+    }
+    const JobId late = Rearrange(ask, found, until);
+    if (!late.valid()) return late;
+    ledger.RollBackTo(mark);
+    if (PlaceElsewhere(ask, found, until)) return JobId();
+    turned_away_[shape] = {until, late};
+    return late;
+  }
+
+  Answer Reserve(const GangAsk& ask) override {
+    const DurationMs run = RunOf(ask.job);
+    const Promise* before = Stands(ask);
+    std::int32_t tries = 0;
+    for (TimeMs at = NextTime(snapshot_.now()); at != kForever; at = NextTime(at)) {
+      if (before != nullptr && at >= before->at) break;
+      if (++tries > kTriedOneByOne && (tries & (tries - 1)) != 0) continue;
+      if (!MayFit(ahead_.At(at), ask)) continue;
+      if (auto where = PlaceBesides(ask, at, Until(at, run))) {
+        return Give(ask, {at, std::move(*where)});
+      }
+    }
+    if (before != nullptr) return Give(ask, *before);
+    return {{}, Untimed::kEnds};
+  }
+
+  const Promise* PromisedTo(JobId id) const override {
+    const auto found = std::find_if(given_.begin(), given_.end(),
+                                    [&](const Given& one) { return one.ask.job == id; });
+    return found == given_.end() ? nullptr : &found->promise;
+  }
+
+  void Follow(const Decision& decision) override { ahead_.Follow(decision); }
+
+ private:
+  struct Given {
+    GangAsk ask;
+    Promise promise;
+    TimeMs until;
+  };
+
+  DurationMs RunOf(JobId id) const { return snapshot_.job(id).expected_run_ms; }
+
+  Answer Give(const GangAsk& ask, Promise promise) {
+    given_.push_back({ask, promise, Until(promise.at, RunOf(ask.job))});
+    return {std::move(promise), Untimed::kNotAsked};
+  }
+
+  // When next something may become possible.
+  TimeMs NextTime(TimeMs after) {
+    TimeMs next = ahead_.NextEnd(after);
+    for (const Given& one : given_) {
+      if (one.until > after) next = std::min(next, one.until);
+    }
+    return next;
+  }
+
+  // Whether each role has room for its tasks there, were nothing promised.
+  bool MayFit(Workbench& bench, const GangAsk& ask) const {
+    return std::all_of(ask.roles.begin(), ask.roles.end(), [&](const RoleAsk& role) {
+      return bench.rankings().WithRoom(role.cls, ask.without).room(ask.within) >= role.least;
+    });
+  }
+
+  void Charge(Workbench& bench, const GangAsk& ask, const std::vector<Placement>& where) const {
+    for (const Placement& one : where) {
+      bench.ledger().Charge(snapshot_.task(one.task).cls, ask.queue, one);
+    }
+  }
+
+  // Takes what is promised to others in that time off the bench.
+  void ChargeOthers(Workbench& bench, JobId except, TimeMs from, TimeMs until) const {
+    for (const Given& one : given_) {
+      if (one.ask.job == except || one.promise.at >= until || one.until <= from) continue;
+      Charge(bench, one.ask, one.promise.where);
+    }
+  }
+
+  // A place for the gang from that time on, beside what is promised to others while it runs.
+  std::optional<std::vector<Placement>> PlaceBesides(const GangAsk& ask, TimeMs from,
+                                                     TimeMs until) {
+    Workbench& bench = ahead_.At(from);
+    Attempt undo(bench.ledger());
+    ChargeOthers(bench, ask.job, from, until);
+    return PlaceOn(bench, ask);
+  }
+
+  std::optional<std::vector<Placement>> PlaceOn(Workbench& bench, const GangAsk& ask) const {
+    const std::size_t mark = bench.ledger().mark();
+    const Entitled tried = PlaceEntitled(bench, ask, [&](const GangAsk& trial) {
+      return bench.policies().placer->Place(bench, trial);
+    });
+    if (tried.denied || tried.answer.outcome != Placer::Outcome::kPlaced) return std::nullopt;
+    return bench.ledger().Since(mark);
+  }
+
+  // With the gang started on `found`, others with a promise may have a place at the same time
+  // elsewhere. Who has not; invalid: all have, and it is theirs from now on.
+  JobId Rearrange(const GangAsk& ask, const std::vector<Placement>& found, TimeMs until) {
+    std::vector<Given> before = given_;
+    for (std::size_t i = 0; i < given_.size(); ++i) {
+      Given& one = given_[i];
+      if (one.promise.at >= until) continue;
+      Workbench& bench = ahead_.At(one.promise.at);
+      Attempt undo(bench.ledger());
+      Charge(bench, ask, found);
+      for (std::size_t k = 0; k < given_.size(); ++k) {
+        const Given& other = given_[k];
+        const bool settled = k < i || other.promise.at >= until;
+        if (!settled || other.promise.at >= one.until || other.until <= one.promise.at) continue;
+        Charge(bench, other.ask, other.promise.where);
+      }
+      auto where = PlaceOn(bench, one.ask);
+      if (!where) {
+        const JobId late = one.ask.job;
+        given_ = std::move(before);
+        return late;
+      }
+      one.promise.where = std::move(*where);
+    }
+    return JobId();
+  }
+
+  // A single task may be in the way of nobody on another node than that which is best for it.
+  bool PlaceElsewhere(const GangAsk& ask, const std::vector<Placement>& found, TimeMs until) {
+    if (ask.roles.size() != 1 || ask.least != 1 || !ask.groups.empty()) return false;
+    GangAsk there = ask;
+    std::int32_t tries = 0;
+    for (std::uint32_t rank = 0; rank < snapshot_.hardware().ranked().size(); ++rank) {
+      const Ranking& ranking = bench_.rankings().For(ask.roles[0].cls, ask.without);
+      if (!ranking.Fits(rank) || snapshot_.hardware().rank(found.front().node) == rank) continue;
+      if (++tries > kNodesTried) return false;
+      there.within = {rank, rank + 1};
+      Attempt attempt(bench_.ledger());
+      const auto place = PlaceOn(bench_, there);
+      if (!place || Rearrange(ask, *place, until).valid()) continue;
+      attempt.Keep();
+      return true;
+    }
+    return false;
+  }
+
+  // What the last plan promised the gang, where it still has room there beside the others.
+  const Promise* Stands(const GangAsk& ask) {
+    const Promise& promise = snapshot_.job(ask.job).promise;
+    if (promise.at <= snapshot_.now() || promise.where.empty()) return nullptr;
+    if (!Serves(snapshot_, ask, promise.where)) return nullptr;
+    Workbench& bench = ahead_.At(promise.at);
+    Attempt undo(bench.ledger());
+    ChargeOthers(bench, ask.job, promise.at, Until(promise.at, RunOf(ask.job)));
+    Charge(bench, ask, promise.where);
+    return IsClear(bench, ask, promise.where) ? &promise : nullptr;
+  }
+
+  Workbench& bench_;
+  const Snapshot& snapshot_;
+  Ahead ahead_;
+  std::vector<Given> given_;  // by whose turn it was
+  struct TurnedAway {
+    TimeMs until;
+    JobId late;
+  };
+  std::map<Proofs::Shape, TurnedAway> turned_away_;
+};
+
+}  // namespace
+
+std::unique_ptr<Agenda> MakePlacedAgenda(Workbench& now, Workbench& ahead) {
+  return std::make_unique<PlacedAgenda>(now, ahead);
+}
+
+}  // namespace tephra
