@@ -42,12 +42,15 @@ bool AnyQuota(const Snapshot& snapshot) {
 }
 
 // Who waits and what ends are all of this class; invalid: they are not.
-ClassId ClassOfAll(const Snapshot& snapshot, const std::vector<JobId>& due) {
+ClassId ClassOfAll(const Snapshot& snapshot, const std::vector<JobId>& due,
+                   const std::vector<JobId>& standing) {
   ClassId all;
-  for (const JobId id : due) {
-    const ClassId only = OnlyClass(snapshot.job(id));
-    if (!only.valid() || (all.valid() && only != all)) return ClassId();
-    all = only;
+  for (const std::vector<JobId>* jobs : {&due, &standing}) {
+    for (const JobId id : *jobs) {
+      const ClassId only = OnlyClass(snapshot.job(id));
+      if (!only.valid() || (all.valid() && only != all)) return ClassId();
+      all = only;
+    }
   }
   if (!all.valid() || !Countable(snapshot.cls(all)) || AnyQuota(snapshot)) return ClassId();
   for (const auto& [end, task] : snapshot.books().timeline.ends()) {
@@ -61,16 +64,9 @@ ClassId ClassOfAll(const Snapshot& snapshot, const std::vector<JobId>& due) {
 
 class CountAgenda final : public Agenda {
  public:
-  CountAgenda(Workbench& now, ClassId cls)
-      : bench_(now),
-        snapshot_(now.ledger().snapshot()),
-        free_(snapshot_.now(), now.rankings().WithRoom(cls).room()) {
-    const auto frees = [&](TaskId task, TimeMs at) {
-      if (!snapshot_.hardware().present(snapshot_.task(task).node)) return;
-      free_.Add(std::max(at, Soon()), kForever, +1);
-    };
-    for (const TaskId task : snapshot_.books().releasing) frees(task, Soon());
-    for (const auto& [end, task] : snapshot_.books().timeline.ends()) frees(task, end);
+  CountAgenda(Workbench& now, ClassId cls, const std::vector<JobId>& standing)
+      : bench_(now), snapshot_(now.ledger().snapshot()), free_(FreeFrom(now, cls, standing)) {
+    for (const JobId id : standing) given_.push_back({id, snapshot_.job(id).promise});
   }
 
   JobId Delays(const GangAsk& ask, std::size_t mark) override {
@@ -91,7 +87,7 @@ class CountAgenda final : public Agenda {
     const TimeMs at = free_.Earliest(Soon(), run, ask.least);
     if (at == kForever) return {{}, Untimed::kEnds};
     free_.Add(at, Until(at, run), -ask.least);
-    given_.push_back({ask.job, {at, {}}});
+    given_.push_back({ask.job, {at, ask.least, {}}});
     return {given_.back().promise, Untimed::kNotAsked};
   }
 
@@ -100,6 +96,8 @@ class CountAgenda final : public Agenda {
         std::find_if(given_.begin(), given_.end(), [&](const Given& one) { return one.job == id; });
     return found == given_.end() ? nullptr : &found->promise;
   }
+
+  std::vector<JobId> Moved() const override { return {}; }
 
   void Follow(const Decision& decision) override {
     for (const TaskId task : decision.evictions) {
@@ -117,6 +115,24 @@ class CountAgenda final : public Agenda {
     Promise promise;
   };
 
+  // Beside what runs and what is promised to those standing.
+  static Profile FreeFrom(Workbench& now, ClassId cls, const std::vector<JobId>& standing) {
+    const Snapshot& snapshot = now.ledger().snapshot();
+    std::vector<Profile::Change> changes;
+    const auto frees = [&](TaskId task, TimeMs at) {
+      if (!snapshot.hardware().present(snapshot.task(task).node)) return;
+      changes.push_back({std::max(at, snapshot.now() + 1), +1});
+    };
+    for (const TaskId task : snapshot.books().releasing) frees(task, 0);
+    for (const auto& [end, task] : snapshot.books().timeline.ends()) frees(task, end);
+    for (const JobId id : standing) {
+      const Promise& promise = snapshot.job(id).promise;
+      changes.push_back({promise.at, -promise.tasks});
+      changes.push_back({Until(promise.at, snapshot.job(id).expected_run_ms), +promise.tasks});
+    }
+    return Profile(snapshot.now(), now.rankings().WithRoom(cls).room(), std::move(changes));
+  }
+
   // What is on its way out, or should have ended, has gone.
   TimeMs Soon() const { return snapshot_.now() + 1; }
   DurationMs RunOf(JobId id) const { return snapshot_.job(id).expected_run_ms; }
@@ -129,9 +145,10 @@ class CountAgenda final : public Agenda {
 
 }  // namespace
 
-std::unique_ptr<Agenda> MakeCountAgenda(Workbench& now, const std::vector<JobId>& due) {
-  const ClassId cls = ClassOfAll(now.ledger().snapshot(), due);
-  return cls.valid() ? std::make_unique<CountAgenda>(now, cls) : nullptr;
+std::unique_ptr<Agenda> MakeCountAgenda(Workbench& now, const std::vector<JobId>& due,
+                                        const std::vector<JobId>& standing) {
+  const ClassId cls = ClassOfAll(now.ledger().snapshot(), due, standing);
+  return cls.valid() ? std::make_unique<CountAgenda>(now, cls, standing) : nullptr;
 }
 
 }  // namespace tephra

@@ -12,6 +12,7 @@
 #include "plugins/framework/entitled.h"
 #include "plugins/framework/gang_ask.h"
 #include "plugins/framework/kept_place.h"
+#include "plugins/framework/missing.h"
 
 namespace tephra {
 namespace {
@@ -24,8 +25,10 @@ constexpr std::int32_t kNodesTried = 16;
 
 class PlacedAgenda final : public Agenda {
  public:
-  PlacedAgenda(Workbench& now, Workbench& ahead)
-      : bench_(now), snapshot_(now.ledger().snapshot()), ahead_(ahead) {}
+  PlacedAgenda(Workbench& now, Workbench& ahead, const std::vector<JobId>& standing)
+      : bench_(now), snapshot_(now.ledger().snapshot()), ahead_(ahead) {
+    for (const JobId id : standing) Stand(MissingMinimum(snapshot_, id));
+  }
 
   JobId Delays(const GangAsk& ask, std::size_t mark) override {
     const TimeMs now = snapshot_.now();
@@ -63,7 +66,8 @@ class PlacedAgenda final : public Agenda {
       if (++tries > kTriedOneByOne && (tries & (tries - 1)) != 0) continue;
       if (!MayFit(ahead_.At(at), ask)) continue;
       if (auto where = PlaceBesides(ask, at, Until(at, run))) {
-        return Give(ask, {at, std::move(*where)});
+        const auto tasks = static_cast<std::int32_t>(where->size());
+        return Give(ask, {at, tasks, std::move(*where)});
       }
     }
     if (before != nullptr) return Give(ask, *before);
@@ -76,6 +80,14 @@ class PlacedAgenda final : public Agenda {
     return found == given_.end() ? nullptr : &found->promise;
   }
 
+  std::vector<JobId> Moved() const override {
+    std::vector<JobId> moved;
+    for (const Given& one : given_) {
+      if (one.moved) moved.push_back(one.ask.job);
+    }
+    return moved;
+  }
+
   void Follow(const Decision& decision) override { ahead_.Follow(decision); }
 
  private:
@@ -83,6 +95,7 @@ class PlacedAgenda final : public Agenda {
     GangAsk ask;
     Promise promise;
     TimeMs until;
+    bool moved = false;
   };
 
   DurationMs RunOf(JobId id) const { return snapshot_.job(id).expected_run_ms; }
@@ -90,6 +103,19 @@ class PlacedAgenda final : public Agenda {
   Answer Give(const GangAsk& ask, Promise promise) {
     given_.push_back({ask, promise, Until(promise.at, RunOf(ask.job))});
     return {std::move(promise), Untimed::kNotAsked};
+  }
+
+  // A promise that counts alone told has no place yet.
+  void Stand(const GangAsk& ask) {
+    const Promise& promise = snapshot_.job(ask.job).promise;
+    if (!promise.where.empty()) return static_cast<void>(Give(ask, promise));
+    auto where = PlaceBesides(ask, promise.at, Until(promise.at, RunOf(ask.job)));
+    if (where) {
+      Give(ask, {promise.at, promise.tasks, std::move(*where)});
+    } else if (Reserve(ask).promise.at == 0) {
+      return;
+    }
+    given_.back().moved = true;
   }
 
   // When next something may become possible.
@@ -162,6 +188,7 @@ class PlacedAgenda final : public Agenda {
         given_ = std::move(before);
         return late;
       }
+      one.moved = one.moved || one.promise.where != *where;
       one.promise.where = std::move(*where);
     }
     return JobId();
@@ -211,8 +238,9 @@ class PlacedAgenda final : public Agenda {
 
 }  // namespace
 
-std::unique_ptr<Agenda> MakePlacedAgenda(Workbench& now, Workbench& ahead) {
-  return std::make_unique<PlacedAgenda>(now, ahead);
+std::unique_ptr<Agenda> MakePlacedAgenda(Workbench& now, Workbench& ahead,
+                                         const std::vector<JobId>& standing) {
+  return std::make_unique<PlacedAgenda>(now, ahead, standing);
 }
 
 }  // namespace tephra

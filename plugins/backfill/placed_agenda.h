@@ -10,6 +10,7 @@
 namespace tephra {
 
 // As Reservations::Begin.
-std::unique_ptr<Agenda> MakePlacedAgenda(Workbench& now, Workbench& ahead);
+std::unique_ptr<Agenda> MakePlacedAgenda(Workbench& now, Workbench& ahead,
+                                         const std::vector<JobId>& standing);
 
 }  // namespace tephra

@@ -4,6 +4,17 @@
 
 namespace tephra {
 
+Profile::Profile(TimeMs from, std::int64_t amount, std::vector<Change> changes)
+    : steps_{{from, amount}} {
+  std::sort(changes.begin(), changes.end(),
+            [](const Change& a, const Change& b) { return a.at < b.at; });
+  for (const Change& change : changes) {
+    if (change.at == kForever) break;
+    if (steps_.back().at < change.at) steps_.push_back({change.at, steps_.back().free});
+    steps_.back().free += change.more;
+  }
+}
+
 // The step that holds at that time.
 std::size_t Profile::StepAt(TimeMs time) const {
   const auto after = std::upper_bound(steps_.begin() + 1, steps_.end(), time,

@@ -13,8 +13,13 @@ constexpr TimeMs kForever = std::numeric_limits<TimeMs>::max();
 
 class Profile {
  public:
-  // The same amount from `from` on for ever; nothing is asked about the time before.
-  Profile(TimeMs from, std::int64_t amount) : steps_{{from, amount}} {}
+  struct Change {
+    TimeMs at;
+    std::int64_t more;  // from then on
+  };
+  // The amount from `from` on, with the changes, which come later or never (kForever), in any
+  // order; nothing is asked about the time before.
+  Profile(TimeMs from, std::int64_t amount, std::vector<Change> changes);
 
   // `amount` more, which may be below zero, from `from` until before `until`.
   void Add(TimeMs from, TimeMs until, std::int64_t amount);

@@ -6,9 +6,10 @@
 namespace tephra {
 
 std::unique_ptr<Agenda> PlannedReservations::Begin(Workbench& now, Workbench& ahead,
-                                                   const std::vector<JobId>& due) const {
-  auto counted = MakeCountAgenda(now, due);
-  return counted != nullptr ? std::move(counted) : MakePlacedAgenda(now, ahead);
+                                                   const std::vector<JobId>& due,
+                                                   const std::vector<JobId>& standing) const {
+  auto counted = MakeCountAgenda(now, due, standing);
+  return counted != nullptr ? std::move(counted) : MakePlacedAgenda(now, ahead, standing);
 }
 
 bool PlannedReservations::Promises(std::int32_t before, std::int32_t in_queue) const {

@@ -15,8 +15,8 @@ class PlannedReservations final : public Reservations {
  public:
   explicit PlannedReservations(const Backfill& config) : config_(config) {}
 
-  std::unique_ptr<Agenda> Begin(Workbench& now, Workbench& ahead,
-                                const std::vector<JobId>& due) const override;
+  std::unique_ptr<Agenda> Begin(Workbench& now, Workbench& ahead, const std::vector<JobId>& due,
+                                const std::vector<JobId>& standing) const override;
   bool Promises(std::int32_t before, std::int32_t in_queue) const override;
 
  private:

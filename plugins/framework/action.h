@@ -89,6 +89,8 @@ struct Cycle {
   Proofs& proofs;
   const std::vector<JobId>& due;  // jobs to ask, sorted by Order::Before
   Plan& plan;
+  // Those that wait and are not asked, with promises that stand, by whose turn it is.
+  const std::vector<JobId>& standing;
   Agenda* agenda = nullptr;  // null: nobody is promised anything
 };
 

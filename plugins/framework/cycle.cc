@@ -174,6 +174,40 @@ void FreeHolds(Ledger& ledger, const JobRow& job) {
   }
 }
 
+// Those that wait with a promise and are not asked: it stands. Whoever may lose it to somebody due
+// is due too; within one queue the order tells who may, among several nobody does. Who starts now
+// because it was promised takes nothing from anybody.
+std::vector<JobId> TakeStanding(const Snapshot& snapshot, const Policies& policies,
+                                std::vector<JobId>& due) {
+  std::vector<JobId> standing;
+  if (policies.reservations == nullptr || due.empty()) return standing;
+  const auto before = [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); };
+  JobId first;  // of those that may take something
+  bool one_queue = true;
+  for (const JobId id : due) {
+    const TimeMs at = snapshot.job(id).promise.at;
+    if (at != 0 && at <= snapshot.now()) continue;
+    one_queue =
+        one_queue && (!first.valid() || snapshot.job(id).queue == snapshot.job(first).queue);
+    if (!first.valid() || before(id, first)) first = id;
+  }
+  std::sort(due.begin(), due.end());
+  for (const JobId id : snapshot.books().waiting) {
+    if (snapshot.job(id).promise.at == 0) continue;
+    if (!std::binary_search(due.begin(), due.end(), id)) standing.push_back(id);
+  }
+  const auto stands = std::partition(standing.begin(), standing.end(), [&](JobId id) {
+    const JobRow& job = snapshot.job(id);
+    if (job.promise.at <= snapshot.now()) return true;
+    return first.valid() &&
+           !(one_queue && job.queue == snapshot.job(first).queue && before(id, first));
+  });
+  due.insert(due.end(), standing.begin(), stands);
+  standing.erase(standing.begin(), stands);
+  std::sort(standing.begin(), standing.end(), before);
+  return standing;
+}
+
 Plan RunCycle(const Snapshot& snapshot, const Policies& policies,
               const std::vector<std::unique_ptr<Action>>& actions, std::vector<JobId> due,
               CycleTools& tools, CycleObserver* observer) {
@@ -182,14 +216,15 @@ Plan RunCycle(const Snapshot& snapshot, const Policies& policies,
   tools.empty.Begin(snapshot, policies);
   tools.proofs.Begin(snapshot);
   tools.verifier.Begin(snapshot);
+  const std::vector<JobId> standing = TakeStanding(snapshot, policies, due);
   std::sort(due.begin(), due.end(),
             [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); });
   Later later(tools.now, tools.later, plan);
-  Cycle cycle{snapshot, policies, tools.now, tools.empty, later, tools.proofs, due, plan};
+  Cycle cycle{snapshot, policies, tools.now, tools.empty, later, tools.proofs, due, plan, standing};
   std::unique_ptr<Agenda> agenda;
   if (policies.reservations != nullptr) {
     tools.ahead.Begin(snapshot, policies);
-    agenda = policies.reservations->Begin(tools.now, tools.ahead, due);
+    agenda = policies.reservations->Begin(tools.now, tools.ahead, due, standing);
     cycle.agenda = agenda.get();
   }
   for (const auto& action : actions) {

@@ -47,6 +47,7 @@ struct Decision {
   std::vector<Placement> moves{};
   // kReserve: where it has room when it is to start (Promise::where). Means nothing outside.
   std::vector<Placement> reserved{};
+  std::int32_t reserved_tasks = 0;  // kReserve: how many start then
 };
 
 // Ids are those of the State that made it and mean nothing outside; sidecar/wire puts names to

@@ -268,8 +268,11 @@ class Agenda {
   // The earliest start for a gang that does not start now, which makes nobody late who has a
   // promise. From then on it has one, too.
   virtual Answer Reserve(const GangAsk&) = 0;
-  // What was promised in this cycle; null: nothing.
+  // What is promised to it; null: nothing.
   virtual const Promise* PromisedTo(JobId) const = 0;
+  // Those whose promise has moved since they were told of it, to another place, or to a time at
+  // which there is one.
+  virtual std::vector<JobId> Moved() const = 0;
   // The plan decided so, and it is charged to the ledger of now.
   virtual void Follow(const Decision&) = 0;
 };
@@ -278,10 +281,11 @@ class Agenda {
 class Reservations {
  public:
   virtual ~Reservations() = default;
-  // The benches have begun and outlive the agenda; `ahead` is the agenda's to try things on, with
-  // what is on its way out gone. `due`: as Cycle::due.
+  // The benches have begun and outlive the agenda; `ahead` is the agenda's to try things on. `due`
+  // and `standing`: as in Cycle.
   virtual std::unique_ptr<Agenda> Begin(Workbench& now, Workbench& ahead,
-                                        const std::vector<JobId>& due) const = 0;
+                                        const std::vector<JobId>& due,
+                                        const std::vector<JobId>& standing) const = 0;
   // Whether the job is to have a promise, after `before` others in all and `in_queue` of its queue.
   virtual bool Promises(std::int32_t before, std::int32_t in_queue) const = 0;
 };

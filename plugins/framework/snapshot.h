@@ -95,7 +95,8 @@ struct Standing {
 
 // What a waiting gang was promised by the last plan that spoke of it.
 struct Promise {
-  TimeMs at = 0;  // when it starts; 0: nothing was promised
+  TimeMs at = 0;           // when it starts; 0: nothing was promised
+  std::int32_t tasks = 0;  // how many of its tasks start then
   // Where it has room then, beside all else that was promised; empty where counts alone tell that
   // it has.
   std::vector<Placement> where;

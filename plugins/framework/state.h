@@ -125,6 +125,7 @@ class State {
   void FollowTimeline(TimeMs now);
   std::string CheckTimeline() const;
   void MarkEvictable(JobId id);
+  bool WentAsPromised(std::uint64_t grown_by);
   std::vector<JobId> WokenBy(const std::vector<JobId>& evictable) const;
   QueueId QueueOf(const TaskRow& task) const;
 
@@ -145,6 +146,7 @@ class State {
     TimeMs started;
   };
   std::vector<Run> ended_;
+  std::vector<TimeMs> expected_ends_;  // of those that left room since the last cycle
   std::deque<std::pair<TimeMs, TaskId>> awaited_;  // since when tasks that move are gone
   TimeMs consolidate_at_ = 0;
   std::vector<JobId> due_;

@@ -151,7 +151,10 @@ absl::Status State::On(const JobUpserted& fact) {
   if (job.expected_run_ms != ran_for) FollowTimeline(job);
   job.broken = broken && !job.satisfied();
   if (job.satisfied()) LiftHolds(id);
-  if (asks() != asked) ++books_.news;
+  if (asks() != asked) {
+    ++books_.news;
+    job.promise = {};
+  }
   books_.inqueue.Touch(id);
   MarkDue(id);
   RefreshWaiting(id);

@@ -42,7 +42,7 @@ void State::Assume(const Plan& plan) {
       Promise& promise = books_.jobs[decision.job.index()].promise;
       promise = {};
       if (decision.verdict == Verdict::kReserve) {
-        promise = {decision.reason->start_ms, decision.reserved};
+        promise = {decision.reason->start_ms, decision.reserved_tasks, decision.reserved};
       }
     }
     const bool at_once = decision.verdict != Verdict::kStartAfterEviction;

@@ -204,7 +204,10 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
   task.evicting = false;
   if (phase != TaskPhase::kReleasing) task.evicted_for = JobId();
   if (seat_changes) {
-    if (HoldsRoom(task.phase)) ++books_.growth;
+    if (HoldsRoom(task.phase)) {
+      ++books_.growth;
+      if (task.expected_end != 0) expected_ends_.push_back(task.expected_end);
+    }
     Unseat(id);
     task.phase = phase;
     task.node = node;

@@ -34,29 +34,46 @@ void State::MarkEvictable(JobId id) {
   if (evictable_.empty() || evictable_.back() != id) evictable_.push_back(id);
 }
 
+// Whether the books have grown, by so much since the last cycle, by nothing but what ended when it
+// was expected to, while all that waits was promised a start: then all promises stand.
+bool State::WentAsPromised(std::uint64_t grown_by) {
+  const std::vector<TimeMs> ends = std::move(expected_ends_);
+  expected_ends_.clear();
+  if (grown_by == 0 || ends.size() != grown_by ||
+      books_.config.backfill.mode != Backfill::Mode::kConservative) {
+    return false;
+  }
+  return std::all_of(ends.begin(), ends.end(), [&](TimeMs end) { return end == cycle_time_; }) &&
+         std::all_of(books_.waiting.begin(), books_.waiting.end(), [&](JobId id) {
+           const JobRow& job = books_.jobs[id.index()];
+           return job.due || job.promise.at != 0 ||
+                  (job.standing.asked && job.standing.verdict == Verdict::kInfeasible);
+         });
+}
+
 std::vector<JobId> State::TakeDue() {
   TEPHRA_CHECK_OP(living_snapshots_, ==, 0);
-  const bool grown = books_.growth != asked_growth_;
+  const std::uint64_t grown_by = books_.growth - asked_growth_;
+  bool grown = grown_by != 0;
   asked_growth_ = books_.growth;
-  for (JobId id : due_) books_.jobs[id.index()].due = false;
   std::vector<JobId> due = std::move(due_);
   due_.clear();
   const std::vector<JobId> evictable = std::move(evictable_);
   evictable_.clear();
+  if (WentAsPromised(grown_by)) {
+    std::copy_if(books_.waiting.begin(), books_.waiting.end(), std::back_inserter(due),
+                 [&](JobId id) {
+                   const JobRow& job = books_.jobs[id.index()];
+                   return !job.due && job.promise.at != 0 && job.promise.at <= cycle_time_;
+                 });
+    grown = false;
+  }
+  for (JobId id : due) books_.jobs[id.index()].due = false;
   if (grown) {
     due = books_.waiting;
   } else {
     std::erase_if(
         due, [&](JobId id) { return books_.jobs[id.index()].waiting_at == JobRow::kNotWaiting; });
-  }
-  // What is promised is promised anew beside what came.
-  if (!grown && !due.empty() && books_.config.backfill.mode != Backfill::Mode::kNone) {
-    std::sort(due.begin(), due.end());
-    const auto asked = static_cast<std::ptrdiff_t>(due.size());
-    for (const JobId id : books_.waiting) {
-      const bool known = std::binary_search(due.begin(), due.begin() + asked, id);
-      if (!known && books_.jobs[id.index()].promise.at != 0) due.push_back(id);
-    }
   }
   if (grown || evictable.empty()) return due;
   std::vector<JobId> woken = WokenBy(evictable);

@@ -594,6 +594,7 @@ void Allocate::Run(Cycle& cycle) const {
                    [](const Last& a, const Last& b) { return a.run < b.run; });
   for (const Last& one : last) pass.PlaceMinimum(one.job, one.behind);
   pass.PlaceElastic();
+  promises.TellMoved();
 }
 
 }  // namespace tephra

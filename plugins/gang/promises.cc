@@ -98,19 +98,41 @@ bool Promises::Give(const GangAsk& ask, Verdict verdict, Reason& reason,
     reason.untimed = answer.untimed;
     return false;
   }
-  ++given_;
-  ++given_in_[ask.queue];
+  Count(ask.queue);
   reason.start_ms = answer.promise.at;
   reason.start_on = PlaceName(cycle_.snapshot, answer.promise.where);
   const Standing& said = job.standing;
   const bool known =
       said.asked && said.verdict == Verdict::kReserve && said.reason->obstacle == reason.obstacle &&
       said.reason->ahead == reason.ahead && said.reason->start_ms == reason.start_ms &&
-      job.promise.where == answer.promise.where;
+      job.promise.tasks == answer.promise.tasks && job.promise.where == answer.promise.where;
   if (known) return true;
   decision.emplace(Decision{ask.job, Part::kMinimum, Verdict::kReserve, reason, {}, {}});
   decision->reserved = std::move(answer.promise.where);
+  decision->reserved_tasks = answer.promise.tasks;
   return true;
+}
+
+void Promises::TellMoved() {
+  if (cycle_.agenda == nullptr) return;
+  for (const JobId id : cycle_.agenda->Moved()) {
+    const Promise& promise = *cycle_.agenda->PromisedTo(id);
+    const auto said = std::find_if(
+        cycle_.plan.decisions.begin(), cycle_.plan.decisions.end(),
+        [&](const Decision& one) { return one.job == id && one.verdict == Verdict::kReserve; });
+    const bool anew = said == cycle_.plan.decisions.end();
+    Reason reason = anew ? cycle_.snapshot.job(id).standing.reason : said->reason;
+    reason.start_ms = promise.at;
+    reason.start_on = PlaceName(cycle_.snapshot, promise.where);
+    Decision decision{id, Part::kMinimum, Verdict::kReserve, std::move(reason), {}, {}};
+    decision.reserved = promise.where;
+    decision.reserved_tasks = promise.tasks;
+    if (anew) {
+      cycle_.plan.decisions.push_back(std::move(decision));
+    } else {
+      *said = std::move(decision);
+    }
+  }
 }
 
 }  // namespace tephra

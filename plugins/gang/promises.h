@@ -11,7 +11,9 @@ namespace tephra {
 
 class Promises {
  public:
-  explicit Promises(Cycle& cycle) : cycle_(cycle) {}
+  explicit Promises(Cycle& cycle) : cycle_(cycle) {
+    for (const JobId id : cycle.standing) Count(cycle.snapshot.job(id).queue);
+  }
 
   // Whether the job is to be tried after those that may have a promise, by how long it runs.
   bool TriedLast(JobId id) const;
@@ -38,6 +40,9 @@ class Promises {
   // that is what it was told before. False: it is still to be told no, and why there is no time.
   bool Give(const GangAsk& ask, Verdict verdict, Reason& reason, std::optional<Decision>& decision);
 
+  // Says of those whose promise has moved since they were told of it where they start now.
+  void TellMoved();
+
   // REQUIRES: the decision is charged.
   void Follow(const Decision& decision) {
     if (cycle_.agenda != nullptr) cycle_.agenda->Follow(decision);
@@ -46,10 +51,14 @@ class Promises {
  private:
   bool Delays(const GangAsk& ask, std::size_t mark);
   bool MayHave(JobId id) const;
+  void Count(QueueId queue) {
+    ++given_;
+    ++given_in_[queue];
+  }
 
   Cycle& cycle_;
   JobId late_;
-  // How many were promised a start, in all and of each queue.
+  // How many are promised a start, in all and of each queue.
   std::int32_t given_ = 0;
   std::map<QueueId, std::int32_t> given_in_;
 };

@@ -41,6 +41,10 @@ CASES = {
     "GangsInRacks": ("32 gangs of 16 x 8 GPUs, each in one rack of 512 nodes", 5,
                      "Fluxion 120 ms"),
     "GroupsInRacks": ("the same as one gang of 32 sub-groups", 10, ""),
+    "PlanThousand": ("1,000 gangs of 1 to 64 whole nodes promised a start on 500 x 8 GPUs", 50,
+                     "Slurm 500 ms"),
+    "ReplanHundredAndEight": ("a full cluster with 108 promises planned anew", 10,
+                              "Slurm 120 ms, Fluxion 3,300 ms"),
     "Fractions": ("10,000 pods of a fraction each, of five sizes, on 1,000 x 8 GPUs", 300, ""),
 }
 
