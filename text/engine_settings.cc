@@ -109,6 +109,9 @@ void ReadCommonSettings(Fields& fields, EngineConfig& config) {
   fields.Whole("seed", config.seed, 0, std::numeric_limits<std::int64_t>::max());
   fields.Duration("assume_timeout", config.assume_timeout_ms);
   fields.Duration("priority_boost", config.priority_boost_ms);
+  int order = static_cast<int>(config.job_order);
+  fields.OneOf("job_order", {"fifo", "sjf", "srtf", "srsf"}, order);
+  config.job_order = static_cast<JobOrder>(order);
   const Item half_life = fields.At("usage_half_life");
   if (half_life.node != nullptr && ReadDuration(half_life, config.usage_half_life_ms) &&
       config.usage_half_life_ms <= 0) {

@@ -228,6 +228,8 @@ bool FairOrder::Before(const Snapshot& snapshot, JobId a, JobId b) const {
   const JobRow& y = snapshot.job(b);
   const std::int64_t p = PriorityOf(snapshot, x), q = PriorityOf(snapshot, y);
   if (p != q) return p > q;
+  const std::int64_t left = LeftOf(snapshot, x), other_left = LeftOf(snapshot, y);
+  if (left != other_left) return left < other_left;
   if (x.created != y.created) return x.created < y.created;
   return x.uid < y.uid;
 }

@@ -11,6 +11,7 @@
 
 #include "plugins/framework/plan.h"
 #include "plugins/framework/policy.h"
+#include "plugins/framework/priority.h"
 #include "plugins/framework/workbench.h"
 
 namespace tephra {
@@ -34,7 +35,7 @@ class Proofs {
   std::map<Shape, Placer::Answer> empty;
   // That no evictions help a gang of that queue and priority. In this cycle; the next would know of
   // others to evict. REQUIRES of callers: as for `now`, and who was evicted stays so.
-  std::map<std::tuple<QueueId, std::int64_t, Shape>, Relief::Answer> relief;
+  std::map<std::tuple<QueueId, Precedence, Shape>, Relief::Answer> relief;
 
   // A gang has left what was set aside for it.
   void RoomCame() {

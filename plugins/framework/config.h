@@ -35,6 +35,15 @@ enum class Ties : std::uint8_t {
   kRandom,     // one of the best, by the seed and the task's name
 };
 
+// Who goes first among the jobs of a queue that have one priority. What a job is expected to run is
+// JobSpec::expected_run_ms; who does not say comes last.
+enum class JobOrder : std::uint8_t {
+  kCreated,        // who came first
+  kExpectedRun,    // the shortest
+  kRemaining,      // who has the least left to run; others that have more left go for it
+  kRemainingWork,  // the same, by that times GPUs
+};
+
 // Who is tried at all.
 enum class EnqueueGate : std::uint8_t {
   kNone,     // whoever waits
@@ -136,6 +145,7 @@ struct EngineConfig {
   // A waiting job's priority counts for one more with each such time that has passed since it was
   // created, so that none of lower priority waits for ever behind those that keep coming; 0: never.
   DurationMs priority_boost_ms = 0;
+  JobOrder job_order = JobOrder::kCreated;
   // Past usage counts for shares, half as much after each such time; 0: it does not count.
   DurationMs usage_half_life_ms = 0;
   // How much it counts beside the weights of the queues; 0: only among the users of a queue.

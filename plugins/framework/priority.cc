@@ -1,9 +1,12 @@
 #include "plugins/framework/priority.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tephra {
 namespace {
+
+constexpr std::int64_t kMostLeft = std::numeric_limits<std::int64_t>::max();
 
 // How often the time has passed since the job was created, whatever times somebody gave.
 std::int64_t Boosts(TimeMs created, TimeMs now, DurationMs each) {
@@ -13,10 +16,63 @@ std::int64_t Boosts(TimeMs created, TimeMs now, DurationMs each) {
   return static_cast<std::int64_t>(std::min(waited / static_cast<std::uint64_t>(each), kMost));
 }
 
+// Of what is expected, less what its last task to start has run; at least 1 ms.
+DurationMs Remaining(const Snapshot& snapshot, const JobRow& job) {
+  TimeMs started = -1;
+  for (const RoleRow& role : job.roles) {
+    if (role.counted == 0) continue;
+    for (const TaskId id : role.tasks) {
+      const TaskRow& task = snapshot.task(id);
+      if (task.phase == TaskPhase::kRunning) started = std::max(started, task.started);
+    }
+  }
+  const DurationMs ran = started < 0 ? 0 : std::max<DurationMs>(snapshot.now() - started, 0);
+  return std::max<DurationMs>(job.expected_run_ms - ran, 1);
+}
+
+// Milli-GPUs of all its tasks; of a job without GPUs its milli-cores.
+std::int64_t Size(const Snapshot& snapshot, const JobRow& job) {
+  std::int64_t gpus = 0, cpus = 0;
+  for (const RoleRow& role : job.roles) {
+    if (!role.cls.valid()) continue;
+    const auto tasks = static_cast<std::int64_t>(role.tasks.size());
+    gpus += snapshot.cls(role.cls).demand[kGpu] * tasks;
+    cpus += snapshot.cls(role.cls).demand[kCpu] * tasks;
+  }
+  return gpus > 0 ? gpus : std::max<std::int64_t>(cpus, 1);
+}
+
+std::int64_t Product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? kMostLeft : product;
+}
+
 }  // namespace
 
 std::int64_t PriorityOf(const Snapshot& snapshot, const JobRow& job) {
   return job.priority + Boosts(job.created, snapshot.now(), snapshot.config().priority_boost_ms);
+}
+
+std::int64_t LeftOf(const Snapshot& snapshot, const JobRow& job) {
+  const JobOrder order = snapshot.config().job_order;
+  if (order == JobOrder::kCreated) return 0;
+  if (job.expected_run_ms <= 0) return kMostLeft;
+  switch (order) {
+    case JobOrder::kCreated:
+      break;
+    case JobOrder::kExpectedRun:
+      return job.expected_run_ms;
+    case JobOrder::kRemaining:
+      return Remaining(snapshot, job);
+    case JobOrder::kRemainingWork:
+      return Product(Remaining(snapshot, job), Size(snapshot, job));
+  }
+  return 0;
+}
+
+Precedence PrecedenceOf(const Snapshot& snapshot, const JobRow& job) {
+  const std::int64_t left = PreemptsByLeft(snapshot.config()) ? LeftOf(snapshot, job) : 0;
+  return {PriorityOf(snapshot, job), -left};
 }
 
 }  // namespace tephra

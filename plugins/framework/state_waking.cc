@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "plugins/framework/priority.h"
 #include "plugins/framework/state.h"
 #include "topology/base/check.h"
 
@@ -110,7 +111,8 @@ std::vector<JobId> State::WokenBy(const std::vector<JobId>& evictable) const {
                  const auto own = lowest.find(job.queue);
                  const bool here = own != lowest.end();
                  if (here && preempt &&
-                     (job.priority > own->second || books_.config.priority_boost_ms > 0)) {
+                     (job.priority > own->second || books_.config.priority_boost_ms > 0 ||
+                      (job.priority == own->second && PreemptsByLeft(books_.config)))) {
                    return true;
                  }
                  return reclaim && lenders > (here && reclaimable(job.queue) ? 1 : 0);

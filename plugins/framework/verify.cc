@@ -166,7 +166,7 @@ std::string Verifier::CheckVictims(const Decision& decision) {
     if (moved.contains(id)) {
       if (!job.movable) return "moves a task of job " + job.name + ", which is not to be moved";
     } else if (job.queue == preemptor.queue &&
-               PriorityOf(*snapshot_, job) >= PriorityOf(*snapshot_, preemptor)) {
+               PrecedenceOf(*snapshot_, job) >= PrecedenceOf(*snapshot_, preemptor)) {
       return "evicts a task of job " + job.name + " of priority " + std::to_string(job.priority) +
              " for one of priority " + std::to_string(preemptor.priority) + " in the same queue";
     }

@@ -181,7 +181,7 @@ class AllocatePass {
       return false;
     }
     const auto key =
-        std::make_tuple(ask.queue, PriorityOf(cycle_.snapshot, job), Proofs::ShapeOf(ask));
+        std::make_tuple(ask.queue, PrecedenceOf(cycle_.snapshot, job), Proofs::ShapeOf(ask));
     const auto known = cycle_.proofs.relief.find(key);
     if (known != cycle_.proofs.relief.end()) return Unrelieved(known->second, no);
     Relief& relief = cycle_.later.relief();

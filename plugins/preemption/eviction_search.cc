@@ -110,7 +110,7 @@ class SearchRelief final : public Relief {
 
   ReliefSearch::Reach& ReachOf(const Rights& rights) {
     const auto [it, fresh] = reaches_.try_emplace(std::make_tuple(
-        rights.ground, rights.queue, rights.priority, rights.kinds, rights.models, rights.levels));
+        rights.ground, rights.queue, rights.rank, rights.kinds, rights.models, rights.levels));
     Reach& reach = it->second;
     std::vector<KindSet> over = book_.OverIn(rights);
     if (!fresh && over == reach.over) return reach.who;
@@ -169,8 +169,7 @@ class SearchRelief final : public Relief {
   VictimBook book_;
   ReliefSearch search_;
   bool evicted_ = false;
-  std::map<std::tuple<Ground, QueueId, std::int64_t, KindSet, KindSet, std::size_t>, Reach>
-      reaches_;
+  std::map<std::tuple<Ground, QueueId, Precedence, KindSet, KindSet, std::size_t>, Reach> reaches_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plugins/framework/policy.h"
+#include "plugins/framework/priority.h"
 #include "plugins/framework/workbench.h"
 
 namespace tephra {
@@ -16,9 +17,9 @@ enum class Ground : std::uint8_t { kShare, kPromise };
 struct Rights {
   Ground ground = Ground::kShare;
   QueueId queue;
-  std::int64_t priority = 0;  // as it counts now
-  KindSet kinds = 0;          // that it asks for and that count
-  KindSet models = 0;         // the GPU models that it asks for, if each of its GPUs is of one
+  Precedence rank;     // as it counts now
+  KindSet kinds = 0;   // that it asks for and that count
+  KindSet models = 0;  // the GPU models that it asks for, if each of its GPUs is of one
   // Up to which of the queues from its own to the top it may reclaim from those beside it, and what
   // has to go at the least from under each of these queues itself if it does.
   std::size_t levels = 0;

@@ -12,11 +12,13 @@ namespace tephra {
 namespace {
 
 // Whether a job of the queue has a lower priority and may go for one that has this.
-bool AnybodyBelow(const Snapshot& snapshot, QueueId queue, std::int64_t priority) {
+bool AnybodyBelow(const Snapshot& snapshot, QueueId queue, const Precedence& rank) {
   if (!snapshot.config().enables("preempt")) return false;
   // What waiting adds to a job's priority only makes it higher.
   const auto& jobs = snapshot.books().queue_priorities[queue.index()];
-  return !jobs.empty() && jobs.begin()->first < priority;
+  if (jobs.empty()) return false;
+  const std::int64_t lowest = jobs.begin()->first;
+  return lowest < rank.priority || (lowest == rank.priority && PreemptsByLeft(snapshot.config()));
 }
 
 // What the last of a gang hold when `surplus` of its tasks, those that hold most, have gone.
@@ -44,7 +46,7 @@ bool AnybodyBeside(const Snapshot& snapshot, QueueId queue) {
 }
 
 bool AnybodyFor(const Snapshot& snapshot, const GangAsk& ask) {
-  return AnybodyBelow(snapshot, ask.queue, PriorityOf(snapshot, snapshot.job(ask.job))) ||
+  return AnybodyBelow(snapshot, ask.queue, PrecedenceOf(snapshot, snapshot.job(ask.job))) ||
          (snapshot.config().enables("reclaim") && AnybodyBeside(snapshot, ask.queue));
 }
 
@@ -69,7 +71,7 @@ const QueueBook& VictimBook::queues() const {
 }
 
 bool VictimBook::AnyFor(const Rights& rights) const {
-  return AnybodyBelow(snapshot(), rights.queue, rights.priority) || queues().AnyLender(rights);
+  return AnybodyBelow(snapshot(), rights.queue, rights.rank) || queues().AnyLender(rights);
 }
 
 const std::vector<Candidate>& VictimBook::candidates() {
@@ -139,7 +141,7 @@ Rights VictimBook::RightsOf(const GangAsk& ask, Ground ground) {
   Rights rights;
   rights.ground = ground;
   rights.queue = ask.queue;
-  rights.priority = PriorityOf(snapshot(), snapshot().job(ask.job));
+  rights.rank = PrecedenceOf(snapshot(), snapshot().job(ask.job));
   rights.kinds = asked.NonZero();
   const KindSet models = rights.kinds & snapshot().books().kinds.model_kinds();
   std::int64_t of_models = 0;
@@ -234,7 +236,7 @@ bool VictimBook::MayTake(const Rights& rights, const Candidate& candidate,
                          const Candidate::Victim& victim) const {
   if (victim.gone) return false;
   const JobRow& job = snapshot().job(candidate.job);
-  if (job.queue == rights.queue) return preempts() && PriorityOf(snapshot(), job) < rights.priority;
+  if (job.queue == rights.queue) return preempts() && PrecedenceOf(snapshot(), job) < rights.rank;
   if (rights.levels == 0) return false;
   std::vector<QueueId> side;
   if (!queues().SideOf(rights, job.queue, side)) return false;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "plugins/framework/priority.h"
+
 namespace tephra {
 namespace {
 
@@ -57,6 +59,12 @@ std::int64_t LostWork(const Snapshot& snapshot, const Share::Answer&, const Task
   return Saturating(seconds * gpu, kHour / kSecondMs * 1000);
 }
 
+// The longer the job still has to run, the cheaper; finest where little is left.
+std::int64_t TimeLeft(const Snapshot& snapshot, const Share::Answer&, const TaskRow& task) {
+  const auto left = static_cast<double>(LeftOf(snapshot, snapshot.job(task.job)));
+  return std::llround(static_cast<double>(kMost) * (1 - std::log2(1 + left) / 64));
+}
+
 std::int64_t Restarts(const Snapshot& snapshot, const Share::Answer&, const TaskRow& task) {
   return Saturating(snapshot.job(task.job).evictions, 1);
 }
@@ -64,11 +72,9 @@ std::int64_t Restarts(const Snapshot& snapshot, const Share::Answer&, const Task
 using Part = std::int64_t (*)(const Snapshot&, const Share::Answer&, const TaskRow&);
 
 const std::map<std::string, Part>& Parts() {
-  static const std::map<std::string, Part> kParts = {{"lost-work", LostWork},
-                                                     {"priority", Priority},
-                                                     {"queue-priority", QueuePriority},
-                                                     {"restarts", Restarts},
-                                                     {"share", ShareLeft}};
+  static const std::map<std::string, Part> kParts = {
+      {"lost-work", LostWork}, {"priority", Priority}, {"queue-priority", QueuePriority},
+      {"restarts", Restarts},  {"share", ShareLeft},   {"time-left", TimeLeft}};
   return kParts;
 }
 

@@ -12,6 +12,7 @@ namespace {
 static_assert(v1::TASK_PHASE_HELD == ToWire<v1::TaskPhase>(TaskPhase::kHeld));
 static_assert(v1::TIES_RANDOM == ToWire<v1::Ties>(Ties::kRandom));
 static_assert(v1::GANG_LOCALITY_NONE == ToWire<v1::GangLocality>(GangLocality::kNone));
+static_assert(v1::JOB_ORDER_REMAINING_WORK == ToWire<v1::JobOrder>(JobOrder::kRemainingWork));
 static_assert(v1::ENQUEUE_GATE_VOLCANO == ToWire<v1::EnqueueGate>(EnqueueGate::kVolcano));
 
 // --- parts ---------------------------------------------------------------------------------
@@ -141,6 +142,9 @@ void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
   out->set_priority_boost_ms(in.priority_boost_ms);
   out->set_usage_half_life_ms(in.usage_half_life_ms);
   out->set_usage_weight_permille(in.usage_weight_permille);
+  if (in.job_order != JobOrder::kCreated) {
+    out->set_job_order(ToWire<v1::JobOrder>(in.job_order));
+  }
   if (in.enqueue_gate != EnqueueGate::kNone) {
     out->set_enqueue_gate(ToWire<v1::EnqueueGate>(in.enqueue_gate));
   }
@@ -177,6 +181,10 @@ absl::Status Decode(const v1::Config& in, const FieldPath& at, EngineConfig& out
   if (in.has_assume_timeout_ms()) out.assume_timeout_ms = in.assume_timeout_ms();
   out.usage_half_life_ms = in.usage_half_life_ms();
   if (in.has_usage_weight_permille()) out.usage_weight_permille = in.usage_weight_permille();
+  if (in.job_order() != v1::JOB_ORDER_UNSPECIFIED) {
+    TEPHRA_RETURN_IF_ERROR(
+        FromWire(in.job_order(), JobOrder::kRemainingWork, at.At("job_order"), out.job_order));
+  }
   if (in.enqueue_gate() != v1::ENQUEUE_GATE_UNSPECIFIED) {
     TEPHRA_RETURN_IF_ERROR(FromWire(in.enqueue_gate(), EnqueueGate::kVolcano, at.At("enqueue_gate"),
                                     out.enqueue_gate));

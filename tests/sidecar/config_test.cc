@@ -30,6 +30,7 @@ engine:
   seed: 7
   search_budget: 100
   assume_timeout: 1m
+  job_order: srsf
   usage_half_life: 7d
   usage_weight: 0.5
   enqueue_gate: volcano
@@ -48,6 +49,7 @@ listen: 127.0.0.1:9101
   CHECK(config.engine.seed == 7);
   CHECK(config.engine.search_budget == 100);
   CHECK(config.engine.assume_timeout_ms == 60'000);
+  CHECK(config.engine.job_order == JobOrder::kRemainingWork);
   CHECK(config.engine.usage_half_life_ms == 7 * 24 * 3600 * kSecondMs);
   CHECK(config.engine.usage_weight_permille == 500);
   CHECK(config.engine.enqueue_gate == EnqueueGate::kVolcano);
