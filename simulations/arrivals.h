@@ -12,11 +12,14 @@
 
 namespace tephra {
 
+struct TraceReading;
+
 // A job and when it comes.
 struct Arrival {
   TimeMs at = 0;
   JobSpec job;
   std::optional<DurationMs> run;  // how long each task runs; none: for ever
+  bool fails_whole = false;       // where a task of it fails all of it starts anew
 };
 
 class Arrivals {
@@ -26,6 +29,8 @@ class Arrivals {
   virtual absl::StatusOr<bool> Next(Arrival& out) = 0;
   // How many there are in all; 0 where that is not known.
   virtual std::size_t total() const = 0;
+  // What was read of a trace so far, and what was wrong with it; null where there is none.
+  virtual const TraceReading* reading() const { return nullptr; }
 };
 
 // Those of a list.

@@ -38,7 +38,8 @@ absl::Status At(const Batch& batch, const std::string& file, const absl::Status&
 }  // namespace
 
 absl::StatusOr<SimulateResult> RunSimulation(const SimulateOptions& options) {
-  TEPHRA_ASSIGN_OR_RETURN(Simulation simulation, LoadSimulation(options.path));
+  TEPHRA_ASSIGN_OR_RETURN(Simulation simulation,
+                          LoadSimulation(options.path, {}, {options.trace, options.strict}));
   if (options.seed.has_value()) simulation.config.seed = *options.seed;
   if (options.directory.has_value()) simulation.outputs.directory = *options.directory;
   const Outputs outputs = simulation.outputs;
@@ -50,17 +51,27 @@ absl::StatusOr<SimulateResult> RunSimulation(const SimulateOptions& options) {
     TEPHRA_ASSIGN_OR_RETURN(journal, JournalWriter::Create(options.journal));
   }
   TEPHRA_ASSIGN_OR_RETURN(File tasks, CreateIn(outputs, "tasks.csv", outputs.tasks));
+  TEPHRA_ASSIGN_OR_RETURN(File jobs, CreateIn(outputs, "jobs.csv", outputs.jobs));
+  TEPHRA_ASSIGN_OR_RETURN(const File timeline, CreateIn(outputs, "timeline.csv", outputs.timeline));
+  TEPHRA_ASSIGN_OR_RETURN(const File queues, CreateIn(outputs, "queues.csv", outputs.timeline));
   TEPHRA_ASSIGN_OR_RETURN(const File curve, CreateIn(outputs, "curve.csv", outputs.curve));
   TEPHRA_ASSIGN_OR_RETURN(const File json, CreateIn(outputs, "summary.json", true));
 
   Engine bare(DefaultAssembly());
   JournaledEngine engine(bare, journal.get());
-  Recorder recorder(engine.state(), simulation.shapes, simulation.bandwidths, std::move(tasks));
+  Recorder recorder(engine.state(), simulation.shapes, simulation.bandwidths, std::move(tasks),
+                    std::move(jobs));
   TEPHRA_ASSIGN_OR_RETURN(std::unique_ptr<Arrivals> arrivals, TakeArrivals(simulation));
+  const std::string trace = simulation.trace ? simulation.trace->path : "";
+  bool stopped = false;
   World world(std::move(simulation), std::move(arrivals), engine.state(), &recorder);
   {
     Progress progress(world.total_arrivals());
     while (auto batch = world.Next()) {
+      if (options.stop != nullptr && *options.stop != 0) {
+        stopped = true;
+        break;
+      }
       for (const Event& event : batch->events) {
         const absl::Status status = engine.Apply(event);
         if (!status.ok()) return At(*batch, options.path, status);
@@ -75,9 +86,14 @@ absl::StatusOr<SimulateResult> RunSimulation(const SimulateOptions& options) {
   result.summary = recorder.Finish(world, world.now());
   result.summary.name = name;
   result.summary.file = options.path;
+  result.summary.interrupted = stopped;
+  if (world.reading() != nullptr) result.summary.trace = TraceLine{trace, *world.reading()};
   result.curve = recorder.curve();
   if (journal != nullptr) TEPHRA_RETURN_IF_ERROR(journal->Close());
-  TEPHRA_RETURN_IF_ERROR(recorder.CommitTasks());
+  TEPHRA_RETURN_IF_ERROR(recorder.CommitRows());
+  const std::vector<Timeline::Row> rows = recorder.timeline().Rows();
+  TEPHRA_RETURN_IF_ERROR(WriteWhole(timeline, TimelineCsv(rows)));
+  TEPHRA_RETURN_IF_ERROR(WriteWhole(queues, QueuesCsv(rows, recorder.QueueNames())));
   TEPHRA_RETURN_IF_ERROR(WriteWhole(curve, CurveCsv(result.curve)));
   TEPHRA_RETURN_IF_ERROR(WriteWhole(json, JsonText(result.summary, result.curve)));
   return result;

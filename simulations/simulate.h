@@ -1,6 +1,7 @@
 // RunSimulation: one simulation file from its first line to its last output.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,10 @@ struct SimulateOptions {
   std::optional<std::string> directory;  // instead of the file's outputs.directory
   std::optional<std::uint64_t> seed;     // instead of the file's policies.seed
   std::string journal;                   // empty: none is written
+  std::optional<std::string> trace;      // instead of the file of workload.trace
+  bool strict = false;  // the first line of a trace that would be skipped is an error
+  // Not 0: the run is to end, and what is known by then to be written. Null: nobody stops it.
+  const volatile std::sig_atomic_t* stop = nullptr;
 };
 
 struct SimulateResult {
@@ -23,7 +28,10 @@ struct SimulateResult {
   Curve curve;
 };
 
-// Writes the files that were asked for (tasks.csv, curve.csv, summary.json); where it fails,
+// A run that is stopped is no failure: its Summary says so.
+//
+// Writes the files that were asked for (tasks.csv, jobs.csv, timeline.csv, queues.csv, curve.csv,
+// summary.json); where it fails,
 // none of them. The journal alone is written as the run goes, so that it shows how a run died.
 absl::StatusOr<SimulateResult> RunSimulation(const SimulateOptions& options);
 

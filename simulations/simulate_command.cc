@@ -1,5 +1,6 @@
 #include "simulations/simulate_command.h"
 
+#include <csignal>
 #include <cstdint>
 #include <iostream>
 #include <limits>
@@ -11,11 +12,23 @@
 #include "simulations/simulate.h"
 
 namespace tephra {
+namespace {
+
+constexpr int kInterrupted = 130;  // as a shell has it of a program that SIGINT ended
+volatile std::sig_atomic_t interrupted = 0;
+
+// Once more ends it at once.
+void Interrupt(int signal) {
+  interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
 
 void AddSimulateCommand(CLI::App& app, int& code) {
   struct Arguments {
     SimulateOptions options;
-    std::string output = "text", directory;
+    std::string output = "text", directory, trace;
     std::int64_t seed = 0;
   };
   const auto arguments = std::make_shared<Arguments>();
@@ -26,22 +39,38 @@ void AddSimulateCommand(CLI::App& app, int& code) {
   command->add_option("--output", arguments->output, "summary on stdout: text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  CLI::Option* directory = command->add_option("--out", arguments->directory,
-                                               "folder for tasks.csv, curve.csv and summary.json");
+  CLI::Option* trace = command->add_option("--trace", arguments->trace,
+                                           "instead of workload.trace.file of the file");
+  command->add_flag("--strict", arguments->options.strict,
+                    "the first line of the trace to be skipped is an error");
+  CLI::Option* directory = command->add_option(
+      "--out", arguments->directory, "folder for the files that docs/simulate.md describes");
   CLI::Option* seed =
       command->add_option("--seed", arguments->seed, "instead of policies.seed of the file")
           ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
   command->add_option("--journal", arguments->options.journal,
                       "record all that enters and leaves the engine, for tephra replay");
-  command->callback([arguments, directory, seed, &code] {
+  command->footer(
+      "Exit codes: 0 done; 2 bad input; 130 interrupted: what was known by then is written.");
+  command->callback([arguments, directory, seed, trace, &code] {
     SimulateOptions& options = arguments->options;
     if (directory->count() > 0) options.directory = arguments->directory;
     if (seed->count() > 0) options.seed = static_cast<std::uint64_t>(arguments->seed);
+    if (trace->count() > 0) options.trace = arguments->trace;
+    options.stop = &interrupted;
+    std::signal(SIGINT, Interrupt);
+    std::signal(SIGTERM, Interrupt);
     const absl::StatusOr<SimulateResult> result = RunSimulation(options);
     if (!result.ok()) {
       std::cerr << "tephra simulate: " << result.status().message() << "\n";
       code = 2;
-    } else if (arguments->output == "json") {
+      return;
+    }
+    if (result->summary.interrupted) {
+      std::cerr << "tephra simulate: interrupted; what was known by then is written\n";
+      code = kInterrupted;
+    }
+    if (arguments->output == "json") {
       std::cout << JsonText(result->summary, result->curve);
     } else {
       PrintText(result->summary, std::cout);

@@ -60,7 +60,8 @@ World::World(Simulation simulation, std::unique_ptr<Arrivals> arrivals, const St
     : simulation_(std::move(simulation)),
       arrivals_(std::move(arrivals)),
       state_(state),
-      listener_(listener) {
+      listener_(listener),
+      failures_(simulation_.failures) {
   Fetch();
 }
 
@@ -79,6 +80,11 @@ TimeMs World::NextTime() const {
   if (!finishes_.empty()) next = std::min(next, finishes_.top().at);
   if (next_event_ < simulation_.events.size()) {
     next = std::min(next, simulation_.events[next_event_].at);
+  }
+  // By themselves nodes would fail for ever.
+  const std::optional<TimeMs> failure = failures_.Next();
+  if (failure.has_value() && (next != kNever || failures_.repairs())) {
+    next = std::min(next, *failure);
   }
   return next;
 }
@@ -102,8 +108,9 @@ std::optional<Batch> World::Next() {
   while (!finishes_.empty() && finishes_.top().at == time) {
     const Finish finish = finishes_.top();
     finishes_.pop();
-    End(finish, batch);
+    Follow(finish, batch);
   }
+  while (failures_.Next() == time) NodeFails(batch);
   while (next_event_ < simulation_.events.size() && simulation_.events[next_event_].at == time) {
     Happen(simulation_.events[next_event_++].what, batch);
   }
@@ -133,14 +140,22 @@ void World::Begin(Batch& batch) {
 
 void World::Arrive(Batch& batch) {
   Arrival& arrival = *next_arrival_;
+  if (simulation_.queues_of_jobs && !queues_.contains(arrival.job.queue)) {
+    QueueSpec queue;
+    queue.name = arrival.job.queue;
+    On(QueueChanges{std::move(queue)}, batch);
+  }
   auto record = std::make_unique<JobRecord>();
   record->number = arrived_++;
   record->uid = arrival.job.uid;
   record->name = arrival.job.name;
   record->queue = arrival.job.queue;
   record->priority = arrival.job.priority;
+  record->user = arrival.job.user;
   record->arrival = arrival.at;
   record->run = arrival.run;
+  record->fails_whole = arrival.fails_whole;
+  if (arrival.job.expected_run_ms > 0) record->spec = std::make_shared<JobSpec>(arrival.job);
   Reshape(*record, arrival.job);
   if (listener_ != nullptr) listener_->JobArrived(*record);
   arrived_now_.push_back(record->number);
@@ -149,20 +164,20 @@ void World::Arrive(Batch& batch) {
   batch.events.emplace_back(JobUpserted{std::move(arrival.job), Version()});
 }
 
-void World::End(const Finish& finish, Batch& batch) {
+void World::Follow(const Finish& finish, Batch& batch) {
   const auto found = jobs_.find(finish.job);
   if (found == jobs_.end() || finish.task >= found->second->tasks.size()) return;
   JobRecord& job = *found->second;
   TaskRecord& task = job.tasks[finish.task];
   if (!task.running || task.attempts != finish.attempt) return;  // it failed or was lost meanwhile
-  if (finish.evicted) return Lose(job, task, batch);
-  if (task.start + *job.run > finish.at) return;  // another task stands there now
+  if (finish.end == End::kEvicted) return Lose(job, task, batch);
+  if (finish.end == End::kFailed) return Fail(job, task, batch);
+  if (task.works + LeftOf(job, task) > finish.at) return;  // another task stands there now
   batch.events.emplace_back(TaskUpserted{FactOf(job, task, TaskPhase::kSucceeded), Version()});
   task.running = false;
   task.finish = finish.at;
-  const bool all = std::all_of(job.tasks.begin(), job.tasks.end(),
-                               [](const TaskRecord& one) { return one.finish >= 0; });
-  if (all) Close(job, batch);
+  --job.running;
+  if (++job.finished == static_cast<std::int32_t>(job.tasks.size())) Close(job, batch);
 }
 
 // The job is over: the engine forgets it, and the listener hears how it went.
@@ -174,6 +189,7 @@ void World::Close(JobRecord& job, Batch& batch) {
     batch.events.emplace_back(TaskUpserted{FactOf(job, task, TaskPhase::kFailed), Version()});
     task.running = false;
     task.finish = now_;
+    --job.running;
   }
   batch.events.emplace_back(JobRemoved{job.uid});
   if (listener_ != nullptr) listener_->JobEnded(job);
@@ -181,16 +197,54 @@ void World::Close(JobRecord& job, Batch& batch) {
   jobs_.erase(job.number);
 }
 
-// The task's pod fails and is made anew: its job asks for it again.
+// By itself or with its node; the rest of the job starts anew with it where that is what it does.
+void World::Fail(JobRecord& job, TaskRecord& task, Batch& batch) {
+  if (job.failed_at != now_) ++job.failures;
+  job.failed_at = now_;
+  Lose(job, task, batch);
+  if (!job.fails_whole) return;
+  for (TaskRecord& other : job.tasks) {
+    if (other.running) Lose(job, other, batch);
+  }
+}
+
+DurationMs World::DelayOf(const JobRecord& job, const std::vector<DelayStep>& steps) const {
+  const std::int64_t gpus = (job.gpu_demand + kWholeGpu - 1) / kWholeGpu;
+  const auto step = std::find_if(steps.begin(), steps.end(),
+                                 [&](const DelayStep& one) { return gpus <= one.most_gpus; });
+  return step == steps.end() ? 0 : step->delay;
+}
+
+// All that ran of it is gone: what it is expected to run, when it runs again, is less.
+void World::TellLeft(JobRecord& job, Batch& batch) {
+  if (job.spec == nullptr || !job.run.has_value() || job.running > 0) return;
+  DurationMs done = *job.run;
+  for (const TaskRecord& task : job.tasks) {
+    if (task.finish < 0) done = std::min(done, task.done);
+  }
+  JobSpec spec = *job.spec;
+  spec.expected_run_ms = std::max<DurationMs>(spec.expected_run_ms - done, 1) +
+                         DelayOf(job, simulation_.restarts.restart_delay);
+  batch.events.emplace_back(JobUpserted{std::move(spec), Version()});
+}
+
+// The task's pod is gone and is made anew: its job asks for it again, with what work was saved.
 void World::Lose(JobRecord& job, TaskRecord& task, Batch& batch) {
   TaskFact fact = FactOf(job, task, TaskPhase::kFailed);
   const std::string uid = fact.uid;
   batch.events.emplace_back(TaskUpserted{std::move(fact), Version()});
   batch.events.emplace_back(TaskRemoved{uid});
+  const DurationMs worked = std::max<DurationMs>(now_ - task.works, 0);
+  const std::optional<DurationMs> each = simulation_.restarts.checkpoints;
+  const DurationMs saved = !each.has_value() ? 0 : *each == 0 ? worked : worked - worked % *each;
+  task.done += saved;
+  job.lost_gpu_ms += (worked - saved) * job.roles[task.role].gpu_each;
   task.running = false;
-  task.start = -1;
+  --job.running;
+  task.start = task.works = -1;
   task.node.clear();
   task.slices.clear();
+  TellLeft(job, batch);
 }
 
 void World::Execute(const Plan& plan) {
@@ -207,23 +261,12 @@ void World::Execute(const Plan& plan) {
     }
     for (const TaskId task : decision.evictions) Evict(books.tasks[task.index()]);
     if (decision.verdict == Verdict::kStartAfterEviction) continue;
-    if (!decision.placements.empty() && job->start < 0) job->start = plan.now;
+    if (!decision.placements.empty()) {
+      if (job->start >= 0 && job->running == 0) ++job->restarts;
+      if (job->start < 0) job->start = plan.now;
+    }
     for (const Placement& placement : decision.placements) {
-      const std::size_t index = IndexOf(*job, books.tasks[placement.task.index()]);
-      TaskRecord& task = job->tasks[index];
-      ++task.attempts;
-      task.running = true;
-      task.start = plan.now;
-      task.node = books.hardware.spec(placement.node).name;
-      task.slices = placement.slices;
-      TaskFact fact = FactOf(*job, task, TaskPhase::kRunning);
-      fact.node = task.node;
-      fact.slices = task.slices;
-      follow_up_.emplace_back(TaskUpserted{std::move(fact), Version()});
-      if (job->run.has_value()) {
-        finishes_.push({plan.now + *job->run, sequence_++, job->number,
-                        static_cast<std::uint32_t>(index), task.attempts});
-      }
+      Start(*job, IndexOf(*job, books.tasks[placement.task.index()]), placement);
     }
   }
   if (simulation_.unstarted == Unstarted::kWaits) return;
@@ -237,12 +280,41 @@ void World::Execute(const Plan& plan) {
   for (Event& event : gone.events) follow_up_.push_back(std::move(event));
 }
 
+void World::Start(JobRecord& job, std::size_t index, const Placement& placement) {
+  TaskRecord& task = job.tasks[index];
+  const Restarts& restarts = simulation_.restarts;
+  ++task.attempts;
+  ++job.running;
+  task.running = true;
+  task.start = now_;
+  task.works =
+      now_ + DelayOf(job, task.attempts > 1 ? restarts.restart_delay : restarts.start_delay);
+  task.node = state_.books().hardware.spec(placement.node).name;
+  task.slices = placement.slices;
+  TaskFact fact = FactOf(job, task, TaskPhase::kRunning);
+  fact.node = task.node;
+  fact.slices = task.slices;
+  follow_up_.emplace_back(TaskUpserted{std::move(fact), Version()});
+  const auto at_end = [&](TimeMs at, End end) {
+    finishes_.push(
+        {at, sequence_++, job.number, static_cast<std::uint32_t>(index), task.attempts, end});
+  };
+  const std::optional<DurationMs> fails = failures_.TaskFailsAfter();
+  if (fails.has_value() && (!job.run.has_value() || *fails < LeftOf(job, task))) {
+    at_end(task.works + *fails, End::kFailed);
+  } else if (job.run.has_value()) {
+    at_end(task.works + LeftOf(job, task), End::kDone);
+  }
+}
+
 // Its pod is told to go, and goes when its grace is over.
 void World::Evict(const TaskRow& row) {
   JobRecord* job = FindJob(state_.books().jobs[row.job.index()].uid);
   const std::size_t index = IndexOf(*job, row);
   TaskRecord& task = job->tasks[index];
   ++task.evictions;
+  if (job->evicted_at != now_) ++job->evictions;
+  job->evicted_at = now_;
   if (simulation_.eviction_grace == 0) {
     Batch gone;
     Lose(*job, task, gone);
@@ -254,7 +326,7 @@ void World::Evict(const TaskRow& row) {
   fact.slices = task.slices;
   follow_up_.emplace_back(TaskUpserted{std::move(fact), Version()});
   finishes_.push({now_ + simulation_.eviction_grace, sequence_++, job->number,
-                  static_cast<std::uint32_t>(index), task.attempts, true});
+                  static_cast<std::uint32_t>(index), task.attempts, End::kEvicted});
 }
 
 std::size_t World::IndexOf(const JobRecord& job, const TaskRow& row) const {
@@ -283,17 +355,40 @@ void World::Happen(const Happening& what, Batch& batch) {
   std::visit([&](const auto& one) { On(one, batch); }, what);
 }
 
+// The next node that fails by chance, or is back.
+void World::NodeFails(Batch& batch) {
+  const Failures::Change change = failures_.Pop();
+  if (!change.fails) {
+    const auto found = down_.find(change.node);
+    if (found == down_.end()) return;
+    const NodeComes back{std::move(found->second)};
+    down_.erase(found);
+    On(back, batch);
+  } else if (const auto found = nodes_.find(change.node); found != nodes_.end()) {
+    down_[change.node] = found->second;
+    LoseNode(change.node, batch);
+  }
+}
+
 void World::On(const NodeComes& what, Batch& batch) {
+  failures_.Follow(what.node.name, now_);
+  down_.erase(what.node.name);  // another of that name
   nodes_[what.node.name] = what.node;
   batch.events.emplace_back(NodeUpserted{what.node, Version()});
 }
 
 void World::On(const NodeGoes& what, Batch& batch) {
-  if (nodes_.erase(what.name) == 0) return;
-  batch.events.emplace_back(NodeRemoved{what.name});
+  down_.erase(what.name);
+  LoseNode(what.name, batch);
+}
+
+void World::LoseNode(const std::string& name, Batch& batch) {
+  if (nodes_.erase(name) == 0) return;
+  batch.events.emplace_back(NodeRemoved{name});
   for (const JobRecord* job : Jobs()) {
-    for (TaskRecord& task : jobs_.at(job->number)->tasks) {
-      if (task.running && task.node == what.name) Lose(*jobs_.at(job->number), task, batch);
+    JobRecord& record = *jobs_.at(job->number);
+    for (TaskRecord& task : record.tasks) {
+      if (task.running && task.node == name) Fail(record, task, batch);
     }
   }
 }
@@ -334,18 +429,24 @@ void World::On(const JobChanges& what, Batch& batch) {
     if (kept == what.job.gang.roles.end() && task.running) Lose(*job, task, batch);
   }
   Reshape(*job, what.job);
+  job->running = job->finished = 0;
+  for (const TaskRecord& task : job->tasks) {
+    job->running += task.running;
+    job->finished += task.finish >= 0;
+  }
   job->queue = what.job.queue;
   job->priority = what.job.priority;
   JobSpec spec = what.job;
   spec.created = job->arrival;
   if (spec.expected_run_ms == 0) spec.expected_run_ms = job->run.value_or(0);
+  job->spec = spec.expected_run_ms > 0 ? std::make_shared<JobSpec>(spec) : nullptr;
   batch.events.emplace_back(JobUpserted{std::move(spec), Version()});
   // Finishes name tasks by index, which may have moved.
   if (!job->run.has_value()) return;
   for (std::size_t index = 0; index < job->tasks.size(); ++index) {
     const TaskRecord& task = job->tasks[index];
     if (!task.running) continue;
-    finishes_.push({std::max(now_, task.start + *job->run), sequence_++, job->number,
+    finishes_.push({std::max(now_, task.works + LeftOf(*job, task)), sequence_++, job->number,
                     static_cast<std::uint32_t>(index), task.attempts});
   }
 }
@@ -362,7 +463,7 @@ void World::On(const TaskFails& what, Batch& batch) {
   if (job == nullptr) return;
   for (TaskRecord& task : job->tasks) {
     if (job->roles[task.role].name == what.role && task.index == what.index && task.running) {
-      Lose(*job, task, batch);
+      Fail(*job, task, batch);
     }
   }
 }

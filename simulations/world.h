@@ -9,9 +9,10 @@
 //
 // A batch is all that happens at one instant: first what follows from the last plan (its
 // placements are confirmed at once, what it evicts is on its way out; under Unstarted::kDropped
-// jobs that did not start go), then tasks that end, then the events of the simulation, then
-// arrivals; within each, the earlier one of two equal times is the one that was scheduled first.
-// The confirmations of a plan are a batch of their own at the same instant. One owner thread.
+// jobs that did not start go), then tasks that end or fail, then nodes that fail or are back, then
+// the events of the simulation, then arrivals; within each, the earlier one of two equal times is
+// the one that was scheduled first. The confirmations of a plan are a batch of their own at the
+// same instant. One owner thread.
 #pragma once
 
 #include <deque>
@@ -26,6 +27,7 @@
 #include "plugins/framework/plan.h"
 #include "plugins/framework/state.h"
 #include "simulations/arrivals.h"
+#include "simulations/failures.h"
 #include "simulations/workload/simulation.h"
 #include "topology/base/status.h"
 
@@ -40,7 +42,9 @@ struct Batch {
 struct TaskRecord {
   std::uint32_t role = 0;  // index into JobRecord::roles
   std::int32_t index = 0;
-  TimeMs start = -1;  // of its last attempt
+  TimeMs start = -1;    // of its last attempt
+  TimeMs works = -1;    // since when, after its delay
+  DurationMs done = 0;  // of its run time, saved by attempts before
   TimeMs finish = -1;
   std::int32_t attempts = 0;  // how often it was started
   std::int32_t evictions = 0;
@@ -58,21 +62,31 @@ struct JobRecord {
     std::int32_t replicas = 0;
   };
   std::uint64_t number = 0;  // in the order of arrival, from 0
-  std::string uid, name, queue;
+  std::string uid, name, queue, user;
   std::int32_t priority = 0;
   TimeMs arrival = 0;
   std::optional<DurationMs> run;
+  bool fails_whole = false;
   std::int64_t gpu_demand = 0;  // milli-GPUs of all its tasks
   std::vector<Role> roles;
   std::vector<TaskRecord> tasks;
-  TimeMs start = -1;     // when the gang first started
-  TimeMs end = -1;       // when its last task ended or it was taken away
-  bool dropped = false;  // it did not start in the cycle of its arrival
-  bool removed = false;  // an event took it away
-  bool asked = false;    // some plan said something about its minimum
+  std::int32_t running = 0, finished = 0;  // tasks
+  // How often plans evicted some of it, tasks of it failed or lost their node at one instant, and
+  // it started after the first time.
+  std::int32_t evictions = 0, failures = 0, restarts = 0;
+  TimeMs evicted_at = -1, failed_at = -1;  // last
+  std::int64_t lost_gpu_ms = 0;            // work that was not saved, times milli-GPUs
+  TimeMs start = -1;                       // when the gang first started
+  TimeMs end = -1;                         // when its last task ended or it was taken away
+  bool dropped = false;                    // it did not start in the cycle of its arrival
+  bool removed = false;                    // an event took it away
+  bool asked = false;                      // some plan said something about its minimum
   Verdict verdict = Verdict::kWait;
   Reason reason;          // of that verdict
   Reason elastic_reason;  // why members beyond the minimum did not start, when last asked
+  // What was last said of it to the engine, where that changes with its work: null unless an end is
+  // expected of it.
+  std::shared_ptr<const JobSpec> spec;
 };
 
 // Told by the world of what it did; the report listens.
@@ -103,16 +117,18 @@ class World {
   std::vector<const JobRecord*> Jobs() const;
   std::uint64_t arrived() const { return arrived_; }
   std::size_t total_arrivals() const { return arrivals_->total(); }
+  const TraceReading* reading() const { return arrivals_->reading(); }
 
  private:
-  // A task ends, or is gone after its eviction.
+  enum class End : std::uint8_t { kDone, kEvicted, kFailed };
+  // A task ends, is gone after its eviction, or fails.
   struct Finish {
     TimeMs at;
     std::uint64_t sequence;
     std::uint64_t job;   // JobRecord::number
     std::uint32_t task;  // index into JobRecord::tasks
     std::int32_t attempt;
-    bool evicted = false;
+    End end = End::kDone;
     bool operator>(const Finish& other) const {
       return at != other.at ? at > other.at : sequence > other.sequence;
     }
@@ -120,7 +136,8 @@ class World {
 
   void Begin(Batch& batch);
   void Arrive(Batch& batch);
-  void End(const Finish& finish, Batch& batch);
+  void Start(JobRecord& job, std::size_t index, const Placement& placement);
+  void Follow(const Finish& finish, Batch& batch);
   void Evict(const TaskRow& row);
   void Happen(const Happening& what, Batch& batch);
   void On(const NodeComes& what, Batch& batch);
@@ -137,7 +154,16 @@ class World {
   void On(const ForeignPodEnds& what, Batch& batch);
   void On(const PoliciesChange& what, Batch& batch);
 
+  void NodeFails(Batch& batch);
+  void LoseNode(const std::string& name, Batch& batch);
+  void Fail(JobRecord& job, TaskRecord& task, Batch& batch);
   void Lose(JobRecord& job, TaskRecord& task, Batch& batch);
+  void TellLeft(JobRecord& job, Batch& batch);
+  DurationMs DelayOf(const JobRecord& job, const std::vector<DelayStep>& steps) const;
+  // Of its run time, from now on.
+  DurationMs LeftOf(const JobRecord& job, const TaskRecord& task) const {
+    return *job.run - task.done;
+  }
   void Close(JobRecord& job, Batch& batch);
   JobRecord* FindJob(const std::string& uid);
   // Of the task among the job's.
@@ -164,6 +190,8 @@ class World {
   std::unordered_map<std::uint64_t, std::unique_ptr<JobRecord>> jobs_;  // by number
   std::unordered_map<std::string, JobRecord*> by_uid_;
   std::unordered_map<std::string, NodeSpec> nodes_;
+  std::unordered_map<std::string, NodeSpec> down_;  // failed, by chance
+  Failures failures_;
   std::unordered_map<std::string, QueueSpec> queues_;
 };
 

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simulations/report/print.h"
+#include "simulations/traces/trace_fault_json.h"
 #include "text/format.h"
 
 namespace tephra {
@@ -110,6 +111,42 @@ Json MovesList(const Summary& summary) {
   return list;
 }
 
+Json AmountsJson(const AmountsLine& line) {
+  return {{"jobs", line.count}, {"mean", line.mean}, {"p50", line.p50},  {"p90", line.p90},
+          {"p95", line.p95},    {"p99", line.p99},   {"most", line.most}};
+}
+
+Json GroupJson(const GroupLine& line) {
+  return {{"jobs", line.jobs},
+          {"finished", line.finished},
+          {"gpu_hours", line.gpu_hours},
+          {"lost_gpu_hours", line.lost_gpu_hours},
+          {"evictions", line.evictions},
+          {"failures", line.failures},
+          {"restarts", line.restarts},
+          {"wait_s", AmountsJson(line.wait_s)},
+          {"jct_s", AmountsJson(line.jct_s)},
+          {"bounded_slowdown", AmountsJson(line.bounded_slowdown)}};
+}
+
+Json ByQueue(const Summary& summary) {
+  Json all = Json::object();
+  for (const GroupLine& line : summary.by_queue) all[line.name] = GroupJson(line);
+  return all;
+}
+
+Json ByUser(const Summary& summary) {
+  Json all = Json::object();
+  for (const UserLine& line : summary.by_user) {
+    all[line.name] = {{"jobs", line.jobs},
+                      {"finished", line.finished},
+                      {"gpu_hours", line.gpu_hours},
+                      {"mean_wait_s", line.mean_wait_s},
+                      {"mean_bounded_slowdown", line.mean_bounded_slowdown}};
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string JsonText(const Summary& summary, const Curve& curve) {
@@ -132,12 +169,11 @@ std::string JsonText(const Summary& summary, const Curve& curve) {
                 {"running", summary.tasks_running},
                 {"finished", summary.tasks_finished}}},
               {"decisions_dropped", summary.dropped_decisions},
-              {"wait_s",
-               {{"jobs", summary.waits.jobs},
-                {"mean", summary.waits.mean_s},
-                {"median", summary.waits.median_s},
-                {"p95", summary.waits.p95_s},
-                {"longest", summary.waits.most_s}}},
+              {"all", GroupJson(summary.all)},
+              {"by_queue", ByQueue(summary)},
+              {"by_user", ByUser(summary)},
+              {"fairness",
+               {{"jain_queues", summary.fairness.queues}, {"jain_users", summary.fairness.users}}},
               {"resources", ResourceList(summary)},
               {"fragment_percent", summary.fragment_percent},
               {"fragment_of_idle_percent", summary.fragment_of_idle_percent},
@@ -146,6 +182,14 @@ std::string JsonText(const Summary& summary, const Curve& curve) {
               {"jobs", JobList(summary)},
               {"jobs_left_out", summary.jobs_left_out},
               {"curve", PointList(curve)}};
+  if (summary.interrupted) all["interrupted"] = true;
+  if (summary.trace) {
+    const TraceReading& reading = summary.trace->reading;
+    all["trace"] = {{"file", summary.trace->path},
+                    {"records", reading.records},
+                    {"skipped", reading.faults.skipped()},
+                    {"faults", TraceFaultsJson(reading.faults)}};
+  }
   if (!summary.moves.empty()) all["consolidation"] = MovesList(summary);
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugins/registry.h"
 #include "simulations/report/job_all_reduce.h"
 #include "text/format.h"
 
@@ -64,6 +65,13 @@ void AppendSlices(const Slices& slices, std::string& out) {
   }
 }
 
+// (sum of x)^2 / (n * sum of x^2) (Jain, Chiu, Hawe, 1984).
+double JainIndex(const std::vector<double>& amounts) {
+  double sum = 0, squares = 0;
+  for (const double amount : amounts) sum += amount, squares += amount * amount;
+  return squares > 0 ? sum * sum / (static_cast<double>(amounts.size()) * squares) : 0;
+}
+
 }  // namespace
 
 const char* JobStateText(JobState state) {
@@ -101,11 +109,13 @@ const char* VerdictText(Verdict verdict) {
 }
 
 Recorder::Recorder(const State& state, const std::vector<ExpectedPod>& shapes,
-                   std::optional<Bandwidths> bandwidths, std::unique_ptr<OutputFile> tasks)
+                   std::optional<Bandwidths> bandwidths, std::unique_ptr<OutputFile> tasks,
+                   std::unique_ptr<OutputFile> jobs)
     : state_(state),
       bandwidths_(std::move(bandwidths)),
       tasks_(std::move(tasks)),
-      fragments_(shapes) {
+      fragments_(shapes),
+      stats_(std::move(jobs)) {
   if (tasks_ != nullptr) {
     tasks_->Write(
         "job,task,queue,state,arrival_s,start_s,finish_s,wait_s,node,devices,verdict,"
@@ -121,7 +131,9 @@ void Recorder::JobArrived(const JobRecord& job) {
 }
 
 void Recorder::JobEnded(const JobRecord& job) {
+  ++ended_jobs_;
   Count(job, StateOf(job));
+  stats_.Add(job, StateOf(job), WhyNot(job, StateOf(job)));
   WriteRows(job);
   if (ended_.size() < kMostEndedLines) {
     ended_.push_back(LineOf(job));
@@ -161,7 +173,15 @@ void Recorder::Count(const JobRecord& job, JobState state) {
   ++sums_.started;
   ++queue.started;
   queue.wait += job.start - job.arrival;
-  waits_.push_back(job.start - job.arrival);
+}
+
+std::string Recorder::WhyNot(const JobRecord& job, JobState state) const {
+  const bool waits =
+      state == JobState::kWaiting || state == JobState::kInfeasible || state == JobState::kDropped;
+  const ResourceKinds& kinds = state_.books().kinds;
+  if (waits) return ReasonText(kinds, job.reason);
+  const bool all = job.running + job.finished >= static_cast<std::int32_t>(job.tasks.size());
+  return job.end < 0 && !all ? ReasonText(kinds, job.elastic_reason) : "";
 }
 
 JobLine Recorder::LineOf(const JobRecord& job) const {
@@ -182,13 +202,7 @@ JobLine Recorder::LineOf(const JobRecord& job) const {
   if (bandwidths_) {
     line.all_reduce = EstimateAllReduce(state_.books().hardware, job, *bandwidths_);
   }
-  const bool waits = line.state == JobState::kWaiting || line.state == JobState::kInfeasible ||
-                     line.state == JobState::kDropped;
-  const ResourceKinds& kinds = state_.books().kinds;
-  if (waits) line.why = ReasonText(kinds, job.reason);
-  if (!waits && job.end < 0 && line.running + line.finished < line.tasks) {
-    line.why = ReasonText(kinds, job.elastic_reason);
-  }
+  line.why = WhyNot(job, line.state);
   return line;
 }
 
@@ -234,6 +248,7 @@ void Recorder::WriteRows(const JobRecord& job) {
 }
 
 void Recorder::Integrate(TimeMs now) {
+  timeline_.Add(last_, now, cluster_now_, queues_now_);
   const auto span = static_cast<double>(now - last_);
   last_ = now;
   if (span <= 0) return;
@@ -286,6 +301,7 @@ void Recorder::AfterCycle(TimeMs now, std::size_t events, const Plan& plan) {
     const auto kind = static_cast<Kind>(k);
     peak_[kind] = std::max(peak_[kind], used_[kind]);
   }
+  FollowTime(now);
   if (!arrivals_) return;
   arrivals_ = false;
   curve_.Add(gpu_arrived_, std::max<std::int64_t>(used_[kGpu], 0), fragments_.Update(books),
@@ -298,6 +314,7 @@ Summary Recorder::Finish(const World& world, TimeMs now) {
   std::vector<JobLine> lines;
   for (const JobRecord* job : world.Jobs()) {
     Count(*job, StateOf(*job));
+    stats_.Add(*job, StateOf(*job), WhyNot(*job, StateOf(*job)));
     WriteRows(*job);
     if (lines.size() < kMostEndedLines) {
       lines.push_back(LineOf(*job));
@@ -312,7 +329,8 @@ Summary Recorder::Finish(const World& world, TimeMs now) {
   AddResources(summary);
   AddQueues(summary);
   AddNodes(summary);
-  AddWaits(summary);
+  stats_.Fill(summary);
+  AddFairness(summary);
   const std::int64_t fragment = fragments_.Update(state_.books());
   const double lost = static_cast<double>(fragment) / 1000;
   const std::int64_t idle = capacity_[kGpu] - used_[kGpu];
@@ -323,8 +341,16 @@ Summary Recorder::Finish(const World& world, TimeMs now) {
   return summary;
 }
 
-absl::Status Recorder::CommitTasks() {
-  return tasks_ == nullptr ? absl::OkStatus() : tasks_->Commit();
+absl::Status Recorder::CommitRows() {
+  if (tasks_ != nullptr) TEPHRA_RETURN_IF_ERROR(tasks_->Commit());
+  return stats_.Commit();
+}
+
+std::vector<std::string> Recorder::QueueNames() const {
+  const QueueTree& queues = state_.books().queues;
+  std::vector<std::string> names;
+  for (std::size_t q = 0; q < queues.size(); ++q) names.push_back(queues.spec(QueueId(q)).name);
+  return names;
 }
 
 void Recorder::AddResources(Summary& summary) const {
@@ -400,20 +426,51 @@ void Recorder::AddNodes(Summary& summary) const {
   }
 }
 
-void Recorder::AddWaits(Summary& summary) {
-  summary.waits.jobs = static_cast<std::int64_t>(waits_.size());
-  if (waits_.empty()) return;
-  std::sort(waits_.begin(), waits_.end());
-  double sum = 0;
-  for (const DurationMs wait : waits_) sum += static_cast<double>(wait) / 1000;
-  // The smallest wait that at least this part of the jobs did not exceed.
-  const auto at = [&](std::size_t percent) {
-    return static_cast<double>(waits_[(waits_.size() * percent + 99) / 100 - 1]) / 1000;
-  };
-  summary.waits.mean_s = sum / static_cast<double>(waits_.size());
-  summary.waits.median_s = at(50);
-  summary.waits.p95_s = at(95);
-  summary.waits.most_s = static_cast<double>(waits_.back()) / 1000;
+// Over the steps of the timeline.
+void Recorder::AddFairness(Summary& summary) const {
+  std::vector<double> used, share;
+  for (const Timeline::Row& row : timeline_.Rows()) {
+    used.resize(std::max(used.size(), row.queues.size()));
+    share.resize(used.size());
+    for (std::size_t q = 0; q < row.queues.size(); ++q) {
+      used[q] += row.queues[q].used * static_cast<double>(row.span);
+      share[q] += row.queues[q].share * static_cast<double>(row.span);
+    }
+  }
+  std::vector<double> queues, users;
+  for (std::size_t q = 0; q < used.size(); ++q) {
+    if (share[q] > 0) queues.push_back(used[q] / share[q]);
+  }
+  for (const UserLine& user : summary.by_user) {
+    if (user.finished > 0) users.push_back(user.mean_bounded_slowdown);
+  }
+  summary.fairness = {JainIndex(queues), JainIndex(users)};
+}
+
+// What holds from now on, and what is sampled at the first instant of a step.
+void Recorder::FollowTime(TimeMs now) {
+  const Books& books = state_.books();
+  cluster_now_.gpus = static_cast<double>(capacity_[kGpu]);
+  cluster_now_.used = static_cast<double>(used_[kGpu]);
+  cluster_now_.jobs_waiting = static_cast<double>(books.waiting.size());
+  cluster_now_.jobs_running =
+      static_cast<double>(sums_.arrived - ended_jobs_) - cluster_now_.jobs_waiting;
+  queues_now_.resize(books.queues.size());
+  for (std::size_t q = 0; q < queues_now_.size(); ++q) {
+    const QueueId id(q);
+    queues_now_[q].used = static_cast<double>(books.occupancy.queue_total(id)[kGpu]);
+    queues_now_[q].asked = q < books.queue_pending.size()
+                               ? static_cast<double>(books.queue_pending[q].amount[kGpu])
+                               : 0;
+  }
+  if (!timeline_.WantsSample(now)) return;
+  const std::vector<Resources> shares = QueueShares(books);
+  for (std::size_t q = 0; q < queues_now_.size(); ++q) {
+    const std::int64_t share = q < shares.size() ? shares[q][kGpu] : 0;
+    queues_now_[q].share = static_cast<double>(std::max<std::int64_t>(share, 0));
+    queues_now_[q].deserved = static_cast<double>(books.queues.spec(QueueId(q)).deserved[kGpu]);
+  }
+  timeline_.Sample(now, static_cast<double>(fragments_.Update(books)) / 1000, queues_now_);
 }
 
 }  // namespace tephra

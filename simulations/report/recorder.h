@@ -1,5 +1,5 @@
-// Recorder: watches a run and gathers what is reported of it: the rows of tasks.csv as jobs end,
-// the allocation curve, and the sums behind the Summary.
+// Recorder: watches a run and gathers what is reported of it: the rows of tasks.csv and jobs.csv as
+// jobs end, the allocation curve, the timeline, and the sums behind the Summary.
 //
 // Memory grows with the jobs that are there, not with those that have ended (of these only the
 // first kMostEndedLines are kept for the summary). One owner thread.
@@ -17,7 +17,9 @@
 #include "simulations/output_file.h"
 #include "simulations/report/curve.h"
 #include "simulations/report/fragments.h"
+#include "simulations/report/job_stats.h"
 #include "simulations/report/summary.h"
+#include "simulations/report/timeline.h"
 #include "simulations/world.h"
 #include "topology/all_reduce.h"
 
@@ -30,7 +32,8 @@ class Recorder final : public WorldListener {
   // `state` is the engine's. `shapes` are the usual pods, for the fragmentation. A null file: no
   // rows are written. Without bandwidths no all-reduce is estimated.
   Recorder(const State& state, const std::vector<ExpectedPod>& shapes,
-           std::optional<Bandwidths> bandwidths, std::unique_ptr<OutputFile> tasks);
+           std::optional<Bandwidths> bandwidths, std::unique_ptr<OutputFile> tasks,
+           std::unique_ptr<OutputFile> jobs);
 
   void JobArrived(const JobRecord& job) override;
   void JobEnded(const JobRecord& job) override;
@@ -40,10 +43,13 @@ class Recorder final : public WorldListener {
   // The rows of the jobs that are still there; then nothing more may be recorded. `now` is the
   // end of the simulation.
   Summary Finish(const World& world, TimeMs now);
-  // Moves the file of rows to its place.
-  absl::Status CommitTasks();
+  // Moves the files of rows to their places.
+  absl::Status CommitRows();
+  // The names of the queues that the timeline's rows are about, by QueueId.
+  std::vector<std::string> QueueNames() const;
 
   const Curve& curve() const { return curve_; }
+  const Timeline& timeline() const { return timeline_; }
 
  private:
   void NoteMoves(TimeMs now, const Decision& decision);
@@ -58,7 +64,9 @@ class Recorder final : public WorldListener {
   void AddResources(Summary& summary) const;
   void AddQueues(Summary& summary) const;
   void AddNodes(Summary& summary) const;
-  void AddWaits(Summary& summary);
+  void AddFairness(Summary& summary) const;
+  void FollowTime(TimeMs now);
+  std::string WhyNot(const JobRecord& job, JobState state) const;
 
   const State& state_;
   const std::optional<Bandwidths> bandwidths_;
@@ -68,12 +76,16 @@ class Recorder final : public WorldListener {
   Fragments fragments_;
   bool arrivals_ = false;         // since the last cycle
   std::int64_t gpu_arrived_ = 0;  // milli-GPUs
+  std::int64_t ended_jobs_ = 0;
   TimeMs last_ = 0;
   std::vector<double> used_times_ms_ = std::vector<double>(kMaxKinds, 0);
   std::vector<double> capacity_times_ms_ = std::vector<double>(kMaxKinds, 0);
   Resources used_, capacity_, peak_;
   std::map<std::string, QueueSums> queues_;
-  std::vector<DurationMs> waits_;
+  JobStats stats_;
+  Timeline timeline_;
+  Timeline::Cluster cluster_now_;
+  std::vector<Timeline::Queue> queues_now_;
   std::vector<JobLine> ended_;
   Summary sums_;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugins/framework/plan.h"
+#include "simulations/traces/trace_fault.h"
 #include "topology/base/time.h"
 
 namespace tephra {
@@ -66,9 +67,33 @@ struct NodeLine {
 
 constexpr std::size_t kMostMovesLines = 1000;
 
-struct Waits {
-  std::int64_t jobs = 0;
-  double mean_s = 0, median_s = 0, p95_s = 0, most_s = 0;
+// Of seconds, or of slowdowns; all 0 where there are none.
+struct AmountsLine {
+  std::int64_t count = 0;
+  double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, most = 0;
+};
+
+// Jobs of a queue, or all: those that ended and those that are there.
+struct GroupLine {
+  std::string name;
+  std::int64_t jobs = 0, finished = 0, evictions = 0, failures = 0, restarts = 0;
+  double gpu_hours = 0;       // that finished jobs asked for, without what they did twice
+  double lost_gpu_hours = 0;  // what was done and not saved
+  AmountsLine wait_s;         // of those that started, from when they came
+  AmountsLine jct_s;          // of those that finished, as is what follows
+  AmountsLine bounded_slowdown;
+};
+
+struct UserLine {
+  std::string name;
+  std::int64_t jobs = 0, finished = 0;
+  double gpu_hours = 0, mean_wait_s = 0, mean_bounded_slowdown = 0;
+};
+
+// How evenly: Jain's index, 1 where all have the same, 1/n where one of n has all. 0: of nothing.
+struct Fairness {
+  double queues = 0;  // of the GPU hours that each queue held over those of its fair share
+  double users = 0;   // of the mean bounded slowdown of each user's jobs
 };
 
 // Moves that admit a gang.
@@ -80,14 +105,25 @@ struct MovesLine {
   std::vector<std::string> moves;  // "batch/worker/0: n-1 to n-0"
 };
 
+// What was read of a trace.
+struct TraceLine {
+  std::string path;
+  TraceReading reading;
+};
+
 struct Summary {
   std::string name, file;
+  bool interrupted = false;        // before its end: it is what was known then
+  std::optional<TraceLine> trace;  // that jobs came from
   TimeMs end = 0;
   std::int64_t events = 0, cycles = 0;  // cycles that decided something
   std::int64_t arrived = 0, started = 0, finished = 0, running = 0, waiting = 0, infeasible = 0,
                dropped = 0, removed = 0;
   std::int64_t tasks_started = 0, tasks_finished = 0, tasks_running = 0, dropped_decisions = 0;
-  Waits waits;
+  GroupLine all;
+  std::vector<GroupLine> by_queue;  // by name, of jobs; a queue without jobs is not there
+  std::vector<UserLine> by_user;    // by name
+  Fairness fairness;
   std::vector<ResourceLine> resources;
   double fragment_percent = 0, fragment_of_idle_percent = 0;
   std::vector<QueueLine> queues;

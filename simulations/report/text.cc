@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "simulations/report/print.h"
+#include "simulations/traces/trace_summary.h"
 #include "text/format.h"
 #include "text/table.h"
 #include "topology/resources.h"
@@ -187,6 +188,23 @@ void PrintReasons(const Summary& summary, std::ostream& out) {
   if (all > shown) out << "  ... and " << all - shown << " more\n";
 }
 
+void PrintTimes(const GroupLine& all, std::ostream& out) {
+  const AmountsLine& waits = all.wait_s;
+  if (waits.count == 0) return;
+  out << "\nWaits of the " << waits.count << " jobs that started: mean " << Fixed(waits.mean, 1)
+      << " s, median " << Fixed(waits.p50, 1) << " s, 95 % within " << Fixed(waits.p95, 1)
+      << " s, longest " << Fixed(waits.most, 1) << " s\n";
+  if (all.finished > 0) {
+    out << "Of the " << all.finished << " that finished: mean completion time "
+        << Fixed(all.jct_s.mean, 1) << " s, bounded slowdown (10 s) "
+        << Fixed(all.bounded_slowdown.mean, 2) << "\n";
+  }
+  if (all.evictions + all.failures > 0) {
+    out << all.evictions << " evictions, " << all.failures << " failures of jobs, "
+        << Fixed(all.lost_gpu_hours, 1) << " GPU-h of work lost\n";
+  }
+}
+
 std::string Many(std::int64_t count, const char* what) {
   return ", " + std::to_string(count) + " " + what;
 }
@@ -195,6 +213,7 @@ std::string Many(std::int64_t count, const char* what) {
 
 void PrintText(const Summary& summary, std::ostream& out) {
   out << (summary.name.empty() ? summary.file : summary.name) << "\n"
+      << (summary.interrupted ? "interrupted before its end, this is how it stood then\n" : "")
       << "at " << DurationText(summary.end) << ": " << summary.arrived << " jobs came"
       << Many(summary.running, "run") << Many(summary.finished, "finished");
   if (summary.waiting > 0) out << Many(summary.waiting, "wait");
@@ -217,11 +236,13 @@ void PrintText(const Summary& summary, std::ostream& out) {
   out << "\nJobs\n";
   PrintJobs(summary, out);
   PrintReasons(summary, out);
-  if (summary.waits.jobs > 0) {
-    out << "\nWaits of the " << summary.waits.jobs << " jobs that started: mean "
-        << Fixed(summary.waits.mean_s, 1) << " s, median " << Fixed(summary.waits.median_s, 1)
-        << " s, 95 % within " << Fixed(summary.waits.p95_s, 1) << " s, longest "
-        << Fixed(summary.waits.most_s, 1) << " s\n";
+  PrintTimes(summary.all, out);
+  if (summary.trace) {
+    out << "\nTrace " << summary.trace->path << ": " << summary.trace->reading.records
+        << " records, " << summary.trace->reading.faults.skipped() << " skipped\n";
+    if (summary.trace->reading.faults.any()) {
+      PrintTraceFaults(summary.trace->path, summary.trace->reading.faults, out);
+    }
   }
   PrintMoves(summary, out);
   if (summary.dropped_decisions > 0) {

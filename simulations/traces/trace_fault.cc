@@ -26,6 +26,7 @@ absl::Status FaultStatus(const std::string& path, const TraceFault& fault) {
 }
 
 void TraceFaultCounts::Add(const TraceFault& fault) {
+  any_ = true;
   Count& count = counts_[static_cast<std::size_t>(fault.kind)];
   if (count.times++ == 0) {
     count.first = fault;

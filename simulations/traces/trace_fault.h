@@ -49,10 +49,18 @@ class TraceFaultCounts {
   void Add(const TraceFault& fault);
   const Count& of(TraceFaultKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
   std::int64_t skipped() const { return skipped_; }
+  bool any() const { return any_; }
 
  private:
   std::array<Count, kTraceFaultKinds> counts_;
   std::int64_t skipped_ = 0;
+  bool any_ = false;
+};
+
+// How far a trace was read.
+struct TraceReading {
+  std::int64_t records = 0;  // lines that are a job or should be one
+  TraceFaultCounts faults;
 };
 
 }  // namespace tephra

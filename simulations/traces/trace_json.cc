@@ -1,5 +1,4 @@
-#include <nlohmann/json.hpp>
-
+#include "simulations/traces/trace_fault_json.h"
 #include "simulations/traces/trace_summary.h"
 
 namespace tephra {
@@ -34,7 +33,20 @@ TraceJson SharesJson(const std::map<std::string, TraceShare>& shares) {
   return json;
 }
 
-TraceJson FaultsJson(const TraceFaultCounts& faults) {
+TraceJson MachineJson(const TraceSummary& summary) {
+  const auto known = [](std::int64_t amount) {
+    return amount == kNotKnown ? TraceJson() : TraceJson(amount);
+  };
+  const auto load = [](double part) { return part < 0 ? TraceJson() : TraceJson(part); };
+  return {{"cpus", known(summary.machine.Cpus())},
+          {"gpus", known(summary.machine.Gpus())},
+          {"cpu_load", load(summary.CpuLoad())},
+          {"gpu_load", load(summary.GpuLoad())}};
+}
+
+}  // namespace
+
+nlohmann::ordered_json TraceFaultsJson(const TraceFaultCounts& faults) {
   TraceJson json = TraceJson::object();
   for (std::size_t i = 0; i < kTraceFaultKinds; ++i) {
     const auto kind = static_cast<TraceFaultKind>(i);
@@ -50,19 +62,6 @@ TraceJson FaultsJson(const TraceFaultCounts& faults) {
   }
   return json;
 }
-
-TraceJson MachineJson(const TraceSummary& summary) {
-  const auto known = [](std::int64_t amount) {
-    return amount == kNotKnown ? TraceJson() : TraceJson(amount);
-  };
-  const auto load = [](double part) { return part < 0 ? TraceJson() : TraceJson(part); };
-  return {{"cpus", known(summary.machine.Cpus())},
-          {"gpus", known(summary.machine.Gpus())},
-          {"cpu_load", load(summary.CpuLoad())},
-          {"gpu_load", load(summary.GpuLoad())}};
-}
-
-}  // namespace
 
 void PrintTraceJson(const TraceSummary& summary, std::ostream& out) {
   TraceJson json = {{"trace", summary.path},
@@ -82,7 +81,7 @@ void PrintTraceJson(const TraceSummary& summary, std::ostream& out) {
   json["queues"] = SharesJson(summary.queues);
   json["users"] = SharesJson(summary.users);
   json["groups"] = SharesJson(summary.groups);
-  json["faults"] = FaultsJson(summary.faults);
+  json["faults"] = TraceFaultsJson(summary.faults);
   // The trace is UTF-8, and its path need not be.
   out << json.dump(2, ' ', false, TraceJson::error_handler_t::replace) << "\n";
 }

@@ -48,6 +48,8 @@ struct TraceSummary {
 absl::Status Summarize(TraceReader& reader, TraceSummary& summary);
 
 void PrintTraceText(const TraceSummary& summary, std::ostream& out);
+// What was wrong with its lines: a table, or that nothing was.
+void PrintTraceFaults(const std::string& path, const TraceFaultCounts& faults, std::ostream& out);
 void PrintTraceJson(const TraceSummary& summary, std::ostream& out);
 
 const char* TraceStatusName(TraceStatus status);

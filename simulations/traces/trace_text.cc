@@ -83,14 +83,16 @@ void PrintMachine(const TraceSummary& summary, std::ostream& out) {
   if (summary.machine.parts.empty()) out << "machine: not known (--cpus, --gpus)\n";
 }
 
-void PrintFaults(const TraceSummary& summary, std::ostream& out) {
+}  // namespace
+
+void PrintTraceFaults(const std::string& path, const TraceFaultCounts& faults, std::ostream& out) {
   Table table({"fault", "times", "skipped", "first"}, "lrrl");
   for (std::size_t i = 0; i < kTraceFaultKinds; ++i) {
     const auto kind = static_cast<TraceFaultKind>(i);
-    const TraceFaultCounts::Count& count = summary.faults.of(kind);
+    const TraceFaultCounts::Count& count = faults.of(kind);
     if (count.times == 0) continue;
     table.Add({TraceFaultName(kind), std::to_string(count.times), std::to_string(count.skipped),
-               std::string(FaultStatus(summary.path, count.first).message())});
+               std::string(FaultStatus(path, count.first).message())});
   }
   if (table.empty()) {
     out << "\nNo faults\n";
@@ -99,8 +101,6 @@ void PrintFaults(const TraceSummary& summary, std::ostream& out) {
   out << "\nFaults\n";
   table.Print(out);
 }
-
-}  // namespace
 
 void PrintTraceText(const TraceSummary& summary, std::ostream& out) {
   out << summary.path << ": " << TraceFormName(summary.form)
@@ -124,7 +124,7 @@ void PrintTraceText(const TraceSummary& summary, std::ostream& out) {
   PrintPercentiles(summary, out);
   PrintShares(summary, "Queues", summary.queues, out);
   PrintShares(summary, "Users", summary.users, out);
-  PrintFaults(summary, out);
+  PrintTraceFaults(summary.path, summary.faults, out);
 }
 
 }  // namespace tephra

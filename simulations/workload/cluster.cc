@@ -57,7 +57,7 @@ std::vector<DeviceHardware> ReadGpus(const Item& item) {
     fields.Text("model", device.model);
     ReadDeviceMemory(fields, "memory", device.memory_mib);
     ReadDeviceSharing(fields, device);
-  ReadMigModel(fields, device);
+    ReadMigModel(fields, device);
     fields.Done();
   } else {
     ReadWhole(item, count, 0, kMostGpus);

@@ -190,6 +190,8 @@ void ReadJobs(Sections& sections, const Item& item, std::vector<Arrival>& jobs) 
   DurationMs duration = 0;
   if (run.node != nullptr && ReadDuration(run, duration)) arrival.run = duration;
   if (!fields.Has("expected_run")) arrival.job.expected_run_ms = arrival.run.value_or(0);
+  int fails = 0;
+  if (fields.OneOf("on_failure", {"task", "gang"}, fails)) arrival.fails_whole = fails == 1;
   fields.Whole("copies", copies, 1, Sections::kMostTasks);
   fields.Done();
   arrival.job.created = arrival.at;

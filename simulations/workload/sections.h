@@ -75,6 +75,13 @@ JobSpec ReadJobAlone(Sections& sections, const Item& item);
 // The fields of a pod in the mapping of its role, its job or by itself.
 PodTemplate ReadPod(Sections& sections, Fields& fields);
 
+// workload.trace.
+TraceWorkload ReadTraceWorkload(const Sections& sections, const Item& item);
+
+// restarts and failures.
+Restarts ReadRestarts(const Item& item);
+FailureRates ReadFailures(const Item& item);
+
 struct PolicySettings {
   EngineConfig config;
   bool expected_from_workload = false;  // expected_pods is to be worked out

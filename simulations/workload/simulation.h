@@ -13,7 +13,9 @@
 
 #include "plugins/framework/event.h"
 #include "simulations/arrivals.h"
+#include "simulations/failures.h"
 #include "simulations/traces/openb.h"
+#include "simulations/workload/trace_workload.h"
 #include "text/yaml_tree.h"
 #include "topology/all_reduce.h"
 #include "topology/base/status.h"
@@ -86,9 +88,25 @@ struct OpenbWorkload {
   std::shared_ptr<const OpenbOrder> order;
 };
 
+// A delay by the size of the job: of steps that grow, the first that reaches its GPUs.
+struct DelayStep {
+  std::int64_t most_gpus = 0;
+  DurationMs delay = 0;
+};
+
+// What becomes of a task's work when it is evicted, fails or loses its node.
+struct Restarts {
+  // Its work is saved each time that it has done so much; 0: at any time. None: never.
+  std::optional<DurationMs> checkpoints;
+  // From a start until it works, for the first time and after that; none of a size given: 0.
+  std::vector<DelayStep> start_delay, restart_delay;
+};
+
 struct Outputs {
   std::string directory;  // empty: no files
   bool tasks = true;
+  bool jobs = true;
+  bool timeline = true;  // of the cluster and of queues
   bool curve = true;
 };
 
@@ -103,17 +121,21 @@ struct Simulation {
   Memory past;                           // what queues and users have used before; may be empty
   std::vector<Arrival> jobs;             // by time, then as in the file
   std::optional<OpenbWorkload> openb;    // instead of jobs
+  std::optional<TraceWorkload> trace;    // instead of both
+  bool queues_of_jobs = false;           // a queue that is not there comes with its first job
   Unstarted unstarted = Unstarted::kWaits;
   std::vector<DatedHappening> events;  // by time, then as in the file
   EngineConfig config;
   std::vector<ExpectedPod> shapes;  // the usual pods of this workload, most frequent first
   std::optional<TimeMs> until;      // nothing later happens
   DurationMs eviction_grace = 0;    // from an eviction until the task is gone
+  Restarts restarts;
+  FailureRates failures;
   Outputs outputs;
   Yaml::Ptr document;  // the whole file, for keys of the caller's own
 };
 
-// The jobs, listed or from the trace. Those listed are moved out of the simulation.
+// The jobs, listed or from a trace. Those listed are moved out of the simulation.
 absl::StatusOr<std::unique_ptr<Arrivals>> TakeArrivals(Simulation& simulation);
 
 }  // namespace tephra

@@ -55,7 +55,8 @@ namespace {
 
 class Loader {
  public:
-  Loader(const std::string& path, Yaml::Ptr root) : wrong_(path) {
+  Loader(const std::string& path, Yaml::Ptr root, TraceChoice choice = {})
+      : wrong_(path), choice_(std::move(choice)) {
     simulation_.file = sections_.file = path;
     simulation_.document = std::move(root);
   }
@@ -66,7 +67,9 @@ class Loader {
     std::string why;
     top.Text("name", simulation_.name);
     top.Text("why", why);
-    ReadClusterSection(top.Need("cluster"));
+    const Item workload = top.At("workload");
+    ReadTrace(workload);
+    ReadClusterSection(simulation_.trace ? top.At("cluster") : top.Need("cluster"));
     const Item queues = top.At("queues");
     if (queues.node != nullptr) ReadQueues(sections_, queues, simulation_.queues, simulation_.past);
     if (sections_.queues.insert("default").second) {
@@ -74,13 +77,14 @@ class Loader {
       usual.name = "default";
       simulation_.queues.push_back(usual);
     }
-    const Item jobs = top.At("jobs"), workload = top.At("workload");
+    const Item jobs = top.At("jobs");
     if (jobs.node != nullptr) ReadJobList(jobs);
     if (workload.node != nullptr) {
       if (jobs.node != nullptr) workload.Wrong("either jobs or workload, not both");
       ReadWorkload(workload);
     }
     if (queues.node == nullptr) AddQueuesOfJobs();
+    simulation_.queues_of_jobs = queues.node == nullptr && simulation_.trace.has_value();
     const Item policies = top.At("policies");
     PolicySettings settings;
     if (policies.node != nullptr) settings = ReadPolicies(policies);
@@ -92,6 +96,9 @@ class Loader {
     }
     ReadEvents(top.At("events"));
     top.Duration("eviction_grace", simulation_.eviction_grace);
+    const Item restarts = top.At("restarts"), failures = top.At("failures");
+    if (restarts.node != nullptr) simulation_.restarts = ReadRestarts(restarts);
+    if (failures.node != nullptr) simulation_.failures = ReadFailures(failures);
     const Item until = top.At("until");
     DurationMs end = 0;
     if (until.node != nullptr && ReadDuration(until, end)) simulation_.until = end;
@@ -115,8 +122,24 @@ class Loader {
   }
 
  private:
+  // Before the cluster, which may be the one that the trace tells.
+  void ReadTrace(const Item& workload) {
+    if (workload.node == nullptr) return;
+    const Item trace = Fields(workload).At("trace");
+    if (trace.node == nullptr) {
+      if (choice_.path) workload.Wrong("trace, to be read from another file");
+      return;
+    }
+    simulation_.trace = ReadTraceWorkload(sections_, trace);
+    if (choice_.path) simulation_.trace->path = *choice_.path;
+    simulation_.trace->options.strict = simulation_.trace->options.strict || choice_.strict;
+  }
+
   void ReadClusterSection(const Item& item) {
-    if (item.node == nullptr) return;
+    if (item.node == nullptr) {
+      if (simulation_.trace && wrong_.ok()) wrong_.Keep(LoadTraceCluster());
+      return;
+    }
     Fields fields(item);
     const Item openb = fields.At("openb");
     if (openb.node != nullptr) {
@@ -129,6 +152,12 @@ class Loader {
     if (!fields.Has("domain_labels")) ReadDomains(sections_, fields, simulation_.domains);
     ReadBandwidth(fields, simulation_.bandwidths);
     fields.Done();
+  }
+
+  absl::Status LoadTraceCluster() {
+    TEPHRA_ASSIGN_OR_RETURN(simulation_.nodes, NodesOfTrace(*simulation_.trace));
+    for (const NodeSpec& node : simulation_.nodes) sections_.nodes.insert(node.name);
+    return absl::OkStatus();
   }
 
   void ReadOpenbCluster(const Item& item) {
@@ -161,8 +190,10 @@ class Loader {
 
   void ReadWorkload(const Item& item) {
     Fields fields(item);
-    const Item jobs = fields.At("jobs"), openb = fields.At("openb");
-    if ((jobs.node == nullptr) == (openb.node == nullptr)) item.Wrong("either jobs or openb");
+    const Item jobs = fields.At("jobs"), openb = fields.At("openb"), trace = fields.At("trace");
+    if ((jobs.node != nullptr) + (openb.node != nullptr) + (trace.node != nullptr) != 1) {
+      item.Wrong("one of jobs, openb and trace");
+    }
     if (jobs.node != nullptr) ReadJobList(jobs);
     if (openb.node != nullptr) ReadOpenbWorkload(openb);
     int unstarted = 0;
@@ -215,8 +246,8 @@ class Loader {
     });
     if (!wrong_.ok()) return;
     SortByTime(simulation_.events, &items);
-    CheckEvents(sections_, simulation_.queues, simulation_.openb.has_value(), simulation_.events,
-                items);
+    CheckEvents(sections_, simulation_.queues, simulation_.openb || simulation_.trace,
+                simulation_.events, items);
   }
 
   void ReadOutputs(const Item& item) {
@@ -227,6 +258,8 @@ class Loader {
       outputs.directory = Resolved(simulation_.file, outputs.directory);
     }
     fields.Switch("tasks", outputs.tasks);
+    fields.Switch("jobs", outputs.jobs);
+    fields.Switch("timeline", outputs.timeline);
     fields.Switch("curve", outputs.curve);
     fields.Done();
   }
@@ -238,6 +271,9 @@ class Loader {
       return absl::OkStatus();
     }
     PodShapes shapes;
+    if (simulation_.trace) {
+      TEPHRA_ASSIGN_OR_RETURN(shapes, ShapesOfTrace(*simulation_.trace));
+    }
     if (simulation_.openb.has_value()) {
       TEPHRA_ASSIGN_OR_RETURN(const std::unique_ptr<Arrivals> all,
                               StreamedOpenbArrivals(simulation_.openb->path, sections_.models));
@@ -258,6 +294,7 @@ class Loader {
   }
 
   Diagnosis wrong_;
+  TraceChoice choice_;
   Sections sections_;
   Simulation simulation_;
 };
@@ -271,12 +308,14 @@ absl::StatusOr<Simulation> ParseSimulation(const std::string& path, const std::s
 }
 
 absl::StatusOr<Simulation> LoadSimulation(const std::string& path,
-                                          const std::vector<std::string>& extra_keys) {
+                                          const std::vector<std::string>& extra_keys,
+                                          TraceChoice trace) {
   TEPHRA_ASSIGN_OR_RETURN(Yaml::Ptr root, ReadYaml(path));
-  return Loader(path, std::move(root)).Load(extra_keys);
+  return Loader(path, std::move(root), std::move(trace)).Load(extra_keys);
 }
 
 absl::StatusOr<std::unique_ptr<Arrivals>> TakeArrivals(Simulation& simulation) {
+  if (simulation.trace) return OpenTrace(*simulation.trace, simulation.nodes);
   if (!simulation.openb.has_value()) {
     return std::unique_ptr<Arrivals>(std::make_unique<ListedArrivals>(std::move(simulation.jobs)));
   }

@@ -5,6 +5,7 @@
 // Simulation::document with Fields.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,16 @@
 
 namespace tephra {
 
+// What a caller says about workload.trace instead of the file.
+struct TraceChoice {
+  std::optional<std::string> path;
+  bool strict = false;
+};
+
 // Every error names file, line, field, value and what was expected.
 absl::StatusOr<Simulation> LoadSimulation(const std::string& path,
-                                          const std::vector<std::string>& extra_keys = {});
+                                          const std::vector<std::string>& extra_keys = {},
+                                          TraceChoice trace = {});
 
 // The same from text; `path` stands in messages, and relative paths start in its folder.
 absl::StatusOr<Simulation> ParseSimulation(const std::string& path, const std::string& text,

@@ -7,6 +7,7 @@ Exit codes, equal bytes for equal input, and nothing half-written after bad inpu
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -52,7 +53,8 @@ class Command(unittest.TestCase):
                 self.assertEqual(first.stdout, second.stdout)
                 self.assertEqual(files(self.folder / "1"), files(self.folder / "2"))
                 self.assertEqual(
-                    set(files(self.folder / "1")), {"tasks.csv", "curve.csv", "summary.json"}
+                    set(files(self.folder / "1")),
+                    {"tasks.csv", "jobs.csv", "timeline.csv", "queues.csv", "curve.csv", "summary.json"},
                 )
 
     def test_json_on_stdout_is_the_summary_file(self):
@@ -63,6 +65,36 @@ class Command(unittest.TestCase):
             states = json.loads(done.stdout)["jobs_by_state"]
             now = ("running", "finished", "waiting", "infeasible", "dropped", "removed")
             self.assertEqual(states["arrived"], sum(states[key] for key in now))
+
+    def test_a_run_that_is_interrupted_writes_what_is_known(self):
+        endless = self.folder / "endless.yaml"
+        endless.write_text(
+            "cluster: { nodes: 1, gpus_per_node: 1 }\n"
+            "jobs: [{ name: j, copies: 100000, gpus: 1, run: 1s }]\n"
+        )
+        process = subprocess.Popen(
+            [TEPHRA, "simulate", endless, "--output", "json", "--out", self.folder / "out"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        while not (self.folder / "out" / "jobs.csv.part").exists():  # the run begins
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        out, told = process.communicate()
+        self.assertEqual(process.returncode, 130)
+        self.assertIn(b"interrupted", told)
+        self.assertTrue(json.loads(out)["interrupted"])
+        self.assertIn("jobs.csv", files(self.folder / "out"))
+
+    def test_a_trace_is_told_with_its_faults(self):
+        timed = ROOT / "simulations/examples/timed.yaml"
+        told = json.loads(run("simulate", timed, "--output", "json").stdout)
+        self.assertEqual(told["trace"]["records"], 6)
+        self.assertEqual(told["trace"]["skipped"], 2)
+        self.assertEqual(told["jobs_by_state"]["finished"], 4)
+        done = run("simulate", timed, "--strict")
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+        self.assertIn(b"jobs.swf:7: ", done.stderr)
 
     def test_a_journal_replays(self):
         for example in EXAMPLES:

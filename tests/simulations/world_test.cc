@@ -167,5 +167,72 @@ events:
   CHECK(run.left.at("a").start == 9000);
 }
 
+// One job of 8 tasks runs 100 s; at 50 s a job of higher priority evicts it for 10 s.
+std::string Evicted(const std::string& restarts) {
+  return kMachines + R"(
+jobs:
+  - { name: a, members: 8, gpus: 1, run: 100s, expected_run: 100s }
+  - { name: b, members: 8, gpus: 1, at: 50s, run: 10s, priority: 1 }
+)" + restarts;
+}
+
+TEST_CASE("World: of the work of an evicted gang what was saved at checkpoints is kept") {
+  const JobRecord none = Run(Evicted("")).ended.at("a");
+  CHECK(none.end == 160'000);
+  CHECK(none.lost_gpu_ms == 8 * 1000 * 50'000);
+  const JobRecord some = Run(Evicted("restarts: { checkpoints: 20s }\n")).ended.at("a");
+  CHECK(some.end == 120'000);
+  CHECK(some.lost_gpu_ms == 8 * 1000 * 10'000);
+  const JobRecord all = Run(Evicted("restarts: { checkpoints: 0s }\n")).ended.at("a");
+  CHECK(all.end == 110'000);
+  CHECK(all.lost_gpu_ms == 0);
+  for (const JobRecord& job : {none, some, all}) {
+    CHECK(job.evictions == 1);
+    CHECK(job.restarts == 1);
+    CHECK(job.start == 0);
+  }
+}
+
+TEST_CASE("World: a start takes its delay, by the GPUs of the job, and a restart another") {
+  const Run run(Evicted(R"(
+restarts:
+  checkpoints: 0s
+  start_delay: [{ gpus: 4, delay: 1s }, { gpus: 8, delay: 2s }, { delay: 3s }]
+  restart_delay: 7s
+)"));
+  CHECK(run.ended.at("b").end == 62'000);
+  CHECK(run.ended.at("a").end == 62'000 + 7000 + 52'000);  // 48 s were done
+}
+
+TEST_CASE("World: a job of which a task fails starts anew alone, or whole where it says so") {
+  const auto job = [](const std::string& how) {
+    return Run(kMachines + "jobs: [{ name: a, members: 2, gpus: 1, run: 10s" + how +
+               " }]\nevents: [{ at: 4s, fail_task: a/worker/1 }]\n")
+        .ended.at("a");
+  };
+  CHECK(job("").tasks[0].finish == 10'000);
+  const JobRecord whole = job(", on_failure: gang");
+  CHECK(whole.tasks[0].finish == 14'000);
+  CHECK(whole.tasks[0].attempts == 2);
+  CHECK(whole.failures == 1);
+  CHECK(whole.restarts == 1);
+}
+
+TEST_CASE("World: nodes and tasks that fail by chance cost time, and all ends nevertheless") {
+  const std::string jobs = "jobs: [{ name: j, copies: 20, members: 4, gpus: 1, run: 1h }]\n";
+  const Run sound(kMachines + jobs);
+  const Run failing(kMachines + jobs +
+                    "failures: { seed: 3, nodes: { mtbf: 5h, mttr: 20m }, tasks: { mtbf: 9h } }\n");
+  CHECK(sound.end == 10 * 3600 * kSecondMs);
+  CHECK(failing.end > sound.end);
+  CHECK(failing.ended.size() == 20);
+  std::int32_t failures = 0;
+  for (const auto& [name, job] : failing.ended) failures += job.failures;
+  CHECK(failures > 0);
+  const Run again(kMachines + jobs +
+                  "failures: { seed: 3, nodes: { mtbf: 5h, mttr: 20m }, tasks: { mtbf: 9h } }\n");
+  CHECK(again.end == failing.end);
+}
+
 }  // namespace
 }  // namespace tephra

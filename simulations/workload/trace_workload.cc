@@ -1,0 +1,200 @@
+#include "simulations/workload/trace_workload.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace tephra {
+namespace {
+
+constexpr std::int64_t kUsualGpus = 8;
+constexpr std::int64_t kUsualMemory = 768 * 1024 * kMiB;
+constexpr std::int64_t kUsualPods = 110;
+constexpr std::int32_t kUsualDeviceMiB = 80 * 1024;
+constexpr std::int64_t kMostNodes = 1'000'000;
+// So many jobs show what the usual pods are.
+constexpr int kJobsForShapes = 10'000;
+
+// A task is a GPU or a processor, so that several go together on a node. Alea's are nodes.
+bool TasksAreParts(TraceForm form) { return form != TraceForm::kAlea; }
+bool HasGpus(TraceForm form) { return HasHeaderRow(form); }
+
+std::int64_t PerNode(const TraceWorkload& workload, TraceForm form) {
+  if (workload.per_node > 0) return workload.per_node;
+  return HasGpus(form) ? kUsualGpus : 1;
+}
+
+// Ten digits, so that names in the order of arrival are in the order of text.
+std::string OrdinalText(std::uint64_t ordinal) {
+  std::string text = std::to_string(ordinal);
+  if (text.size() < 10) text.insert(0, 10 - text.size(), '0');
+  return text;
+}
+
+class TraceArrivals final : public Arrivals {
+ public:
+  TraceArrivals(TraceWorkload workload, TraceReader reader)
+      : workload_(std::move(workload)),
+        reader_(std::move(reader)),
+        per_node_(PerNode(workload_, reader_.form())) {}
+
+  absl::StatusOr<bool> Next(Arrival& out) override {
+    while (true) {
+      TEPHRA_ASSIGN_OR_RETURN(const TraceStep step, reader_.Next(job_, fault_));
+      reading_.records = reader_.records();
+      if (step == TraceStep::kEnd) return false;
+      if (step == TraceStep::kJob) break;
+      reading_.faults.Add(fault_);
+    }
+    Make(out);
+    return true;
+  }
+  std::size_t total() const override { return 0; }
+  const TraceReading* reading() const override { return &reading_; }
+
+ private:
+  void Make(Arrival& out) {
+    out = Arrival{};
+    out.at = job_.submit;
+    out.run = RunOf(job_);
+    out.fails_whole = workload_.fails_whole;
+    JobSpec& job = out.job;
+    job.uid = OrdinalText(next_++);
+    job.name = job_.id;
+    job.queue = job_.queue.empty() ? "default" : job_.queue;
+    job.user = job_.user;
+    job.created = job_.submit;
+    job.movable = workload_.movable;
+    job.preemptible = workload_.preemptible;
+    const DurationMs expected =
+        workload_.estimate == Estimate::kRun ? *out.run : std::max<DurationMs>(job_.requested, 0);
+    if (workload_.estimate == Estimate::kRun || job_.requested != kNotKnown) {
+      job.expected_run_ms = std::max<DurationMs>(expected, 1);  // 0 is what is not known
+    }
+    if (!TasksAreParts(reader_.form())) {
+      AddRole("node", job_.tasks, job_.cpus, job_.gpus, job);
+    } else {
+      const bool gpus = HasGpus(reader_.form());
+      const auto add = [&](const char* name, std::int64_t tasks, std::int64_t size) {
+        if (tasks > 0 && size > 0) AddRole(name, tasks, gpus ? 0 : size, gpus ? size : 0, job);
+      };
+      add("node", job_.tasks / per_node_, per_node_);
+      add("rest", 1, job_.tasks % per_node_);
+    }
+    for (const RoleSpec& role : job.gang.roles) job.gang.min_member += role.min;
+  }
+
+  DurationMs RunOf(const TraceJob& job) const {
+    DurationMs run = job.run != kNotKnown ? job.run : std::max<DurationMs>(job.requested, 0);
+    if (workload_.clamp_runs && job.requested != kNotKnown) run = std::min(run, job.requested);
+    return std::max(run, workload_.least_run);
+  }
+
+  void AddRole(const char* name, std::int64_t tasks, std::int64_t cpus, std::int64_t gpus,
+               JobSpec& job) const {
+    if (job.gang.roles.empty()) job.gang.min_member = 0;
+    RoleSpec& role = job.gang.roles.emplace_back();
+    role.name = name;
+    role.replicas = role.min = static_cast<std::int32_t>(tasks);
+    ContainerSpec& container = role.pod.containers.emplace_back();
+    container.name = "main";
+    container.requests[kCpu] = cpus * 1000;
+    if (gpus > 0) container.devices.count = static_cast<std::int32_t>(gpus);
+    const std::string& partition = job_.partition.empty() ? job_.queue : job_.partition;
+    if (!workload_.partition_label.empty() && !partition.empty()) {
+      role.pod.constraints.selector[workload_.partition_label] = partition;
+    }
+  }
+
+  TraceWorkload workload_;
+  TraceReader reader_;
+  std::int64_t per_node_;
+  TraceReading reading_;
+  TraceJob job_;
+  TraceFault fault_;
+  std::uint64_t next_ = 0;
+};
+
+NodeSpec MadeNode(std::string name, std::int64_t cpus, std::int64_t gpus) {
+  NodeSpec node;
+  node.name = std::move(name);
+  node.allocatable[kCpu] = cpus * 1000;
+  node.allocatable[kMemory] = kUsualMemory;
+  node.allocatable[kPods] = std::max(kUsualPods, cpus);
+  DeviceHardware device;
+  device.memory_mib = kUsualDeviceMiB;
+  node.devices.assign(static_cast<std::size_t>(gpus), device);
+  node.labels[kHostnameKey] = node.name;
+  return node;
+}
+
+absl::Status NoMachine(const TraceWorkload& workload, const std::string& why) {
+  return absl::InvalidArgumentError(workload.path + ": " + why +
+                                    ", expected a cluster beside the trace");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Arrivals>> OpenTrace(TraceWorkload workload,
+                                                    const std::vector<NodeSpec>& nodes) {
+  MachinePart all{"", kNotKnown, 0, 0};
+  for (const NodeSpec& node : nodes) {
+    all.cpus += node.allocatable[kCpu] / 1000;
+    all.gpus += static_cast<std::int64_t>(node.devices.size());
+  }
+  // No job may have more tasks than the engine takes.
+  const std::int64_t most = kMaxTasks * std::max<std::int64_t>(workload.per_node, 1);
+  all.cpus = std::min(all.cpus, most);
+  if (!nodes.empty()) workload.options.machine.parts = {all};
+  TEPHRA_ASSIGN_OR_RETURN(TraceReader reader, TraceReader::Open(workload.path, workload.options));
+  return std::unique_ptr<Arrivals>(
+      std::make_unique<TraceArrivals>(std::move(workload), std::move(reader)));
+}
+
+absl::StatusOr<std::vector<NodeSpec>> NodesOfTrace(const TraceWorkload& workload) {
+  TEPHRA_ASSIGN_OR_RETURN(const TraceReader reader,
+                          TraceReader::Open(workload.path, workload.options));
+  std::vector<NodeSpec> nodes;
+  const bool named = reader.machine().parts.size() > 1;
+  for (std::size_t p = 0; p < reader.machine().parts.size(); ++p) {
+    const MachinePart& part = reader.machine().parts[p];
+    const std::int64_t per_node =
+        part.tasks > 0 ? part.cpus / part.tasks : PerNode(workload, reader.form());
+    if (part.cpus <= 0 || per_node <= 0) continue;
+    const std::int64_t count = (part.cpus + per_node - 1) / per_node;
+    if (count > kMostNodes) {
+      return NoMachine(workload, "a machine of " + std::to_string(count) + " nodes, at most " +
+                                     std::to_string(kMostNodes));
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      // The last one of processors that do not divide has the rest.
+      const std::int64_t cpus = std::min(per_node, part.cpus - i * per_node);
+      NodeSpec node = MadeNode((named ? "n-" + std::to_string(p) : "n") + "-" + std::to_string(i),
+                               cpus, part.tasks > 0 ? part.gpus / part.tasks : 0);
+      if (!workload.partition_label.empty() && !part.name.empty()) {
+        node.labels[workload.partition_label] = part.name;
+      }
+      nodes.push_back(std::move(node));
+    }
+  }
+  if (nodes.empty()) return NoMachine(workload, "the trace says nothing of its machine");
+  return nodes;
+}
+
+absl::StatusOr<PodShapes> ShapesOfTrace(const TraceWorkload& workload) {
+  PodShapes shapes;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(workload.path, ignored)) return shapes;
+  TEPHRA_ASSIGN_OR_RETURN(const std::unique_ptr<Arrivals> first, OpenTrace(workload, {}));
+  Arrival arrival;
+  for (int j = 0; j < kJobsForShapes; ++j) {
+    TEPHRA_ASSIGN_OR_RETURN(const bool more, first->Next(arrival));
+    if (!more) break;
+    for (const RoleSpec& role : arrival.job.gang.roles) {
+      shapes.Add(ShapeOf(role.pod), role.replicas);
+    }
+  }
+  return shapes;
+}
+
+}  // namespace tephra

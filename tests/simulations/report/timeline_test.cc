@@ -1,0 +1,52 @@
+#include "simulations/report/timeline.h"
+
+#include <catch2/catch.hpp>
+
+namespace tephra {
+namespace {
+
+TEST_CASE("Timeline: however long it is, its steps are few and their means add up") {
+  Timeline timeline;
+  double sum = 0;
+  TimeMs now = 0;
+  for (int i = 0; i < 5000; ++i) {
+    const TimeMs next = now + 137 + 7919 * (i % 11);
+    const double used = 1000 * (i % 8);
+    if (timeline.WantsSample(now)) timeline.Sample(now, 250, {{0, 0, 4000, 2000}});
+    timeline.Add(now, next, {8000, used, 0, 3, 1}, {{used / 2, 500, 0, 0}});
+    sum += used * static_cast<double>(next - now);
+    now = next;
+  }
+  const std::vector<Timeline::Row> rows = timeline.Rows();
+  CHECK(rows.size() > Timeline::kMostSteps / 2 - 1);
+  CHECK(rows.size() <= Timeline::kMostSteps);
+  double seen = 0, of_queue = 0;
+  TimeMs lived = 0;
+  for (const Timeline::Row& row : rows) {
+    CHECK(row.begin == lived);
+    lived += row.span;
+    seen += row.cluster.used * static_cast<double>(row.span);
+    of_queue += row.queues[0].used * static_cast<double>(row.span);
+    CHECK(row.cluster.gpus == Approx(8000));
+    CHECK(row.cluster.fragments == Approx(250));
+    CHECK(row.queues[0].share == Approx(4000));
+    CHECK(row.queues[0].asked == Approx(500));
+  }
+  CHECK(lived == now);
+  CHECK(seen == Approx(sum));
+  CHECK(of_queue == Approx(sum / 2));
+}
+
+TEST_CASE("Timeline: a step that is lived through in part counts for that part") {
+  Timeline timeline;
+  timeline.Sample(0, 0, {});
+  timeline.Add(0, 500, {1000, 1000, 0, 0, 0}, {});
+  timeline.Add(500, 1250, {1000, 0, 0, 0, 0}, {});
+  CHECK(TimelineCsv(timeline.Rows()) ==
+        "time_s,span_s,gpus,gpus_used,gpus_fragmented,jobs_running,jobs_waiting\n"
+        "0.000,1.000,1.000,0.500,0.000,0.000,0.000\n"
+        "1.000,0.250,1.000,0.000,0.000,0.000,0.000\n");
+}
+
+}  // namespace
+}  // namespace tephra

@@ -1,0 +1,116 @@
+#include "simulations/workload/trace_workload.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <catch2/catch.hpp>
+
+#include "simulations/workload/simulation_file.h"
+
+namespace tephra {
+namespace {
+
+// A trace in a file of its own, gone at the end.
+class TraceFile {
+ public:
+  explicit TraceFile(const std::string& text)
+      : path_(std::filesystem::temp_directory_path() /
+              ("trace-" + std::to_string(reinterpret_cast<std::uintptr_t>(this)))) {
+    std::ofstream(path_) << text;
+  }
+  ~TraceFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::vector<Arrival> All(Arrivals& arrivals) {
+  std::vector<Arrival> all;
+  Arrival arrival;
+  while (true) {
+    const auto more = arrivals.Next(arrival);
+    REQUIRE(more.ok());
+    if (!*more) return all;
+    all.push_back(arrival);
+  }
+}
+
+Simulation Read(const std::string& text) {
+  auto read = ParseSimulation("f", text);
+  INFO(read.status().message());
+  REQUIRE(read.ok());
+  return *std::move(read);
+}
+
+const std::string kPhilly = "id,vc,gpu,submit,dur\n";
+const std::string kCluster = "cluster: { nodes: 4, gpus_per_node: 8 }\n";
+
+TEST_CASE("Trace workload: a job of GPUs is whole nodes and one task of the rest, all or nothing") {
+  const TraceFile file(kPhilly + "a,x,1,5,0\nb,y,20,6,30\nc,x,16,7,30\nd,x,33,8,1\n");
+  Simulation simulation = Read(kCluster + "workload: { trace: { file: " + file.path() +
+                               ", least_run: 1s, partition_label: vc, estimate: run } }\n");
+  CHECK(simulation.queues_of_jobs);
+  const auto arrivals = TakeArrivals(simulation);
+  REQUIRE(arrivals.ok());
+  const std::vector<Arrival> jobs = All(**arrivals);
+  REQUIRE(jobs.size() == 3);  // 33 GPUs are more than there are
+  CHECK((*arrivals)->reading()->records == 4);
+  CHECK((*arrivals)->reading()->faults.of(TraceFaultKind::kTooLarge).skipped == 1);
+  CHECK(jobs[0].at == 5000);
+  CHECK(jobs[0].run == 1000);
+  CHECK(jobs[0].job.expected_run_ms == 1000);
+  CHECK(jobs[0].job.queue == "x");
+  CHECK(jobs[0].job.uid < jobs[1].job.uid);
+  const GangSpec& twenty = jobs[1].job.gang;
+  REQUIRE(twenty.roles.size() == 2);
+  CHECK(twenty.roles[0].replicas == 2);
+  CHECK(twenty.roles[0].pod.containers[0].devices.count == 8);
+  CHECK(twenty.roles[1].replicas == 1);
+  CHECK(twenty.roles[1].pod.containers[0].devices.count == 4);
+  CHECK(twenty.roles[1].pod.constraints.selector.at("vc") == "y");
+  CHECK(twenty.min_member == 3);
+  CHECK(jobs[2].job.gang.roles.size() == 1);
+}
+
+TEST_CASE("Trace workload: what SWF says gives the machine, estimates and run times") {
+  const std::string end = " -1 1 1 1 -1 -1 -1 -1 -1\n";
+  const TraceFile file("; MaxProcs: 10\n1 0 -1 90 6 -1 -1 6 60" + end + "2 1 -1 -1 10 -1 -1 10 30" +
+                       end + "3 2 -1 5 1 -1 -1 1 -1" + end);
+  const std::string trace = "workload: { trace: { file: " + file.path() + ", clamp_runs: true";
+  Simulation alone = Read(trace + " } }\n");
+  CHECK(alone.nodes.size() == 10);
+  Simulation simulation = Read(trace + ", per_node: 4 } }\n");
+  REQUIRE(simulation.nodes.size() == 3);
+  CHECK(simulation.nodes[2].allocatable[kCpu] == 2000);
+  const auto arrivals = TakeArrivals(simulation);
+  REQUIRE(arrivals.ok());
+  const std::vector<Arrival> jobs = All(**arrivals);
+  REQUIRE(jobs.size() == 3);
+  CHECK(jobs[0].run == 60'000);  // it would have been ended then
+  CHECK(jobs[0].job.expected_run_ms == 60'000);
+  CHECK(jobs[0].job.gang.roles[0].pod.containers[0].requests[kCpu] == 4000);
+  CHECK(jobs[0].job.gang.roles[1].pod.containers[0].requests[kCpu] == 2000);
+  CHECK(jobs[1].run == 30'000);  // not known: as requested
+  CHECK(jobs[2].job.expected_run_ms == 0);
+}
+
+TEST_CASE("Trace workload: without a cluster a trace that tells no machine is refused") {
+  const TraceFile file(kPhilly + "a,x,1,5,9\n");
+  const auto read = ParseSimulation("f", "workload: { trace: { file: " + file.path() + " } }\n");
+  CHECK(read.status().message() ==
+        file.path() +
+            ": the trace says nothing of its machine, expected a cluster beside the trace");
+}
+
+TEST_CASE("Trace workload: a strict reader refuses the first line that it would skip") {
+  const TraceFile file(kPhilly + "a,x,0,5,9\n");
+  const std::string text = kCluster + "workload: { trace: { file: " + file.path();
+  CHECK(ParseSimulation("f", text + " } }\n").ok());
+  const auto strict = ParseSimulation("f", text + ", strict: true } }\n");
+  CHECK(strict.status().message() == file.path() + ":2: gpu: \"0\", expected at least 1 GPU");
+}
+
+}  // namespace
+}  // namespace tephra
