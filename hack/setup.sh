@@ -10,7 +10,7 @@ packages=(
   python3-yaml umoci                    # tests of the manifests; images
   protobuf-compiler libprotobuf-dev protobuf-compiler-grpc libgrpc++-dev prometheus-cpp-dev
   libabsl-dev libbenchmark-dev libboost-graph-dev libcli11-dev libcsv-dev
-  libcurl4-openssl-dev libeigen3-dev
+  libcivetweb-dev libcurl4-openssl-dev libeigen3-dev
   libspdlog-dev libyaml-cpp-dev nlohmann-json3-dev catch2
 )
 

@@ -9,11 +9,13 @@ import (
 )
 
 // TestCost prints what claims/node-cost reads: 8 GPUs with 100 tickets each, and TEPHRA_NODE_PODS pods
-// (40) one after the other, whose annotations are there when they start.
+// (40) one after the other, whose annotations are there when they start. Metrics are served, and read
+// twice a minute, as Prometheus does.
 func TestCost(t *testing.T) {
 	for name, flags := range map[string][]string{"cdi": nil, "mount": {"--no-cdi", "--mount"}} {
 		t.Run(name, func(t *testing.T) {
-			node := startNode(t, 8, flags...)
+			node := startNode(t, 8, append(flags, "--metrics-address=127.0.0.1:0")...)
+			scrape(t, node)
 			for i := range environment("TEPHRA_NODE_PODS", 40) {
 				given := map[string][]kubelet.Slice{"main": {kubelet.Fraction(i%8, 1, 10)}}
 				pod := kubelet.Annotated(kubelet.Pod("pod-"+strconv.Itoa(i), given), kubelet.Annotation(given))
@@ -30,7 +32,10 @@ func TestCost(t *testing.T) {
 			idle := time.Duration(environment("TEPHRA_NODE_IDLE_SECONDS", 5)) * time.Second
 			time.Sleep(2 * time.Second)
 			before, _ := node.Plugin.CPU()
-			time.Sleep(idle)
+			for left := idle; left > 0; left -= 30 * time.Second {
+				time.Sleep(min(left, 30*time.Second))
+				scrape(t, node)
+			}
 			after, err := node.Plugin.CPU()
 			if err != nil {
 				t.Fatal(err)

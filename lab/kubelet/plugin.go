@@ -3,9 +3,12 @@ package kubelet
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -154,6 +157,28 @@ func (p *Plugin) Status() (status Status, err error) {
 	}
 	return status, json.Unmarshal(text, &status)
 }
+
+// Get asks the process by HTTP; it has to have been started with --metrics-address. Its log says which
+// port it got.
+func (p *Plugin) Get(path string) (code int, text string, err error) {
+	log, err := os.ReadFile(p.path("plugin.log"))
+	if err != nil {
+		return 0, "", err
+	}
+	ports := servedAt.FindAllSubmatch(log, -1)
+	if len(ports) == 0 {
+		return 0, "", fmt.Errorf("plugin.log names no port")
+	}
+	answer, err := http.Get("http://127.0.0.1:" + string(ports[len(ports)-1][1]) + path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(body), err
+}
+
+var servedAt = regexp.MustCompile(`metrics are served port=(\d+)`)
 
 // ResidentKiB and CPU are what the process takes of memory now, and of processors since its start.
 func (p *Plugin) ResidentKiB() (int64, error) {

@@ -58,6 +58,11 @@ GpuSource::Driver DriverSource::driver() const {
   return {version.ok() ? *version : "", cuda.ok() ? *cuda : 0};
 }
 
+XidCounts DriverSource::xids() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return xids_;
+}
+
 void DriverSource::Drain() {
   std::uint64_t count = 0;
   static_cast<void>(!read(news_.get(), &count, sizeof count));
@@ -78,6 +83,10 @@ void DriverSource::Watch(std::vector<std::string> uuids) {
     const bool probe = NowMs() - probed >= kProbeMs;
     if (probe) probed = NowMs();
     const std::vector<HealthChange> changes = watch.Round(kWaitMs, NowMs, probe);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (watch.health().xids() != xids_) xids_ = watch.health().xids();
+    }
     if (changes.empty()) continue;
     for (const HealthChange& change : changes) {
       if (change.healthy) {

@@ -27,6 +27,7 @@ class DriverSource final : public GpuSource {
   absl::StatusOr<Gpus> Read() override;
   Driver driver() const override;
   const Nvml* nvml() const override { return nvml_.get(); }
+  XidCounts xids() const override;
   int descriptor() const override { return news_.get(); }
   void Drain() override;
 
@@ -37,11 +38,12 @@ class DriverSource final : public GpuSource {
   const NodeConfig config_;
   const HealthOptions options_;
   const Descriptor news_;
-  Gpus before_;                    // of Read's thread, as the rest but for the two below
+  Gpus before_;                    // of Read's thread, as the rest but for the three below
   std::vector<std::string> told_;  // problems
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unique_ptr<Health> health_;  // as the watch had it last; null before
+  XidCounts xids_;
   std::atomic<bool> stopping_ = false;
   std::thread watch_;
 };

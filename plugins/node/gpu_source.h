@@ -4,6 +4,7 @@
 #include <string>
 
 #include "plugins/node/gpu.h"
+#include "plugins/node/health.h"
 #include "plugins/node/nvml/nvml.h"
 #include "topology/base/status.h"
 
@@ -21,6 +22,8 @@ class GpuSource {
   virtual Driver driver() const { return {}; }
   // Null where there are only descriptions of GPUs: then nothing can be cut by MIG or MPS.
   virtual const Nvml* nvml() const { return nullptr; }
+  // Xids since this process began. Any thread.
+  virtual XidCounts xids() const { return {}; }
   // The GPUs as they are now.
   virtual absl::StatusOr<Gpus> Read() = 0;
   // Readable when it is worth reading again; Drain makes it unreadable. -1: never.

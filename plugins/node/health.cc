@@ -73,6 +73,7 @@ void Health::Sicken(const std::string& uuid, std::string why, bool needs_reset,
 
 void Health::OnXid(const std::string& uuid, std::uint64_t xid, std::optional<unsigned> gpu_instance,
                    std::int64_t now_ms) {
+  ++xids_[uuid][xid];
   if (!options_.xids.Counts(xid)) return;
   std::string why = "Xid " + std::to_string(xid);
   if (gpu_instance) why += " in GPU instance " + std::to_string(*gpu_instance);

@@ -41,6 +41,9 @@ class XidPolicy {
 // asks for a reset of the card or of the machine.
 bool XidTakesReset(std::uint64_t xid);
 
+// How often each Xid was seen, by the card's UUID and its number, those that do not count included.
+using XidCounts = std::map<std::string, std::map<std::uint64_t, std::int64_t>>;
+
 struct HealthOptions {
   XidPolicy xids;
   // A card that did not need a reset is well after so long without another event.
@@ -73,6 +76,7 @@ class Health {
   // What changed since it was last asked, in the order in which it did.
   std::vector<HealthChange> TakeChanges();
   bool healthy(const std::string& uuid) const;
+  const XidCounts& xids() const { return xids_; }
   // Marks the sick ones.
   void Apply(Gpus& gpus) const;
 
@@ -90,6 +94,7 @@ class Health {
   HealthOptions options_;
   std::map<std::string, Card> cards_;  // by UUID
   std::vector<HealthChange> changes_;
+  XidCounts xids_;
 };
 
 }  // namespace tephra::node

@@ -159,6 +159,9 @@ int main(int argc, char** argv) {
   run.add_option("--hook-preload", settings.hook.preload,
                  "file that becomes /etc/ld.so.preload of containers with a fraction")
       ->capture_default_str();
+  run.add_option("--metrics-address", settings.metrics_address,
+                 "HOST:PORT at which /metrics, /healthz and /readyz are served, 127.0.0.1:9402 for "
+                 "one; left out: none are");
   run.add_option("--log-format", log_format, "text or json")
       ->capture_default_str()
       ->check(CLI::IsMember({"text", "json"}));

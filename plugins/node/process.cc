@@ -1,6 +1,5 @@
 #include "plugins/node/process.h"
 
-#include <malloc.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -13,6 +12,9 @@
 #include "plugins/node/cluster/pod_watch.h"
 #include "plugins/node/cluster/publisher.h"
 #include "plugins/node/cut/whole_cutter.h"
+#include "plugins/node/metrics/http_server.h"
+#include "plugins/node/metrics/node_metrics.h"
+#include "plugins/node/resident.h"
 #include "plugins/node/status.h"
 #include "sidecar/log.h"
 
@@ -59,12 +61,14 @@ absl::StatusOr<NodeFacts> FactsOf(const Settings& settings, GpuSource& source, c
 class Loop {
  public:
   Loop(const Settings& settings, GpuSource& source, LateBinding& binding, PodWatch& pods,
-       Publisher* publisher)
+       Publisher* publisher, HttpServer* http)
       : settings_(settings),
         source_(source),
         binding_(binding),
         pods_(pods),
         publisher_(publisher),
+        http_(http),
+        metrics_([this] { return Figures(); }),
         news_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
         plugin_({[this] { return binding_.Mint(); },
                  [this](const std::vector<std::string>& tickets, Deadline deadline,
@@ -75,7 +79,10 @@ class Loop {
                  },
                  [this] {
                    if (registration_ != nullptr) registration_->Again();
-                 }}) {}
+                 },
+                 [this](double seconds) { metrics_.Allocated(seconds); },
+                 [this](double seconds, bool refused) { metrics_.PreStarted(seconds, refused); }}) {
+  }
 
   absl::Status Run(int signals) {
     ShowTickets();
@@ -84,14 +91,24 @@ class Loop {
         std::make_unique<Registration>(settings_.registration, plugin_, [this] { News(); });
     auto status = StatusServer::Start(StatusSocket(settings_.binding), [this] { return Say(); });
     if (!status.ok()) return status.status();
-    bool waits = binding_.Sweep();
+    if (http_ != nullptr) {
+      http_->Handle("/metrics", [this] { return HttpServer::Answer{200, metrics_.Text()}; });
+      http_->Handle("/readyz", [this] { return Ready(); });
+    }
+    bool waits = binding_.Sweep(), quiet = false;
     while (true) {
       pollfd polled[] = {{signals, POLLIN, 0},
                          {news_.get(), POLLIN, 0},
                          {source_.descriptor(), POLLIN, 0},
                          {pods_.descriptor(), POLLIN, 0}};
-      const int ready = poll(polled, std::size(polled), waits ? kSweepAgainMs : -1);
+      const int ready = poll(polled, std::size(polled), waits || !quiet ? kSweepAgainMs : -1);
       if (ready < 0) continue;
+      if (ready == 0 && !quiet) {
+        quiet = true;
+        GiveBackMemory();
+        if (!waits) continue;
+      }
+      if (ready > 0) quiet = false;
       if ((polled[0].revents & POLLIN) != 0) break;
       if ((polled[1].revents & POLLIN) != 0) {
         std::uint64_t count = 0;
@@ -107,9 +124,9 @@ class Loop {
       if ((polled[3].revents & POLLIN) != 0) pods_.Drain();
       waits = binding_.Sweep();
       ShowTickets();
-      malloc_trim(0);  // what a burst of starts took is not kept for the next
     }
     LogInfo("stopping");
+    if (http_ != nullptr) http_->Stop();
     registration_ = nullptr;
     return absl::OkStatus();
   }
@@ -147,10 +164,33 @@ class Loop {
     }
   }
 
-  std::string Say() {
-    return FormatStatus({registration_->registered(), registration_->times(), plugin_.watchers(),
-                         pods_.pods(), pods_.lists(), pods_.fault(), plugin_.figures(),
-                         binding_.gpus(), binding_.holdings()});
+  StatusFacts Facts() const {
+    return {registration_->registered(),
+            registration_->times(),
+            plugin_.watchers(),
+            pods_.pods(),
+            pods_.lists(),
+            pods_.fault(),
+            plugin_.figures(),
+            binding_.gpus(),
+            binding_.holdings(),
+            binding_.orphans(),
+            binding_.waits()};
+  }
+
+  std::string Say() const { return FormatStatus(Facts()); }
+
+  NodeFigures Figures() const {
+    NodeFigures figures{Facts(), {}, source_.xids()};
+    figures.use = ReadUse({settings_.hook.folder}, source_.nvml(), figures.facts.gpus,
+                          figures.facts.holdings);
+    return figures;
+  }
+
+  HttpServer::Answer Ready() const {
+    if (!registration_->registered()) return {503, "not registered with the kubelet\n"};
+    if (pods_.lists() == 0) return {503, "the API server has not told of the pods yet\n"};
+    return {200, "ready\n"};
   }
 
   const Settings& settings_;
@@ -158,6 +198,8 @@ class Loop {
   LateBinding& binding_;
   PodWatch& pods_;
   Publisher* const publisher_;  // null: the cluster is told nothing
+  HttpServer* const http_;      // null: nothing is served
+  NodeMetrics metrics_;
   Descriptor news_;
   DevicePlugin plugin_;
   std::unique_ptr<Registration> registration_;
@@ -185,10 +227,14 @@ std::string StatusSocket(const BindingSettings& settings) {
 }
 
 absl::Status Serve(const Settings& settings, GpuSource& source, int signals) {
-  // A burst of starts has a thread each; without this each would keep memory of its own.
-  mallopt(M_ARENA_MAX, 2);
-  // Texts of a whole node go back to the system when they are done with.
-  mallopt(M_MMAP_THRESHOLD, 64 << 10);
+  KeepMemorySmall();
+  std::unique_ptr<HttpServer> http;
+  if (!settings.metrics_address.empty()) {
+    TEPHRA_ASSIGN_OR_RETURN(http, HttpServer::Start(settings.metrics_address));
+    LogInfo("metrics are served", {{"port", http->port()}});
+    http->Handle("/healthz", [] { return HttpServer::Answer{200, "ok\n"}; });
+    http->Handle("/readyz", [] { return HttpServer::Answer{503, "no GPUs yet\n"}; });
+  }
   std::optional<Gpus> gpus = FirstGpus(source, signals);
   if (!gpus.has_value()) return absl::OkStatus();
   ApiSettings api = settings.api;
@@ -214,7 +260,8 @@ absl::Status Serve(const Settings& settings, GpuSource& source, int signals) {
   std::optional<Publisher> publisher;
   if (settings.publish) publisher.emplace(api, settings.node);
   TEPHRA_RETURN_IF_ERROR(
-      Loop(settings, source, *binding, pods, publisher ? &*publisher : nullptr).Run(signals));
+      Loop(settings, source, *binding, pods, publisher ? &*publisher : nullptr, http.get())
+          .Run(signals));
   LogInfo("stopped");
   return absl::OkStatus();
 }

@@ -30,6 +30,7 @@ struct Settings {
   MigCutter::Options mig;
   MpsCutter::Options mps;
   TimeSliceCutter::Options turns;
+  std::string metrics_address;  // HOST:PORT of metrics and probes; empty: none are served
   LogSettings log;
   std::string crash_after;  // ends the process, as kill -9 does, after the step of that name
 };

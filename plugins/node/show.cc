@@ -36,7 +36,7 @@ void ShowCard(std::ostream& out, const Nvml& nvml, const NvmlCard& card) {
       << card.numa.value_or(-1) << '\n';
   const auto use = nvml.Use(card.handle);
   out << "  use: "
-      << (use.ok() ? std::to_string(use->compute_percent) + " %, " +
+      << (use.ok() ? (use->compute_percent ? std::to_string(*use->compute_percent) + " %, " : "") +
                          std::to_string(use->used_memory_mib) + " MiB"
                    : std::string(use.status().message()))
       << '\n';

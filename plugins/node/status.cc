@@ -73,6 +73,7 @@ std::string FormatStatus(const StatusFacts& facts) {
                         {"pod", holder.pod_namespace + "/" + holder.pod_name},
                         {"container", holder.container},
                         {"bound", holding.bound},
+                        {"orphan", facts.orphans.count(nonce) > 0},
                         {"slices", ordered_json::array()}};
     for (const GrantedSlice& slice : holding.grant.slices) {
       one["slices"].push_back({{"gpu", slice.gpu},
@@ -108,7 +109,8 @@ absl::StatusOr<std::string> StatusText(const std::string& json) {
                   slice.at("mode").get<std::string>() + "  compute " +
                   std::to_string(slice.at("compute").get<int>()) + "  " +
                   std::to_string(slice.at("memoryMiB").get<int>()) + " MiB" +
-                  (holding.at("bound") ? "" : "  (not bound)") + "\n";
+                  (holding.at("bound") ? "" : "  (not bound)") +
+                  (holding.at("orphan") ? "  (outlived its pod)" : "") + "\n";
         }
       }
     }

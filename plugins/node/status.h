@@ -22,6 +22,8 @@ struct StatusFacts {
   CallFigures calls;
   Gpus gpus;
   std::map<std::string, Holding> holdings;
+  std::set<std::string> orphans;  // nonces of those whose pod is known to be over
+  WaitFigures waits;
 };
 
 std::string FormatStatus(const StatusFacts& facts);

@@ -140,7 +140,20 @@ class NodePlugin(unittest.TestCase):
 
     def test_each_folder_of_the_host_is_mounted_and_not_more(self):
         self.assertEqual({v["name"] for v in self.pod["volumes"]}, {m["name"] for c in self.pod["containers"] for m in c["volumeMounts"]})
-        self.assertFalse({"hostNetwork", "hostPID", "hostIPC"} & self.pod.keys())
+        self.assertFalse({"hostNetwork", "hostIPC"} & self.pod.keys())
+        self.assertIs(self.pod["hostPID"], True)  # whose a process is that the driver tells of
+
+    def test_probes_and_the_service_name_the_port_that_is_served(self):
+        container, = self.pod["containers"]
+        port, = container["ports"]
+        self.assertIn(f"--metrics-address=0.0.0.0:{port['containerPort']}", container["args"])
+        self.assertEqual([(container[p]["httpGet"]["path"], container[p]["httpGet"]["port"]) for p in ("livenessProbe", "readinessProbe")],
+                         [("/healthz", port["name"]), ("/readyz", port["name"])])
+        service = self.objects["Service", "tephra-node-metrics"]
+        self.assertEqual(service["spec"]["ports"][0]["targetPort"], port["name"])
+        self.assertEqual(service["metadata"]["annotations"]["prometheus.io/port"], str(port["containerPort"]))
+        self.assertLessEqual(service["spec"]["selector"].items(),
+                             self.objects["DaemonSet", "tephra-node"]["spec"]["template"]["metadata"]["labels"].items())
 
     def test_the_old_one_ends_before_the_new_one_registers(self):
         self.assertEqual(self.objects["DaemonSet", "tephra-node"]["spec"]["updateStrategy"]["rollingUpdate"]["maxSurge"], 0)
@@ -149,7 +162,8 @@ class NodePlugin(unittest.TestCase):
         account = f"system:serviceaccount:tephra-node:{self.pod['serviceAccountName']}"
         self.assertIn(account, json.dumps(self.objects["ValidatingAdmissionPolicy", "node.tephra.sh"]))
         self.assertIn(account, json.dumps(objects("beside")["ValidatingAdmissionPolicy", "gpu-inventory.tephra.sh"]))
-        self.assertEqual(component("openshift")["SecurityContextConstraints", "tephra-node"]["users"], [account])
+        constraints = component("openshift")["SecurityContextConstraints", "tephra-node"]
+        self.assertEqual((constraints["users"], constraints["allowHostPID"]), ([account], self.pod["hostPID"]))
 
 
 class Admission(unittest.TestCase):
@@ -195,23 +209,28 @@ class Admission(unittest.TestCase):
 
 
 class Dashboards(unittest.TestCase):
-    sources = ["sidecar/metrics.cc", "plugins/volcano/action/metrics.go"]
+    sources = ["sidecar/metrics.cc", "plugins/volcano/action/metrics.go", "plugins/node/metrics/node_metrics.cc"]
     folder = ROOT / "manifests/dashboards"
+    dashboards = ["tephra.json", "node.json"]
+
+    def panels(self, dashboard):
+        return json.loads((self.folder / dashboard).read_text())["panels"]
 
     def expressions(self):
-        for panel in json.loads((self.folder / "tephra.json").read_text())["panels"]:
-            for target in panel["targets"]:
-                yield f"panel {panel['title']!r}", target["expr"]
+        for dashboard in self.dashboards:
+            for panel in self.panels(dashboard):
+                for target in panel["targets"]:
+                    yield f"{dashboard}: panel {panel['title']!r}", target["expr"]
         for line in (self.folder / "alerts.yaml").read_text().splitlines():
             yield "alerts.yaml", line
 
     def test_every_metric_and_label_that_is_shown_or_watched_exists(self):
         code = "\n".join((ROOT / source).read_text() for source in self.sources)
-        exported = set(re.findall(r'"(tephra_(?:engine|scheduler)_\w+)"', code))
+        exported = set(re.findall(r'"(tephra_(?:engine|scheduler|node)_\w+)"', code))
         words = set(re.findall(r'"(\w+)"', code))
         asked = set()
         for where, expression in self.expressions():
-            for name in re.findall(r"\btephra_(?:engine|scheduler)_\w+", expression):
+            for name in re.findall(r"\btephra_(?:engine|scheduler|node)_\w+", expression):
                 base = re.sub(r"_(bucket|sum|count)$", "", name)
                 self.assertIn(base, exported, where)
                 asked.add(base)
@@ -224,12 +243,13 @@ class Dashboards(unittest.TestCase):
         self.assertGreater(len(asked), 10)
 
     def test_panels_have_an_id_and_a_place_of_their_own(self):
-        panels = json.loads((self.folder / "tephra.json").read_text())["panels"]
-        self.assertEqual(len({p["id"] for p in panels}), len(panels))
-        cells = [(x, y) for g in (p["gridPos"] for p in panels)
-                 for x in range(g["x"], g["x"] + g["w"]) for y in range(g["y"], g["y"] + g["h"])]
-        self.assertEqual(len(cells), len(set(cells)))
-        self.assertLessEqual(max(x for x, _ in cells), 23)
+        for dashboard in self.dashboards:
+            panels = self.panels(dashboard)
+            self.assertEqual(len({p["id"] for p in panels}), len(panels))
+            cells = [(x, y) for g in (p["gridPos"] for p in panels)
+                     for x in range(g["x"], g["x"] + g["w"]) for y in range(g["y"], g["y"] + g["h"])]
+            self.assertEqual(len(cells), len(set(cells)), dashboard)
+            self.assertLessEqual(max(x for x, _ in cells), 23, dashboard)
 
     def test_promtool_accepts_the_alerts_and_they_fire_when_they_should(self):
         promtool = subprocess.run([ROOT / "hack/promtool.sh"], check=True, stdout=subprocess.PIPE,

@@ -68,6 +68,23 @@ std::string Who(const CheckpointEntry& entry) {
 
 }  // namespace
 
+// Counts one start among those that wait, from when it first does until it goes out of scope.
+class LateBinding::Waiting {
+ public:
+  explicit Waiting(WaitCount& count) : count_(count) {}
+  ~Waiting() { count_.now -= began_ ? 1 : 0; }
+  void Begin() {
+    if (began_) return;
+    began_ = true;
+    ++count_.now;
+    ++count_.total;
+  }
+
+ private:
+  WaitCount& count_;
+  bool began_ = false;
+};
+
 LateBinding::LateBinding(BindingSettings settings, Gpus gpus, Cutters cutters, PodSource& pods,
                          StepDone step, Folder records, Folder nonces)
     : settings_(std::move(settings)),
@@ -201,10 +218,12 @@ absl::Status LateBinding::BindEntry(const CheckpointEntry& entry, Deadline deadl
     lock.lock();
   }
   tickets_by_nonce_[entry.nonce] = entry.tickets;
+  Waiting waiting(gpu_waits_);
   while (true) {
     const absl::Status status = Bind(holding);
     if (!absl::IsUnavailable(status)) return status;
     if (cancelled() || SteadyClock::now() >= deadline) return status;
+    waiting.Begin();
     released_.wait_until(lock, std::min(deadline, SteadyClock::now() + kLookAgain));
     if (SteadyClock::now() - swept_ >= kSweepEvery) SweepLocked();
   }
@@ -215,8 +234,11 @@ absl::StatusOr<Holding> LateBinding::Decide(const CheckpointEntry& entry, Deadli
   const auto ours = [&](const PodFacts& pod) {
     return settings_.schedulers.empty() || settings_.schedulers.count(pod.scheduler) > 0;
   };
+  Waiting waiting(annotation_waits_);
   const auto pod = pods_.Wait(entry.pod_uid, deadline, cancelled, [&](const PodFacts& facts) {
-    return facts.slices.has_value() || facts.ended || !ours(facts);
+    const bool enough = facts.slices.has_value() || facts.ended || !ours(facts);
+    if (!enough) waiting.Begin();
+    return enough;
   });
   if (!pod.ok()) return pod.status();
   const std::string who = pod->pod_namespace + "/" + pod->name + ": ";
@@ -438,6 +460,19 @@ TicketGpus LateBinding::held_tickets() const {
 std::map<std::string, Holding> LateBinding::holdings() const {
   const std::lock_guard lock(mutex_);
   return books_.all();
+}
+
+std::set<std::string> LateBinding::orphans() const {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> nonces;
+  for (const auto& [nonce, holding] : books_.all()) {
+    if (pods_.Over(holding.grant.holder.pod_uid)) nonces.insert(nonce);
+  }
+  return nonces;
+}
+
+WaitFigures LateBinding::waits() const {
+  return {{annotation_waits_.now, annotation_waits_.total}, {gpu_waits_.now, gpu_waits_.total}};
 }
 
 }  // namespace tephra::node

@@ -12,6 +12,7 @@
 // Any thread.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -50,6 +51,15 @@ struct BindingSettings {
 // process there.
 using StepDone = std::function<void(const std::string& step)>;
 
+// Starts of containers that wait, by what for: the pod's annotation, or a GPU that another holds.
+struct WaitFigures {
+  struct Of {
+    int now = 0;
+    std::int64_t total = 0;
+  };
+  Of annotation, gpu;
+};
+
 class LateBinding {
  public:
   // Reads what earlier processes have bound. FAILED_PRECONDITION or UNAVAILABLE where its folders
@@ -71,8 +81,17 @@ class LateBinding {
   Gpus gpus() const;
   TicketGpus held_tickets() const;
   std::map<std::string, Holding> holdings() const;
+  // Nonces of containers whose pods are known to be over, and that still hold what they had.
+  std::set<std::string> orphans() const;
+  WaitFigures waits() const;
 
  private:
+  struct WaitCount {
+    std::atomic<int> now = 0;
+    std::atomic<std::int64_t> total = 0;
+  };
+  class Waiting;
+
   LateBinding(BindingSettings settings, Gpus gpus, Cutters cutters, PodSource& pods, StepDone step,
               Folder records, Folder nonces);
 
@@ -110,6 +129,7 @@ class LateBinding {
   std::string cdi_text_;    // as it is on disk
   Deadline cdi_written_{};  // when it last changed
   Deadline swept_{};
+  WaitCount annotation_waits_, gpu_waits_;
 };
 
 }  // namespace tephra::node

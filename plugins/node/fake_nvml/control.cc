@@ -37,7 +37,7 @@ FakeControl ReadControl(const ControlJson& json) {
   for (const ControlJson& process : json.value("processes", ControlJson::array())) {
     control.processes.push_back({GpuIndex(process), process.at("pid").get<unsigned>(),
                                  process.value("memoryMiB", std::int64_t{0}), Id(process, "gi"),
-                                 Id(process, "ci")});
+                                 Id(process, "ci"), process.value("computePercent", 0u)});
   }
   for (const ControlJson& event : json.value("events", ControlJson::array())) {
     control.events.push_back(

@@ -3,9 +3,9 @@
 //
 //   {"gpus": {"0": {"lost": true}, "1": {"eccErrors": 2, "busy": true, "resets": 1,
 //                                        "computePercent": 80, "usedMiB": 4000}},
-//    "processes": [{"gpu": 1, "pid": 4711, "memoryMiB": 512, "gi": 1, "ci": 0}],
-//    "events": [{"gpu": 1, "xid": 79, "gi": 1, "ci": 0}, {"gpu": 0, "ecc": true}],
-//    "faults": [{"function": "nvmlGpuInstanceDestroy", "call": 3, "error": 19, "after": true},
+//    "processes": [{"gpu": 1, "pid": 4711, "memoryMiB": 512, "computePercent": 30, "gi": 1, "ci":
+//    0}], "events": [{"gpu": 1, "xid": 79, "gi": 1, "ci": 0}, {"gpu": 0, "ecc": true}], "faults":
+//    [{"function": "nvmlGpuInstanceDestroy", "call": 3, "error": 19, "after": true},
 //               {"function": "nvmlDeviceSetMigMode", "call": 1, "abort": true}]}
 //
 // `busy`: a change of MIG mode stays pending. `resets`: how often the GPU has been reset so far;
@@ -39,6 +39,7 @@ struct FakeControl {
     unsigned pid = 0;
     std::int64_t memory_mib = 0;
     std::optional<unsigned> gi, ci;
+    unsigned compute_percent = 0;
   };
   struct Event {
     std::size_t gpu = 0;

@@ -210,6 +210,25 @@ abi::Return nvmlDeviceGetComputeRunningProcesses_v3(abi::Device device, unsigned
   });
 }
 
+// Every sample is of now.
+abi::Return nvmlDeviceGetProcessUtilization(abi::Device device, abi::ProcessSample* samples,
+                                            unsigned* count, unsigned long long since_us) {
+  return OnGpu("nvmlDeviceGetProcessUtilization", device, [&](Scene& scene, std::size_t gpu) {
+    if (scene.state.gpu[gpu].mig) return abi::kNotSupported;
+    const unsigned room = *count;
+    *count = 0;
+    for (const FakeControl::Process& process : scene.control.processes) {
+      if (process.gpu != gpu || process.compute_percent == 0) continue;
+      if (*count < room) {
+        samples[*count] = {process.pid, since_us + 1, process.compute_percent, 0, 0, 0};
+      }
+      ++*count;
+    }
+    if (*count == 0) return abi::kNotFound;
+    return *count <= room ? abi::kSuccess : abi::kInsufficientSize;
+  });
+}
+
 abi::Return nvmlDeviceGetTotalEccErrors(abi::Device device, unsigned kind, unsigned,
                                         unsigned long long* count) {
   return OnGpu("nvmlDeviceGetTotalEccErrors", device, [&](Scene& scene, std::size_t gpu) {

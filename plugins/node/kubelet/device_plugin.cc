@@ -28,6 +28,8 @@ std::int64_t MicrosSince(Clock::time_point began) {
   return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began).count();
 }
 
+double Seconds(std::int64_t us) { return static_cast<double>(us) / 1e6; }
+
 grpc::Status ToGrpc(const absl::Status& status) {
   // Abseil's codes are gRPC's.
   return {static_cast<grpc::StatusCode>(status.raw_code()), std::string(status.message())};
@@ -115,8 +117,10 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
       mount->set_container_path(minted->mount_container);
       mount->set_read_only(true);
     }
+    const std::int64_t took_us = MicrosSince(began);
+    if (calls_.allocated) calls_.allocated(Seconds(took_us));
     const std::lock_guard lock(mutex_);
-    Keep(figures_.allocate_us, next_allocate_, MicrosSince(began));
+    Keep(figures_.allocate_us, next_allocate_, took_us);
     return grpc::Status::OK;
   }
 
@@ -134,8 +138,10 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
       done =
           calls_.pre_start(tickets, deadline, [&] { return stopping_ || context->IsCancelled(); });
     }
+    const std::int64_t took_us = MicrosSince(began);
+    if (calls_.pre_started) calls_.pre_started(Seconds(took_us), !done.ok());
     const std::lock_guard lock(mutex_);
-    Keep(figures_.pre_start_us, next_pre_start_, MicrosSince(began));
+    Keep(figures_.pre_start_us, next_pre_start_, took_us);
     if (done.ok()) return grpc::Status::OK;
     ++figures_.refused;
     return ToGrpc(done);

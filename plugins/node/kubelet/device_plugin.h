@@ -39,6 +39,9 @@ struct DevicePluginCalls {
                              const std::function<bool()>& cancelled)>
       pre_start;
   std::function<void()> watch_ended;  // the kubelet closed ListAndWatch
+  // How long a handler took, for whoever counts; null: nobody.
+  std::function<void(double seconds)> allocated;
+  std::function<void(double seconds, bool refused)> pre_started;
 };
 
 // How long the handlers took.

@@ -168,10 +168,16 @@ absl::StatusOr<NvmlDevice> Nvml::Find(const std::string& uuid) const {
 absl::StatusOr<NvmlUse> Nvml::Use(NvmlDevice device) const {
   abi::Memory memory{};
   TEPHRA_NVML_RETURN_IF_ERROR(nvmlDeviceGetMemoryInfo, device, &memory);
+  NvmlUse use;
+  use.used_memory_mib = static_cast<std::int64_t>(memory.used >> kMibShift);
   abi::Utilization utilization{};
-  TEPHRA_NVML_RETURN_IF_ERROR(nvmlDeviceGetUtilizationRates, device, &utilization);
-  return NvmlUse{static_cast<int>(utilization.gpu),
-                 static_cast<std::int64_t>(memory.used >> kMibShift)};
+  const abi::Return code = TEPHRA_NVML_CALL(nvmlDeviceGetUtilizationRates, device, &utilization);
+  if (code == abi::kSuccess) {
+    use.compute_percent = static_cast<int>(utilization.gpu);
+  } else if (code != abi::kNotSupported) {
+    return Error("nvmlDeviceGetUtilizationRates", code);
+  }
+  return use;
 }
 
 absl::StatusOr<std::vector<NvmlProcess>> Nvml::Processes(NvmlDevice device) const {
@@ -199,6 +205,32 @@ absl::StatusOr<std::vector<NvmlProcess>> Nvml::Processes(NvmlDevice device) cons
     process.compute_instance = InstanceId(info.compute_instance_id);
   }
   return processes;
+}
+
+absl::StatusOr<std::vector<NvmlProcessUse>> Nvml::ProcessUses(NvmlDevice device,
+                                                              std::uint64_t since_us) const {
+  std::vector<abi::ProcessSample> samples(64);
+  while (true) {
+    auto count = static_cast<unsigned>(samples.size());
+    const abi::Return code =
+        TEPHRA_NVML_CALL(nvmlDeviceGetProcessUtilization, device, samples.data(), &count, since_us);
+    if (code == abi::kInsufficientSize) {
+      samples.resize(std::max<std::size_t>(count, samples.size()) * 2);  // as in Processes
+      continue;
+    }
+    if (code == abi::kNotFound) return std::vector<NvmlProcessUse>{};  // nothing ran
+    if (code != abi::kSuccess) return Error("nvmlDeviceGetProcessUtilization", code);
+    samples.resize(count);
+    break;
+  }
+  std::map<unsigned, const abi::ProcessSample*> newest;
+  for (const abi::ProcessSample& sample : samples) {
+    const abi::ProcessSample*& known = newest[sample.pid];
+    if (known == nullptr || known->time_us <= sample.time_us) known = &sample;
+  }
+  std::vector<NvmlProcessUse> uses;
+  for (const auto& [pid, sample] : newest) uses.push_back({pid, static_cast<int>(sample->compute)});
+  return uses;
 }
 
 absl::StatusOr<std::int64_t> Nvml::EccErrors(NvmlDevice device) const {

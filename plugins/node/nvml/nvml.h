@@ -34,7 +34,9 @@ struct NvmlCard {
 };
 
 struct NvmlUse {
-  int compute_percent = 0;  // the share of the last sample in which a kernel ran
+  // The share of the last sample in which a kernel ran. Nothing: a card in MIG mode has no such
+  // figure.
+  std::optional<int> compute_percent;
   std::int64_t used_memory_mib = 0;
 };
 
@@ -42,6 +44,11 @@ struct NvmlProcess {
   unsigned pid = 0;
   std::optional<std::int64_t> memory_mib;
   std::optional<unsigned> gpu_instance, compute_instance;
+};
+
+struct NvmlProcessUse {
+  unsigned pid = 0;
+  int compute_percent = 0;  // of its newest sample
 };
 
 struct NvmlMigMode {
@@ -104,6 +111,10 @@ class Nvml {
 
   absl::StatusOr<NvmlUse> Use(NvmlDevice device) const;
   absl::StatusOr<std::vector<NvmlProcess>> Processes(NvmlDevice device) const;
+  // Of those that ran a kernel in a sample later than `since_us`, which is a time of the Unix epoch
+  // in microseconds. Unimplemented: the card is in MIG mode.
+  absl::StatusOr<std::vector<NvmlProcessUse>> ProcessUses(NvmlDevice device,
+                                                          std::uint64_t since_us) const;
   // Uncorrected memory errors since the driver was loaded.
   absl::StatusOr<std::int64_t> EccErrors(NvmlDevice device) const;
   absl::StatusOr<unsigned> ComputeMode(NvmlDevice device) const;

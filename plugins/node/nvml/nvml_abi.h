@@ -66,6 +66,12 @@ struct ProcessInfo {
   unsigned gpu_instance_id, compute_instance_id;
 };
 constexpr unsigned kNoInstance = 0xFFFFFFFFu;
+// Of nvmlDeviceGetProcessUtilization.
+struct ProcessSample {
+  unsigned pid;
+  unsigned long long time_us;                  // since the Unix epoch
+  unsigned compute, memory, encoder, decoder;  // per cent
+};
 
 // --- Multi-Instance GPU
 constexpr unsigned kMigDisable = 0, kMigEnable = 1;
@@ -146,6 +152,7 @@ constexpr unsigned Version(unsigned version) {
 
 static_assert(sizeof(PciInfo) == 68 && offsetof(PciInfo, bus_id) == 36);
 static_assert(sizeof(Memory) == 24 && sizeof(Utilization) == 8);
+static_assert(sizeof(ProcessSample) == 32 && offsetof(ProcessSample, compute) == 16);
 static_assert(sizeof(ProcessInfo) == 24 && offsetof(ProcessInfo, used_memory) == 8);
 static_assert(sizeof(GpuInstanceProfileInfo) == 48);
 static_assert(sizeof(GpuInstanceProfileInfoV2) == 152);
@@ -172,6 +179,8 @@ static_assert(sizeof(EventData) == 32);
   X(nvmlDeviceGetUtilizationRates, (abi::Device, abi::Utilization*))                               \
   X(nvmlDeviceGetCudaComputeCapability, (abi::Device, int*, int*))                                 \
   X(nvmlDeviceGetComputeRunningProcesses_v3, (abi::Device, unsigned*, abi::ProcessInfo*))          \
+  X(nvmlDeviceGetProcessUtilization,                                                               \
+    (abi::Device, abi::ProcessSample*, unsigned*, unsigned long long))                             \
   X(nvmlDeviceGetTotalEccErrors, (abi::Device, unsigned, unsigned, unsigned long long*))           \
   X(nvmlDeviceGetComputeMode, (abi::Device, unsigned*))                                            \
   X(nvmlDeviceSetComputeMode, (abi::Device, unsigned))                                             \

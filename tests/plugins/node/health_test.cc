@@ -40,6 +40,7 @@ TEST_CASE("Health: a card with an Xid is sick until it was quiet for a while") {
   Health health({});
   health.OnXid("a", 31, std::nullopt, 0);
   CHECK(health.TakeChanges().empty());
+  CHECK(health.xids() == XidCounts{{"a", {{31, 1}}}});
   health.OnXid("a", 94, 3, 0);
   CHECK(health.TakeChanges() == Changes{{"a", false, "Xid 94 in GPU instance 3", 3}});
   health.OnProbe("a", kFine, 0, 4 * kMinute);
