@@ -21,6 +21,7 @@
 #include "plugins/preemption/eviction_search.h"
 #include "plugins/preemption/move_search.h"
 #include "plugins/preemption/victim_cost.h"
+#include "plugins/repair/repair.h"
 #include "plugins/stranding/stranding.h"
 #include "plugins/vgpu/slice_fit.h"
 
@@ -167,6 +168,7 @@ std::vector<std::unique_ptr<Action>> Actions() {
   std::vector<std::unique_ptr<Action>> actions;
   actions.push_back(std::make_unique<Allocate>());
   actions.push_back(std::make_unique<Consolidate>());
+  actions.push_back(std::make_unique<Repair>());
   return actions;
 }
 

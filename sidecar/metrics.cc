@@ -50,7 +50,7 @@ static_assert(std::size(kFactKinds) == std::variant_size_v<Event>);
 constexpr const char* kVerdicts[] = {"start", "start_after_eviction", "reserve", "wait",
                                      "infeasible"};
 
-constexpr int kObstacles = static_cast<int>(Obstacle::kReserved) + 1;
+constexpr int kObstacles = static_cast<int>(Obstacle::kUnhealthy) + 1;
 
 // From an idle cycle to one that fills a large cluster.
 const Histogram::BucketBoundaries kCycleSeconds = {0.0001, 0.0003, 0.001, 0.003, 0.01,

@@ -106,6 +106,7 @@ void ReadCommonSettings(Fields& fields, EngineConfig& config) {
   ReadScores(fields.At("victim_costs"), config.victim_costs);
   ReadConsolidation(fields.At("consolidation"), config.consolidation);
   ReadBackfill(fields.At("backfill"), config.backfill);
+  fields.Switch("evict_from_unhealthy_devices", config.evict_from_unhealthy);
   fields.Whole("seed", config.seed, 0, std::numeric_limits<std::int64_t>::max());
   fields.Duration("assume_timeout", config.assume_timeout_ms);
   fields.Duration("priority_boost", config.priority_boost_ms);

@@ -141,6 +141,8 @@ struct EngineConfig {
   std::int32_t eviction_budget = 20000;
   Consolidation consolidation;
   Backfill backfill;
+  // Whether gangs that hold slices of unhealthy devices are evicted.
+  bool evict_from_unhealthy = false;
   DurationMs assume_timeout_ms = 30 * kSecondMs;
   // A waiting job's priority counts for one more with each such time that has passed since it was
   // created, so that none of lower priority waits for ever behind those that keep coming; 0: never.

@@ -143,4 +143,16 @@ std::optional<Reason> MissingMembers(const Snapshot& snapshot, const GangAsk& as
   return reason;
 }
 
+bool RunsWithout(const Snapshot& snapshot, JobId id, const std::vector<TaskId>& gone) {
+  const JobRow& job = snapshot.job(id);
+  if (!job.groups.empty()) return false;
+  std::vector<std::int32_t> left;
+  for (const RoleRow& role : job.roles) left.push_back(role.counted);
+  for (const TaskId task : gone) --left[snapshot.task(task).role];
+  for (std::size_t r = 0; r < left.size(); ++r) {
+    if (left[r] < job.roles[r].min) return false;
+  }
+  return job.counted() - static_cast<std::int32_t>(gone.size()) >= job.min_member;
+}
+
 }  // namespace tephra

@@ -20,6 +20,10 @@ GangAsk MissingMinimum(const Snapshot& snapshot, JobId id);
 GangAsk WholeGroup(const Snapshot& snapshot, JobId id, std::uint32_t group,
                    const std::vector<Placement>& placed);
 
+// Whether every minimum of the job would be met without these running tasks of it. One with groups
+// is never asked to do without any.
+bool RunsWithout(const Snapshot& snapshot, JobId id, const std::vector<TaskId>& gone);
+
 // Fewer tasks ask to run than the minimum takes; nothing where there are enough.
 std::optional<Reason> MissingMembers(const Snapshot& snapshot, const GangAsk& ask);
 

@@ -261,6 +261,11 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
     case Obstacle::kReserved:
       return "there is room, but then job " + reason.ahead + " would not start " +
              InstantText(reason.ahead_start_ms);
+    case Obstacle::kUnhealthy:
+      return std::to_string(reason.evicted) +
+             " of its tasks are evicted: " + std::to_string(reason.sick_tasks) +
+             " of them hold slices of " + std::to_string(reason.sick_devices) +
+             " unhealthy devices, the first on " + reason.best_node;
     case Obstacle::kQuarantine:
       return "its last placement failed verification; it waits until its facts change";
   }

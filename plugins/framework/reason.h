@@ -53,6 +53,7 @@ enum class Obstacle : std::uint8_t {
   kLocality,        // enough room in all, but not within one domain of the tier that it may span
   kGroups,          // its groups have room by themselves, but not all of them were placed at once
   kReserved,        // there is room, but it is promised to others that start before it would end
+  kUnhealthy,       // it holds slices of unhealthy devices, and leaves them
 };
 // Its queue may not hold it.
 constexpr bool IsQuota(Obstacle obstacle) {
@@ -148,6 +149,9 @@ struct Reason {
   // kReleasing: tasks evicted for it, of which gangs whole, and whether fewer are proven not to do.
   std::int64_t evicted = 0, gangs_broken = 0;
   bool fewest = true;
+  // kUnhealthy: how many of its tasks hold slices of how many such devices, the first of them on
+  // `best_node`, and how many are `evicted` for that.
+  std::int64_t sick_tasks = 0, sick_devices = 0;
   Remedy remedy = Remedy::kNotAsked;
   // The tasks that move, of how many jobs, what the gang gains and they lose, in GPU-seconds. For
   // kBudget also how many may be moved now, for kWindow none of these.

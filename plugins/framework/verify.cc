@@ -463,7 +463,13 @@ BoundedCount& Verifier::CountOf(Side& side, LimitId limit, std::uint32_t domain)
 // A gang that a failed binding left below its minimum gives back all that runs of it.
 std::string Verifier::CheckUnwinding(const Decision& decision) {
   const JobRow& job = snapshot_->job(decision.job);
-  if (!job.broken || job.satisfied()) return "evicts tasks of a gang that no failed binding broke";
+  const bool repairs = decision.reason->obstacle == Obstacle::kUnhealthy;
+  if (repairs) {
+    std::string fault = CheckRepair(decision);
+    if (!fault.empty()) return fault;
+  } else if (!job.broken || job.satisfied()) {
+    return "evicts tasks of a gang that no failed binding broke";
+  }
   std::size_t running = 0;
   for (const RoleRow& role : job.roles) {
     running += static_cast<std::size_t>(std::count_if(
@@ -482,7 +488,8 @@ std::string Verifier::CheckUnwinding(const Decision& decision) {
     if (placed_in_[id.index()] == plan_) return "evicts a task twice";
     placed_in_[id.index()] = plan_;
   }
-  if (decision.evictions.size() != running) {
+  const bool runs_on = repairs && decision.part == Part::kElastic;
+  if (decision.evictions.size() != running && !runs_on) {
     return "evicts " +
            Numbers(static_cast<std::int64_t>(decision.evictions.size()),
                    static_cast<std::int64_t>(running)) +
@@ -496,6 +503,38 @@ std::string Verifier::CheckUnwinding(const Decision& decision) {
     }
   }
   return "";
+}
+
+// A gang leaves unhealthy devices by the configuration's wish alone: with those tasks only that
+// hold slices of them where it meets every minimum without them, else as a whole.
+std::string Verifier::CheckRepair(const Decision& decision) const {
+  const JobRow& job = snapshot_->job(decision.job);
+  if (!snapshot_->config().evict_from_unhealthy)
+    return "evicts tasks from unhealthy devices unasked";
+  std::vector<std::int32_t> gone(job.roles.size());
+  std::int32_t sick = 0;
+  for (const TaskId id : decision.evictions) {
+    if (id.index() >= snapshot_->books().tasks.size()) return "evicts an unknown task";
+    const TaskRow& task = snapshot_->task(id);
+    if (task.job != decision.job) return "evicts a task of another job";
+    if (!job.preemptible || !task.preemptible) {
+      return "evicts a task of job " + job.name + ", which is not preemptible";
+    }
+    const auto& devices = snapshot_->hardware().spec(task.node).devices;
+    sick += std::any_of(task.slices.begin(), task.slices.end(), [&](const Slice& slice) {
+      return slice.device < devices.size() && !devices[slice.device].healthy;
+    });
+    ++gone[task.role];
+  }
+  const auto all = static_cast<std::int32_t>(decision.evictions.size());
+  if (sick == 0) return "evicts tasks for unhealthy devices, and none of them has such";
+  if (decision.part == Part::kMinimum) return "";
+  if (sick != all) return "evicts " + Numbers(sick, all) + " tasks that hold unhealthy devices";
+  bool below = job.counted() - all < job.min_member || !job.groups.empty();
+  for (std::size_t r = 0; r < gone.size(); ++r) {
+    below = below || job.roles[r].counted - gone[r] < job.roles[r].min;
+  }
+  return below ? "leaves job " + job.name + " below its minimum and evicts only part of it" : "";
 }
 
 std::string Verifier::CheckMinimum(const Decision& decision) {

@@ -71,6 +71,7 @@ class Verifier {
   std::string CheckNear(JobId job, const std::vector<Placement>& placements,
                         const Locality& locality, std::uint32_t group);
   std::string CheckUnwinding(const Decision& decision);
+  std::string CheckRepair(const Decision& decision) const;
   std::string CheckVictims(const Decision& decision);
   std::string CheckMoves(const Decision& decision, const std::map<JobId, Before>& before,
                          std::size_t& taken);

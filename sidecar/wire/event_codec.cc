@@ -158,6 +158,7 @@ void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
     Encode(in.consolidation, out->mutable_consolidation());
   }
   if (in.backfill != Backfill{}) Encode(in.backfill, out->mutable_backfill());
+  out->set_evict_from_unhealthy(in.evict_from_unhealthy);
   out->set_full_verify_every(in.full_verify_every);
   text.CopyAll(in.disabled_actions, out->mutable_disabled_actions());
 }
@@ -200,6 +201,7 @@ absl::Status Decode(const v1::Config& in, const FieldPath& at, EngineConfig& out
   if (in.has_consolidation()) {
     TEPHRA_RETURN_IF_ERROR(Decode(in.consolidation(), at.At("consolidation"), out.consolidation));
   }
+  out.evict_from_unhealthy = in.evict_from_unhealthy();
   if (in.has_full_verify_every()) out.full_verify_every = in.full_verify_every();
   out.disabled_actions.assign(in.disabled_actions().begin(), in.disabled_actions().end());
   return absl::OkStatus();

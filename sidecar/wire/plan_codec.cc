@@ -11,8 +11,8 @@ namespace {
 
 static_assert(v1::VERDICT_INFEASIBLE == ToWire<v1::Verdict>(Verdict::kInfeasible));
 static_assert(v1::PART_ELASTIC == ToWire<v1::Part>(Part::kElastic));
-static_assert(v1::OBSTACLE_RESERVED == ToWire<v1::Obstacle>(Obstacle::kReserved));
 static_assert(v1::UNTIMED_DEPTH == ToWire<v1::Untimed>(Untimed::kDepth));
+static_assert(v1::OBSTACLE_UNHEALTHY == ToWire<v1::Obstacle>(Obstacle::kUnhealthy));
 static_assert(v1::REMEDY_ONCE == ToWire<v1::Remedy>(Remedy::kOnce));
 static_assert(v1::MISFIT_MODE == ToWire<v1::Misfit>(Misfit::kMode));
 static_assert(v1::MISFIT_MODE == kMisfits);
@@ -51,6 +51,8 @@ void Encode(const Reason& in, v1::Reason* out) {
   out->set_evicted(in.evicted);
   out->set_gangs_broken(in.gangs_broken);
   out->set_fewest_not_proven(!in.fewest);
+  out->set_sick_tasks(in.sick_tasks);
+  out->set_sick_devices(in.sick_devices);
   out->set_domain(in.domain);
   out->set_domains(in.domains);
   out->set_tier(in.tier);

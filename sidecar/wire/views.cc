@@ -310,6 +310,8 @@ const char* ObstacleWord(Obstacle obstacle) {
       return "SubGroups";
     case Obstacle::kReserved:
       return "Reserved";
+    case Obstacle::kUnhealthy:
+      return "Unhealthy";
     case Obstacle::kQuarantine:
       return "Quarantine";
   }

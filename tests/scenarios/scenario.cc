@@ -23,7 +23,8 @@ const std::vector<std::string>& ReasonWords() {
   static const std::vector<std::string> kWords = {
       "none",      "queue-missing", "queue-closed", "queue-limit", "members",         "room",
       "together",  "search",        "quarantine",   "queue-cycle", "queue-guarantee", "behind",
-      "releasing", "queue-parent",  "gate",         "locality",    "sub-groups",      "reserved"};
+      "releasing", "queue-parent",  "gate",         "locality",    "sub-groups",      "reserved",
+      "unhealthy"};
   return kWords;
 }
 

@@ -33,6 +33,7 @@ engine:
   job_order: srsf
   usage_half_life: 7d
   usage_weight: 0.5
+  evict_from_unhealthy_devices: true
   enqueue_gate: volcano
   overcommit_factor: 1.25
   full_verify_every: 5
@@ -52,6 +53,7 @@ listen: 127.0.0.1:9101
   CHECK(config.engine.job_order == JobOrder::kRemainingWork);
   CHECK(config.engine.usage_half_life_ms == 7 * 24 * 3600 * kSecondMs);
   CHECK(config.engine.usage_weight_permille == 500);
+  CHECK(config.engine.evict_from_unhealthy);
   CHECK(config.engine.enqueue_gate == EnqueueGate::kVolcano);
   CHECK(config.engine.overcommit_permille == 1250);
   CHECK(config.engine.full_verify_every == 5);

@@ -21,6 +21,7 @@ const (
 	preempted cause = "preempted" // for a job of its own queue that goes before it
 	moved     cause = "moved"     // it goes on elsewhere, where room is kept for it
 	unwound   cause = "unwound"   // its own gang could not be completed
+	repaired  cause = "repaired"  // its own gang leaves unhealthy devices
 )
 
 // victim is a task that is to go, with the reason that its pod will show.
@@ -118,8 +119,12 @@ func mayBeEvicted(task *api.TaskInfo) bool {
 	return task.Status == api.Running || task.Status == api.Bound || task.Status == api.Binding
 }
 
-// unwind gives back what is left of a gang that could not be completed.
+// unwind gives back what is left of a gang that could not be completed, or that leaves unhealthy devices.
 func (a *Action) unwind(ssn *framework.Session, decision *pb.Decision) {
+	cause, because := unwound, "the gang could not be completed"
+	if decision.GetReason().GetObstacle() == pb.Obstacle_OBSTACLE_UNHEALTHY {
+		cause, because = repaired, "the gang leaves unhealthy devices"
+	}
 	var out []victim
 	for _, eviction := range decision.GetEvictions() {
 		_, gang, missing := a.gangOf(ssn, eviction.GetJob())
@@ -127,7 +132,7 @@ func (a *Action) unwind(ssn *framework.Session, decision *pb.Decision) {
 			continue
 		}
 		if task := gang.Tasks[api.TaskID(eviction.GetUid())]; task != nil && mayBeEvicted(task) {
-			out = append(out, victim{task, gang, unwound, "tephra: the gang could not be completed"})
+			out = append(out, victim{task, gang, cause, "tephra: " + because})
 		}
 	}
 	evict(ssn, out)
@@ -145,7 +150,7 @@ func evict(ssn *framework.Session, victims []victim) {
 			continue // Volcano's cache would not
 		}
 		evictedTasks.WithLabelValues(string(v.cause)).Inc()
-		if v.cause != unwound && !counted[v.gang.UID] {
+		if v.cause != unwound && v.cause != repaired && !counted[v.gang.UID] {
 			counted[v.gang.UID] = true
 			countEviction(v.gang.PodGroup)
 		}

@@ -373,3 +373,14 @@ func TestAGangThatCannotBeCompletedIsUnwound(t *testing.T) {
 		t.Errorf("evictions of guest: %q, expected none: nobody else wanted its room", count)
 	}
 }
+
+func TestAGangThatLeavesUnhealthyDevicesIsToldSo(t *testing.T) {
+	s := newStage(t, "owners")
+	leaving := decision(wait, nil, "guest-0")
+	leaving.Job = "group-guest"
+	leaving.Reason = &pb.Reason{Obstacle: pb.Obstacle_OBSTACLE_UNHEALTHY}
+	s.cycle(leaving)
+	if got := s.evictions(1); !slices.Equal(got, []string{"!guest-0: tephra: the gang leaves unhealthy devices"}) {
+		t.Errorf("evicted %q", got)
+	}
+}

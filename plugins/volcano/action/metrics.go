@@ -23,13 +23,13 @@ var (
 	failedBinds = promauto.NewCounter(prometheus.CounterOpts{Name: "tephra_scheduler_failed_binds_total",
 		Help: "Placements that the API server, or Volcano's cache, did not take."})
 	evictedTasks = promauto.NewCounterVec(prometheus.CounterOpts{Name: "tephra_scheduler_evicted_tasks_total",
-		Help: "Tasks evicted because the engine asked for it: reclaimed for another queue, preempted for a job of their own, or unwound with a gang that could not be completed."},
+		Help: "Tasks evicted because the engine asked for it: reclaimed for another queue, preempted for a job of their own, unwound with a gang that could not be completed, or repaired: its gang left unhealthy devices."},
 		[]string{"reason"})
 )
 
 // A rate needs a zero to begin with.
 func init() {
-	for _, reason := range []cause{reclaimed, preempted, unwound} {
+	for _, reason := range []cause{reclaimed, preempted, unwound, repaired} {
 		evictedTasks.WithLabelValues(string(reason))
 	}
 }
