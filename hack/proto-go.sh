@@ -9,7 +9,8 @@ newest=$(ls -t "${protos[@]}" hack/proto-go.sh plugins/volcano/go.mod | head -1)
 
 tools=build/go-tools
 mkdir -p "$tools" "$out"
-(cd plugins/volcano && go build -o ../../$tools/ \
+# With the flags of hack/build-scheduler.sh, which then finds the standard library compiled.
+(cd plugins/volcano && CGO_ENABLED=0 go build -mod=readonly -trimpath -o ../../$tools/ \
   google.golang.org/protobuf/cmd/protoc-gen-go google.golang.org/grpc/cmd/protoc-gen-go-grpc)
 PATH="$PWD/$tools:$PATH" protoc -I sidecar/proto \
   --go_out=plugins/volcano --go_opt=module=tephra.sh/volcano \
