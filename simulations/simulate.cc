@@ -91,7 +91,7 @@ absl::StatusOr<SimulateResult> RunSimulation(const SimulateOptions& options) {
   result.curve = recorder.curve();
   if (journal != nullptr) TEPHRA_RETURN_IF_ERROR(journal->Close());
   TEPHRA_RETURN_IF_ERROR(recorder.CommitRows());
-  const std::vector<Timeline::Row> rows = recorder.timeline().Rows();
+  const std::vector<TimeSeries::Row> rows = recorder.timeline().Rows();
   TEPHRA_RETURN_IF_ERROR(WriteWhole(timeline, TimelineCsv(rows)));
   TEPHRA_RETURN_IF_ERROR(WriteWhole(queues, QueuesCsv(rows, recorder.QueueNames())));
   TEPHRA_RETURN_IF_ERROR(WriteWhole(curve, CurveCsv(result.curve)));

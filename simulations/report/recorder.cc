@@ -429,7 +429,7 @@ void Recorder::AddNodes(Summary& summary) const {
 // Over the steps of the timeline.
 void Recorder::AddFairness(Summary& summary) const {
   std::vector<double> used, share;
-  for (const Timeline::Row& row : timeline_.Rows()) {
+  for (const TimeSeries::Row& row : timeline_.Rows()) {
     used.resize(std::max(used.size(), row.queues.size()));
     share.resize(used.size());
     for (std::size_t q = 0; q < row.queues.size(); ++q) {

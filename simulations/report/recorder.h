@@ -49,7 +49,7 @@ class Recorder final : public WorldListener {
   std::vector<std::string> QueueNames() const;
 
   const Curve& curve() const { return curve_; }
-  const Timeline& timeline() const { return timeline_; }
+  const TimeSeries& timeline() const { return timeline_; }
 
  private:
   void NoteMoves(TimeMs now, const Decision& decision);
@@ -83,9 +83,9 @@ class Recorder final : public WorldListener {
   Resources used_, capacity_, peak_;
   std::map<std::string, QueueSums> queues_;
   JobStats stats_;
-  Timeline timeline_;
-  Timeline::Cluster cluster_now_;
-  std::vector<Timeline::Queue> queues_now_;
+  TimeSeries timeline_;
+  TimeSeries::Cluster cluster_now_;
+  std::vector<TimeSeries::Queue> queues_now_;
   std::vector<JobLine> ended_;
   Summary sums_;
 };

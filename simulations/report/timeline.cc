@@ -8,7 +8,7 @@
 namespace tephra {
 namespace {
 
-void AddTimes(const Timeline::Cluster& from, double times, Timeline::Cluster& to) {
+void AddTimes(const TimeSeries::Cluster& from, double times, TimeSeries::Cluster& to) {
   to.gpus += from.gpus * times;
   to.used += from.used * times;
   to.jobs_running += from.jobs_running * times;
@@ -21,7 +21,7 @@ std::string Gpus(double milli) { return Fixed(milli / 1000, 3); }
 
 // The step of that instant; the last ones become one with those before them until it is one of so
 // many.
-Timeline::Sums& Timeline::Reach(TimeMs at) {
+TimeSeries::Sums& TimeSeries::Reach(TimeMs at) {
   while (at / step_ >= static_cast<TimeMs>(kMostSteps)) {
     for (std::size_t i = 0; i < steps_.size(); i += 2) {
       Sums both = std::move(steps_[i]);
@@ -50,7 +50,7 @@ Timeline::Sums& Timeline::Reach(TimeMs at) {
   return steps_[index];
 }
 
-void Timeline::Sample(TimeMs now, double fragments, const std::vector<Queue>& queues) {
+void TimeSeries::Sample(TimeMs now, double fragments, const std::vector<Queue>& queues) {
   Sums& sums = Reach(now);
   sums.samples += 1;
   sums.cluster.fragments += fragments;
@@ -62,8 +62,8 @@ void Timeline::Sample(TimeMs now, double fragments, const std::vector<Queue>& qu
   sampled_until_ = (now / step_ + 1) * step_;
 }
 
-void Timeline::Add(TimeMs from, TimeMs to, const Cluster& cluster,
-                   const std::vector<Queue>& queues) {
+void TimeSeries::Add(TimeMs from, TimeMs to, const Cluster& cluster,
+                     const std::vector<Queue>& queues) {
   if (to > from) Reach(to - 1);
   while (from < to) {
     Sums& sums = Reach(from);
@@ -80,7 +80,7 @@ void Timeline::Add(TimeMs from, TimeMs to, const Cluster& cluster,
   }
 }
 
-std::vector<Timeline::Row> Timeline::Rows() const {
+std::vector<TimeSeries::Row> TimeSeries::Rows() const {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Sums& sums = steps_[i];
@@ -99,26 +99,26 @@ std::vector<Timeline::Row> Timeline::Rows() const {
   return rows;
 }
 
-std::string TimelineCsv(const std::vector<Timeline::Row>& rows) {
+std::string TimelineCsv(const std::vector<TimeSeries::Row>& rows) {
   std::string csv = "time_s,span_s,gpus,gpus_used,gpus_fragmented,jobs_running,jobs_waiting\n";
-  for (const Timeline::Row& row : rows) {
+  for (const TimeSeries::Row& row : rows) {
     AppendSeconds(row.begin, csv);
     csv += ',';
     AppendSeconds(row.span, csv);
-    const Timeline::Cluster& cluster = row.cluster;
+    const TimeSeries::Cluster& cluster = row.cluster;
     csv += ',' + Gpus(cluster.gpus) + ',' + Gpus(cluster.used) + ',' + Gpus(cluster.fragments) +
            ',' + Fixed(cluster.jobs_running, 3) + ',' + Fixed(cluster.jobs_waiting, 3) + '\n';
   }
   return csv;
 }
 
-std::string QueuesCsv(const std::vector<Timeline::Row>& rows,
+std::string QueuesCsv(const std::vector<TimeSeries::Row>& rows,
                       const std::vector<std::string>& names) {
   std::string csv = "time_s,queue,gpus_used,gpus_asked,gpus_share,gpus_deserved\n";
-  for (const Timeline::Row& row : rows) {
+  for (const TimeSeries::Row& row : rows) {
     for (std::size_t q = 0; q < row.queues.size() && q < names.size(); ++q) {
       if (names[q].empty()) continue;
-      const Timeline::Queue& queue = row.queues[q];
+      const TimeSeries::Queue& queue = row.queues[q];
       AppendSeconds(row.begin, csv);
       csv += ',';
       AppendCsv(names[q], csv);

@@ -1,4 +1,4 @@
-// Timeline: the use of the cluster and of each queue over the time of a run, in steps of equal
+// TimeSeries: the use of the cluster and of each queue over the time of a run, in steps of equal
 // length, of which there are never more than kMostSteps: where they end, two become one.
 //
 // Given: what is used between two instants. Computed: the mean over each step, so that nothing
@@ -14,7 +14,7 @@
 
 namespace tephra {
 
-class Timeline {
+class TimeSeries {
  public:
   static constexpr std::size_t kMostSteps = 1000;
 
@@ -58,9 +58,9 @@ class Timeline {
 };
 
 // time_s,span_s,gpus,gpus_used,gpus_fragmented,jobs_running,jobs_waiting
-std::string TimelineCsv(const std::vector<Timeline::Row>& rows);
+std::string TimelineCsv(const std::vector<TimeSeries::Row>& rows);
 // time_s,queue,gpus_used,gpus_asked,gpus_share,gpus_deserved; `names` by QueueId, empty: no row.
-std::string QueuesCsv(const std::vector<Timeline::Row>& rows,
+std::string QueuesCsv(const std::vector<TimeSeries::Row>& rows,
                       const std::vector<std::string>& names);
 
 }  // namespace tephra

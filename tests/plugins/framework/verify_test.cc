@@ -389,7 +389,8 @@ TEST_CASE("Engine: a decision that fails verification is dropped, told, and its 
   REQUIRE(ear.dropped.size() == 1);
   Says(ear.dropped[0], "cpu 8000 of 4000");
   CHECK(ear.passes ==
-        std::vector<std::string>{"+allocate", "-allocate", "+consolidate", "-consolidate"});
+        std::vector<std::string>{"+allocate", "-allocate", "+consolidate", "-consolidate",
+                                 "+repair", "-repair"});
   CHECK(cluster.job("big").quarantined);
 
   // It is not tried again, whatever happens to others.

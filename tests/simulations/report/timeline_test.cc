@@ -5,8 +5,8 @@
 namespace tephra {
 namespace {
 
-TEST_CASE("Timeline: however long it is, its steps are few and their means add up") {
-  Timeline timeline;
+TEST_CASE("TimeSeries: however long it is, its steps are few and their means add up") {
+  TimeSeries timeline;
   double sum = 0;
   TimeMs now = 0;
   for (int i = 0; i < 5000; ++i) {
@@ -17,12 +17,12 @@ TEST_CASE("Timeline: however long it is, its steps are few and their means add u
     sum += used * static_cast<double>(next - now);
     now = next;
   }
-  const std::vector<Timeline::Row> rows = timeline.Rows();
-  CHECK(rows.size() > Timeline::kMostSteps / 2 - 1);
-  CHECK(rows.size() <= Timeline::kMostSteps);
+  const std::vector<TimeSeries::Row> rows = timeline.Rows();
+  CHECK(rows.size() > TimeSeries::kMostSteps / 2 - 1);
+  CHECK(rows.size() <= TimeSeries::kMostSteps);
   double seen = 0, of_queue = 0;
   TimeMs lived = 0;
-  for (const Timeline::Row& row : rows) {
+  for (const TimeSeries::Row& row : rows) {
     CHECK(row.begin == lived);
     lived += row.span;
     seen += row.cluster.used * static_cast<double>(row.span);
@@ -37,8 +37,8 @@ TEST_CASE("Timeline: however long it is, its steps are few and their means add u
   CHECK(of_queue == Approx(sum / 2));
 }
 
-TEST_CASE("Timeline: a step that is lived through in part counts for that part") {
-  Timeline timeline;
+TEST_CASE("TimeSeries: a step that is lived through in part counts for that part") {
+  TimeSeries timeline;
   timeline.Sample(0, 0, {});
   timeline.Add(0, 500, {1000, 1000, 0, 0, 0}, {});
   timeline.Add(500, 1250, {1000, 0, 0, 0, 0}, {});
