@@ -7,6 +7,7 @@ exec </dev/null  # nothing here asks a question
 
 export TEPHRA_JOBS="${TEPHRA_JOBS:-$(nproc)}"
 export CCACHE_DIR="${CCACHE_DIR:-$PWD/.ccache}"
+export CCACHE_SLOPPINESS="${CCACHE_SLOPPINESS:-pch_defines,time_macros}"  # or nothing that reads precompiled headers is kept
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$PWD}"  # clones that share a cache share hits
 # Without halt_on_error a finding of UBSan is a line on stderr and the test still passes.
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
@@ -18,13 +19,14 @@ build() {
   cmake --preset "$preset" && cmake --build --preset "$preset" --parallel "$TEPHRA_JOBS" "$@"
 }
 
-# build_and_test PRESET [ARGUMENT...]: arguments go to ctest. Finding no test is a failure.
-build_and_test() {
+# run_tests PRESET [ARGUMENT...]: arguments go to ctest. Finding no test is a failure.
+run_tests() {
   local preset=$1
   shift
-  build "$preset" &&
-    ctest --preset "$preset" --parallel "$TEPHRA_JOBS" --output-on-failure --no-tests=error "$@"
+  ctest --preset "$preset" --parallel "$TEPHRA_JOBS" --output-on-failure --no-tests=error "$@"
 }
+
+build_and_test() { build "$1" && run_tests "$@"; }
 
 passed=0
 failed=0
@@ -44,6 +46,25 @@ step() {
   fi
   printf '<== %s: %s in %d s\n' "$name" "$outcome" $((SECONDS - began))
   summary+=$(printf '%-8s %-10s %6d s' "$outcome" "$name" $((SECONDS - began)))$'\n'
+}
+
+# beside COMMAND...: begins what waits more than it computes, to be ended by a step `rejoin`. One at a time.
+beside() {
+  beside_said=$(mktemp)
+  set -m  # in a process group of its own, so that it ends with this script, and all that it started
+  (began=$SECONDS; "$@"; status=$?; echo "took $((SECONDS - began)) s beside others"; exit $status) >"$beside_said" 2>&1 &
+  beside_group=$!
+  set +m
+  trap 'kill -- -"$beside_group" 2>/dev/null; rm -f "$beside_said"' EXIT
+}
+
+rejoin() {
+  local status=0
+  wait "$beside_group" || status=$?
+  cat "$beside_said"
+  rm -f "$beside_said"
+  trap - EXIT
+  return "$status"
 }
 
 # The last line of a run, alone on its line: what a reader and a script look for.
