@@ -23,7 +23,9 @@ constexpr const char* kCheckpointFile = "kubelet_internal_checkpoint";
 constexpr std::chrono::seconds kCallOneself(5);
 // The kubelet dials back for up to 10 s within the call.
 constexpr std::chrono::seconds kRegister(15);
-constexpr int kFirstWaitMs = 200, kLongestWaitMs = 5000;
+// A kubelet that starts fails pods that it admits before we are back, some 100 ms after it made its
+// socket.
+constexpr int kFirstWaitMs = 25, kLongestWaitMs = 5000;
 // So that a start-up of the kubelet, which removes sockets and makes its own, is one event.
 constexpr int kGatherMs = 20;
 
@@ -167,15 +169,15 @@ void Registration::Run() {
     if (again_.exchange(false)) {
       registered_ = false;
       const absl::Status tried = Try();
-      // What our own new socket made of events is no news.
+      // What our own new socket made of events is no news; a kubelet that has begun since is.
       const bool since = ReadEvents();
+      if (since) again_ = true;
       if (tried.ok()) {
         registered_ = true;
         ++times_;
         wait_ms = kFirstWaitMs;
         last_fault.clear();
         LogInfo("registered with the kubelet", {{"resource", settings_.resource}});
-        if (since) again_ = true;
         continue;
       }
       const std::string why(tried.message());
@@ -184,6 +186,10 @@ void Registration::Run() {
                    {{"resource", settings_.resource}, {"why", why}});
       }
       last_fault = why;
+      if (since) {
+        wait_ms = kFirstWaitMs;
+        continue;
+      }
     }
     pollfd waits[] = {{events_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
     const int ready = poll(waits, 2, registered_ ? -1 : wait_ms);
