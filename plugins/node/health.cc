@@ -9,9 +9,13 @@ namespace {
 
 constexpr std::uint64_t kOfPrograms[] = {13, 31, 43, 45, 68, 109};
 
-// 48 double bit error, 62 micro-controller halt, 64 row remapper, 74 NVLink, 79 off the bus, 95
-// uncontained memory error, 119 and 120 GSP.
-constexpr std::array<std::uint64_t, 8> kOfReset = {48, 62, 64, 74, 79, 95, 119, 120};
+// Those for which NVIDIA's catalog of Xids has the immediate action RESET_GPU (46, 62, 64, 95, 109,
+// 110, 119, 120, 136, 140, 143, 155, 156, 158) or RESTART_BM (79), and the two, 48 double bit error
+// and 74 NVLink, whose workflows end in a reset unless another Xid says more. As of 2025-10:
+// docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html. 109 does not count unless asked
+// for.
+constexpr std::array<std::uint64_t, 17> kOfReset = {46,  48,  62,  64,  74,  79,  95,  109, 110,
+                                                    119, 120, 136, 140, 143, 155, 156, 158};
 
 // Reads a list by commas; returns whether one of its entries is a word for all.
 absl::StatusOr<bool> ReadList(std::string_view name, std::string_view text,

@@ -37,8 +37,8 @@ class XidPolicy {
   std::set<std::uint64_t> disabled_, enabled_;
 };
 
-// Whether a card that had this Xid is sick until it is reset: those for which NVIDIA's Xid catalog
-// asks for a reset of the card or of the machine.
+// Whether a card that had this Xid is sick until it is reset: those for which NVIDIA's catalog of
+// Xids asks for a reset of the card or of the machine.
 bool XidTakesReset(std::uint64_t xid);
 
 // How often each Xid was seen, by the card's UUID and its number, those that do not count included.

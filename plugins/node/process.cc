@@ -7,11 +7,13 @@
 
 #include <csignal>
 #include <cstring>
+#include <mutex>
 
 #include "plugins/node/binding/cdi_spec.h"
 #include "plugins/node/cluster/pod_watch.h"
 #include "plugins/node/cluster/publisher.h"
 #include "plugins/node/cut/whole_cutter.h"
+#include "plugins/node/health_events.h"
 #include "plugins/node/metrics/http_server.h"
 #include "plugins/node/metrics/node_metrics.h"
 #include "plugins/node/resident.h"
@@ -86,6 +88,7 @@ class Loop {
 
   absl::Status Run(int signals) {
     ShowTickets();
+    TellHealth({});
     Publish();
     registration_ =
         std::make_unique<Registration>(settings_.registration, plugin_, [this] { News(); });
@@ -145,12 +148,22 @@ class Loop {
   void ReadGpus() {
     source_.Drain();
     auto gpus = source_.Read();
+    const Gpus before = binding_.gpus();
     const absl::Status status = gpus.ok() ? binding_.SetGpus(*std::move(gpus)) : gpus.status();
     if (!status.ok()) {
       LogError("the GPUs stay as they were", {{"why", std::string(status.message())}});
       return;
     }
+    TellHealth(before);
     Publish();
+  }
+
+  void TellHealth(const Gpus& before) {
+    if (publisher_ == nullptr) return;
+    for (ClusterEvent& event :
+         HealthEvents(settings_.node, before, binding_.gpus(), binding_.holdings())) {
+      publisher_->Tell(std::move(event));
+    }
   }
 
   void Publish(bool anew = false) {
@@ -182,6 +195,10 @@ class Loop {
 
   NodeFigures Figures() const {
     NodeFigures figures{Facts(), {}, source_.xids()};
+    // A driver that does not answer holds up one scrape; others, and probes, go without its
+    // figures.
+    const std::unique_lock<std::mutex> alone(use_mutex_, std::try_to_lock);
+    if (!alone.owns_lock()) return figures;
     figures.use = ReadUse({settings_.hook.folder}, source_.nvml(), figures.facts.gpus,
                           figures.facts.holdings);
     return figures;
@@ -200,6 +217,7 @@ class Loop {
   Publisher* const publisher_;  // null: the cluster is told nothing
   HttpServer* const http_;      // null: nothing is served
   NodeMetrics metrics_;
+  mutable std::mutex use_mutex_;  // held while the driver is asked for metrics
   Descriptor news_;
   DevicePlugin plugin_;
   std::unique_ptr<Registration> registration_;

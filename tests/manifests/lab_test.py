@@ -151,8 +151,8 @@ class NodePlugin(unittest.TestCase):
                        {"metadata": {"labels": {"kubernetes.io/hostname": None}}}):
             self.assertIn("spec or labels of others written by tephra-node", self.patch("node-0", change))
 
-    def test_it_reads_pods_and_nothing_else(self):
-        for verb, what, may in (("watch", "pods", True), ("get", "nodes", True), ("get", "secrets", False), ("get", "configmaps", False),
+    def test_it_reads_pods_tells_events_and_nothing_else(self):
+        for verb, what, may in (("watch", "pods", True), ("get", "nodes", True), ("create", "events", True), ("delete", "events", False), ("get", "secrets", False), ("get", "configmaps", False),
                                 ("update", "pods", False), ("create", "pods", False), ("delete", "nodes", False)):
             answer = subprocess.run([kubectl(), "--kubeconfig", lab.kubeconfig, "auth", "can-i", verb, what, "-A", *self.plugin],
                                     capture_output=True, text=True).stdout.strip()

@@ -36,7 +36,8 @@ func account(t *testing.T, client kubernetes.Interface, file string) {
 	if err == nil {
 		rules := []rbac.PolicyRule{
 			{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list", "watch"}},
-			{APIGroups: []string{""}, Resources: []string{"nodes", "nodes/status"}, Verbs: []string{"get", "patch"}}}
+			{APIGroups: []string{""}, Resources: []string{"nodes", "nodes/status"}, Verbs: []string{"get", "patch"}},
+			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"create"}}}
 		_, err = client.RbacV1().ClusterRoles().Create(ctx, &rbac.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, metav1.CreateOptions{})
 	}
 	if err == nil {
@@ -128,6 +129,27 @@ func expectTold(t *testing.T, client kubernetes.Interface, healthy ...string) {
 	t.Fatalf("healthy %v is not told: %s", healthy, last)
 }
 
+// expectEvent waits for an event about the object.
+func expectEvent(t *testing.T, client kubernetes.Interface, kind, name, reason, text string) {
+	t.Helper()
+	var all string
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		events, err := client.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = ""
+		for _, event := range events.Items {
+			about := event.InvolvedObject
+			if about.Kind == kind && about.Name == name && event.Reason == reason && strings.Contains(event.Message, text) {
+				return
+			}
+			all += fmt.Sprintf("%s %s %s: %s\n", about.Kind, about.Name, event.Reason, event.Message)
+		}
+	}
+	t.Fatalf("no event %s about %s %s with %q:\n%s", reason, kind, name, text, all)
+}
+
 func TestPodsOfARealAPIServer(t *testing.T) {
 	options := lab.Defaults()
 	options.Nodes.Count, options.Nodes.Racks, options.Admission, options.ServiceAccountTokens = 1, 1, false, false
@@ -193,8 +215,10 @@ func TestPodsOfARealAPIServer(t *testing.T) {
 	}
 	write(strings.Replace(string(well), `"numa":1`, `"numa":1,"unhealthy":"a test"`, 1))
 	expectTold(t, client, "true", "false")
+	expectEvent(t, client, "Node", kubelet.NodeName, "GPUUnhealthy", "GPU 1 ("+kubelet.UUID(1)+") takes no new container: a test")
 	write(string(well))
 	expectTold(t, client, "true", "true")
+	expectEvent(t, client, "Node", kubelet.NodeName, "GPUHealthy", "takes containers again")
 	// A kubelet that begins sets resources that are not its own to zero.
 	zero := []byte(`{"status":{"capacity":{"volcano.sh/vgpu-number":"0"}}}`)
 	if _, err := client.CoreV1().Nodes().Patch(ctx, kubelet.NodeName, types.MergePatchType, zero, metav1.PatchOptions{}, "status"); err != nil {
@@ -207,6 +231,10 @@ func TestPodsOfARealAPIServer(t *testing.T) {
 	for _, i := range []int{0, 115, 229} {
 		expectSeen(t, play, pods[i], given(i)["main"])
 	}
+	write(strings.Replace(string(well), `"numa":1`, `"numa":1,"unhealthy":"a test"`, 1))
+	expectEvent(t, client, "Pod", pods[115].Name, "GPUUnhealthy", "containers main (fraction) there")
+	write(string(well))
+	expectTold(t, client, "true", "true")
 	status, err := play.Plugin.Status()
 	if err != nil || status.Lists != 1 {
 		t.Errorf("%+v, %v, expected one list", status, err)

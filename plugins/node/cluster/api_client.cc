@@ -87,6 +87,10 @@ absl::StatusOr<ApiAnswer> ApiClient::Patch(const std::string& path,
   return Request("PATCH", path, merge_patch, kCallSeconds, nullptr);
 }
 
+absl::StatusOr<ApiAnswer> ApiClient::Post(const std::string& path, const std::string& object) {
+  return Request("POST", path, object, kCallSeconds, nullptr);
+}
+
 absl::StatusOr<ApiAnswer> ApiClient::Stream(const std::string& path, int seconds,
                                             const std::function<bool(std::string_view)>& line) {
   return Request("GET", path, "", seconds, &line);
@@ -116,7 +120,9 @@ absl::StatusOr<ApiAnswer> ApiClient::Request(const std::string& method, const st
     headers = curl_slist_append(headers, ("Authorization: Bearer " + *token).c_str());
   }
   if (!body.empty()) {
-    headers = curl_slist_append(headers, "Content-Type: application/merge-patch+json");
+    headers =
+        curl_slist_append(headers, method == "PATCH" ? "Content-Type: application/merge-patch+json"
+                                                     : "Content-Type: application/json");
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body.c_str());
   }

@@ -35,6 +35,7 @@ class ApiClient {
   // UNAVAILABLE where no whole answer came within the time.
   absl::StatusOr<ApiAnswer> Get(const std::string& path);
   absl::StatusOr<ApiAnswer> Patch(const std::string& path, const std::string& merge_patch);
+  absl::StatusOr<ApiAnswer> Post(const std::string& path, const std::string& object);
 
   // Hands on each line of the answer as it comes until the server ends it, `line` says false, or
   // the time is over. The answer's code; with any but 200, what came is its body.

@@ -23,21 +23,20 @@ struct NodeFacts {
 
 class NodeWriter {
  public:
-  NodeWriter(ApiSettings api, std::string node) : client_(std::move(api)), node_(std::move(node)) {}
+  // REQUIRES: `client` outlives it, and is used by its owner thread alone.
+  NodeWriter(ApiClient& client, std::string node) : client_(client), node_(std::move(node)) {}
 
   // Asked again after an error it writes all of it again. Labels are left alone where NVIDIA's GPU
   // Feature Discovery sets them, which shows in a label of its own.
   absl::Status Write(const NodeFacts& facts);
   // What was written may not stand any more: the next Write writes all of it.
   void Forget() { written_.reset(); }
-  // Ends a Write that runs, and each later one. Any thread.
-  void Interrupt() { client_.Interrupt(); }
 
  private:
   absl::StatusOr<bool> LabelsAreOthers();
   absl::Status Patch(const std::string& path, const std::string& what);
 
-  ApiClient client_;
+  ApiClient& client_;
   const std::string node_;
   std::optional<NodeFacts> written_;
 };

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "plugins/node/binding/nonce.h"
 #include "sidecar/log.h"
 
 namespace tephra::node {
@@ -14,14 +15,17 @@ constexpr std::chrono::milliseconds kFirstWait{500}, kLongestWait{30'000};
 }  // namespace
 
 Publisher::Publisher(ApiSettings api, std::string node)
-    : writer_(std::move(api), std::move(node)), thread_([this] { Run(); }) {}
+    : node_(std::move(node)),
+      client_(std::move(api)),
+      writer_(client_, node_),
+      thread_([this] { Run(); }) {}
 
 Publisher::~Publisher() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stopping_ = true;
   }
-  writer_.Interrupt();
+  client_.Interrupt();
   wake_.notify_all();
   thread_.join();
 }
@@ -33,6 +37,37 @@ void Publisher::Show(NodeFacts facts, bool anew) {
   wake_.notify_all();
 }
 
+void Publisher::Tell(ClusterEvent event) {
+  const std::int64_t now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+                                  std::chrono::steady_clock::now().time_since_epoch())
+                                  .count();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!budget_.Take(now_ms)) {
+    LogWarning("an event is not told, for there were many", {{"event", event.message}});
+    return;
+  }
+  events_.push_back(std::move(event));
+  wake_.notify_all();
+}
+
+absl::Status Publisher::Post(const ClusterEvent& event) {
+  const std::int64_t unix_s = std::chrono::duration_cast<std::chrono::seconds>(
+                                  std::chrono::system_clock::now().time_since_epoch())
+                                  .count();
+  TEPHRA_ASSIGN_OR_RETURN(
+      const ApiAnswer answer,
+      client_.Post(EventPath(event), EventBody(event, node_, NewNonce().substr(0, 16), unix_s)));
+  if (answer.code == 201) return absl::OkStatus();
+  // Refused for good: the namespace is on its way out, for one. Others wait behind it.
+  if (answer.code >= 400 && answer.code < 500 && answer.code != 429) {
+    LogWarning(
+        "an event is not taken",
+        {{"event", event.message}, {"why", std::string(ApiError("event", answer).message())}});
+    return absl::OkStatus();
+  }
+  return ApiError("event", answer);
+}
+
 std::string Publisher::fault() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return fault_;
@@ -42,13 +77,23 @@ void Publisher::Run() {
   std::unique_lock<std::mutex> lock(mutex_);
   auto wait = kFirstWait;
   while (true) {
-    wake_.wait(lock, [this] { return stopping_ || wanted_.has_value(); });
+    wake_.wait(lock, [this] { return stopping_ || wanted_.has_value() || !events_.empty(); });
     if (stopping_) return;
-    NodeFacts facts = *std::exchange(wanted_, std::nullopt);
-    if (std::exchange(anew_, false)) writer_.Forget();
-    lock.unlock();
-    const absl::Status status = writer_.Write(facts);
-    lock.lock();
+    absl::Status status;
+    if (wanted_.has_value()) {
+      NodeFacts facts = *std::exchange(wanted_, std::nullopt);
+      if (std::exchange(anew_, false)) writer_.Forget();
+      lock.unlock();
+      status = writer_.Write(facts);
+      lock.lock();
+      if (!status.ok() && !wanted_.has_value()) wanted_ = std::move(facts);
+    } else {
+      const ClusterEvent event = events_.front();
+      lock.unlock();
+      status = Post(event);
+      lock.lock();
+      if (status.ok()) events_.pop_front();
+    }
     if (stopping_) return;
     if (status.ok()) {
       fault_.clear();
@@ -59,7 +104,6 @@ void Publisher::Run() {
       LogWarning("the cluster is not told yet of this node's GPUs", {{"why", why}});
       fault_ = why;
     }
-    if (!wanted_.has_value()) wanted_ = std::move(facts);
     wake_.wait_for(lock, wait, [this] { return stopping_; });
     wait = std::min(2 * wait, kLongestWait);
   }

@@ -1,13 +1,15 @@
-// Publisher: writes what this node says of itself to the cluster whenever it has changed, from a
-// thread of its own, until it is written.
+// Publisher: writes what this node says of itself to the cluster whenever it has changed, and
+// events, from a thread of its own, until it is written.
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "plugins/node/cluster/events.h"
 #include "plugins/node/cluster/node_writer.h"
 
 namespace tephra::node {
@@ -20,17 +22,24 @@ class Publisher {
   // Any thread. What was to be written before and is not yet is forgotten. `anew`: even if it was
   // written already.
   void Show(NodeFacts facts, bool anew = false);
+  // Any thread. Those beyond what EventBudget allows are only logged.
+  void Tell(ClusterEvent event);
   // Why the last try did not succeed; empty: all is written.
   std::string fault() const;
 
  private:
   void Run();
+  absl::Status Post(const ClusterEvent& event);
 
+  const std::string node_;
+  ApiClient client_;
   NodeWriter writer_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::optional<NodeFacts> wanted_;  // not written yet
   bool anew_ = false;
+  std::deque<ClusterEvent> events_;  // not told yet
+  EventBudget budget_;
   std::string fault_;
   bool stopping_ = false;
   std::thread thread_;

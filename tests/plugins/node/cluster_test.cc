@@ -1,8 +1,12 @@
 // What the API server says of pods, and what is said to it of the node.
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
+#include "plugins/node/cluster/events.h"
 #include "plugins/node/cluster/node_writer.h"
 #include "plugins/node/cluster/pod_watch.h"
+#include "plugins/node/health_events.h"
+#include "tests/plugins/node/gpus.h"
 
 namespace tephra::node {
 namespace {
@@ -52,6 +56,66 @@ TEST_CASE("What is said of a node is a merge patch of what there is to say") {
   CHECK(MetadataPatch(facts) ==
         R"({"metadata":{"annotations":{"a":"1","b":null},"labels":{"l":"x"}}})");
   CHECK(StatusPatch(facts) == R"({"status":{"capacity":{"volcano.sh/vgpu-memory":"652472"}}})");
+}
+
+TEST_CASE(
+    "HealthEvents: the node and each pod on it hear of a GPU that is sick, and that is well") {
+  const Gpus well = SomeGpus(2);
+  Gpus sick = well;
+  sick.devices[1].hardware.healthy = false;
+  sick.devices[1].unhealthy = "Xid 79";
+  std::map<std::string, Holding> holdings;
+  const auto hold = [&](const std::string& nonce, const std::string& pod, const std::string& name,
+                        std::size_t gpu) {
+    holdings[nonce].grant = {{nonce, "uid-" + pod, "team", pod, name},
+                             {{gpu, SliceMode::kFraction, 500, 10, "", 0}}};
+  };
+  hold("a", "p", "main", 1);
+  hold("b", "p", "helper", 1);
+  hold("c", "other", "main", 0);
+  CHECK(HealthEvents("n", well, well, holdings).empty());
+  CHECK(HealthEvents("n", sick, sick, holdings).empty());
+  const std::vector<ClusterEvent> told = HealthEvents("n", well, sick, holdings);
+  REQUIRE(told.size() == 2);
+  CHECK(told[0] == ClusterEvent{"Node", "", "n", "n", true, "GPUUnhealthy",
+                                "GPU 1 (GPU-1) takes no new container: Xid 79; held by team/p: "
+                                "main (fraction), helper (fraction)"});
+  CHECK(told[1] == ClusterEvent{"Pod", "team", "p", "uid-p", true, "GPUUnhealthy",
+                                "GPU 1 (GPU-1) of node n is unhealthy: Xid 79; it has containers "
+                                "main (fraction), helper (fraction) there"});
+  CHECK(HealthEvents("n", {}, sick, {}).size() == 1);
+  const std::vector<ClusterEvent> again = HealthEvents("n", sick, well, holdings);
+  REQUIRE(again.size() == 2);
+  CHECK(again[0].reason == "GPUHealthy");
+  CHECK_FALSE(again[0].warning);
+  CHECK(again[0].message.find("GPU 1 (GPU-1) takes containers again; held by team/p") == 0);
+}
+
+TEST_CASE("An event is one of core/v1 about its object") {
+  const ClusterEvent of_pod{"Pod", "team", "p", "u", true, "GPUUnhealthy", std::string(2000, 'x')};
+  CHECK(EventPath(of_pod) == "/api/v1/namespaces/team/events");
+  const auto body = nlohmann::json::parse(EventBody(of_pod, "n", "17", 86'400));
+  CHECK(body["metadata"]["name"] == "p.17");
+  CHECK(body["involvedObject"]["uid"] == "u");
+  CHECK(body["involvedObject"]["namespace"] == "team");
+  CHECK(body["type"] == "Warning");
+  CHECK(body["lastTimestamp"] == "1970-01-02T00:00:00Z");
+  CHECK(body["source"]["component"] == "tephra-node");
+  CHECK(body["message"].get<std::string>().size() <= 1024);
+  CHECK(EventPath({"Node", "", "n", "n", false, "r", "m"}) == "/api/v1/namespaces/default/events");
+}
+
+TEST_CASE("EventBudget: 25 at once, then one in ten seconds") {
+  EventBudget budget;
+  const auto taken = [&](std::int64_t now_ms) {
+    int count = 0;
+    while (budget.Take(now_ms)) ++count;
+    return count;
+  };
+  CHECK(taken(1'000'000) == 25);
+  CHECK(taken(1'009'999) <= 1);
+  CHECK(taken(1'040'000) <= 4);
+  CHECK(taken(1'000'000'000) == 25);
 }
 
 }  // namespace

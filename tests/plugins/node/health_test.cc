@@ -36,6 +36,19 @@ TEST_CASE("Health: the variables of NVIDIA's plugin change what counts") {
   CHECK_FALSE(XidPolicy::Parse("", "-1").ok());
 }
 
+TEST_CASE("Health: a reset is waited for where NVIDIA's catalog asks for one") {
+  for (const unsigned xid :
+       {46, 48, 62, 64, 74, 79, 95, 110, 119, 120, 136, 140, 143, 155, 156, 158}) {
+    INFO(xid);
+    CHECK(XidTakesReset(xid));
+  }
+  // RESTART_APP and IGNORE there.
+  for (const unsigned xid : {8, 13, 31, 43, 45, 63, 68, 69, 92, 94, 121, 154}) {
+    INFO(xid);
+    CHECK_FALSE(XidTakesReset(xid));
+  }
+}
+
 TEST_CASE("Health: a card with an Xid is sick until it was quiet for a while") {
   Health health({});
   health.OnXid("a", 31, std::nullopt, 0);
