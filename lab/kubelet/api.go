@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 
 	core "k8s.io/api/core/v1"
@@ -146,7 +147,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "down")
 	case r.Header.Get("Authorization") != "Bearer "+token:
 		refuse(w, http.StatusUnauthorized, "Unauthorized")
-	case r.FormValue("fieldSelector") != "spec.nodeName="+NodeName:
+	case !strings.HasPrefix(r.FormValue("fieldSelector")+",", "spec.nodeName="+NodeName+","):
 		refuse(w, http.StatusForbidden, "pods of other nodes")
 	case r.FormValue("watch") != "":
 		a.watch(w, r)
@@ -160,7 +161,11 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) {
 	defer a.mutex.Unlock()
 	a.lists++
 	list := core.PodList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(a.version)}}
+	_, more, _ := strings.Cut(r.FormValue("fieldSelector"), ",")
 	for _, pod := range a.pods {
+		if more != "" && more != "metadata.namespace="+pod.Namespace+",metadata.name="+pod.Name {
+			continue
+		}
 		list.Items = append(list.Items, *pod)
 	}
 	_ = json.NewEncoder(w).Encode(list)

@@ -142,6 +142,81 @@ func TestBadFiles(t *testing.T) {
 	})
 }
 
+// As after an update of the kubelet that writes its checkpoint in another shape.
+func TestBadCheckpointBesidePodResources(t *testing.T) {
+	node := startNode(t, 2)
+	if err := node.Kubelet.ServePodResources(); err != nil {
+		t.Fatal(err)
+	}
+	checkpoint := filepath.Join(node.Plugin.Dir, "device-plugins/kubelet_internal_checkpoint")
+	spoil := func() {
+		good, err := os.ReadFile(checkpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rewrite(t, checkpoint, strings.ReplaceAll(string(good), "DeviceIDs", "Devices"))
+	}
+	given := map[string][]kubelet.Slice{"main": {kubelet.Whole(0)}, "helper": {kubelet.Fraction(1, 100, 1000)}}
+	first := kubelet.Annotated(kubelet.Pod("one", given), kubelet.Annotation(given))
+	bind(t, node, first)
+	spoil()
+	for _, container := range []string{"main", "helper", "main"} {
+		expect(t, create(t, node, first, container), given[container])
+	}
+	// Its tickets, and its name, are another pod's after it.
+	node.API.Delete(first.UID)
+	node.Kubelet.Forget(first.UID)
+	node.Kubelet.Gone(first.UID)
+	next := map[string][]kubelet.Slice{"main": {kubelet.Fraction(0, 200, 2000)}, "helper": {kubelet.Whole(1)}}
+	second := kubelet.Annotated(kubelet.Pod("one", next), kubelet.Annotation(next))
+	bind(t, node, second)
+	spoil()
+	for container, slices := range next {
+		expect(t, create(t, node, second, container), slices)
+	}
+}
+
+func TestBadFileSystem(t *testing.T) {
+	dir, err := os.MkdirTemp("", "tn-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	records := filepath.Join(dir, "state/records")
+	if err := os.MkdirAll(records, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount(records, records, "", unix.MS_BIND, ""); err != nil {
+		t.Skipf("to mount takes rights that this process lacks: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(records, unix.MNT_DETACH) })
+	readOnly := func(flag uintptr) {
+		if err := unix.Mount("", records, "", unix.MS_REMOUNT|unix.MS_BIND|flag, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	node, err := kubelet.StartNode(dir, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(node.Stop)
+	running := kubelet.Annotated(kubelet.Pod("running", onePart), kubelet.Annotation(onePart))
+	bind(t, node, running)
+	expect(t, create(t, node, running, "main"), onePart["main"])
+	readOnly(unix.MS_RDONLY)
+	expect(t, create(t, node, running, "main"), onePart["main"]) // again, as after its end
+	pod := kubelet.Annotated(kubelet.Pod("new", onePart), kubelet.Annotation(onePart))
+	bind(t, node, pod)
+	if _, err := node.Kubelet.Create(t.Context(), pod, "main"); err == nil || !strings.Contains(err.Error(), "cannot be written: Read-only file system") {
+		t.Errorf("%v, expected that its record cannot be written", err)
+	}
+	if status, err := node.Plugin.Status(); err != nil || len(status.Holdings) != 1 {
+		t.Errorf("%+v, %v, expected what runs and no more", status.Holdings, err)
+	}
+	readOnly(0)
+	expect(t, create(t, node, pod, "main"), onePart["main"])
+}
+
 func rewrite(t *testing.T, path, text string) {
 	t.Helper()
 	fresh := path + ".test"

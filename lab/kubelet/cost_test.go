@@ -12,7 +12,7 @@ import (
 // (40) one after the other, whose annotations are there when they start. Metrics are served, and read
 // twice a minute, as Prometheus does.
 func TestCost(t *testing.T) {
-	for name, flags := range map[string][]string{"cdi": nil, "mount": {"--no-cdi", "--mount"}} {
+	for name, flags := range map[string][]string{"cdi": nil, "mount": {"--cdi=no"}} {
 		t.Run(name, func(t *testing.T) {
 			node := startNode(t, 8, append(flags, "--metrics-address=127.0.0.1:0")...)
 			scrape(t, node)

@@ -15,6 +15,7 @@ import (
 
 	cadvisor "github.com/google/cadvisor/info/v1"
 	oci "github.com/opencontainers/runtime-spec/specs-go"
+	"google.golang.org/grpc"
 	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -43,6 +44,8 @@ type Kubelet struct {
 	manager *devicemanager.ManagerImpl
 	admits  sync.Mutex // one pod at a time
 	cdi     *cdi.Cache
+
+	podResources *grpc.Server // nil: none
 }
 
 // StartKubelet keeps its files in dir.
@@ -97,7 +100,12 @@ func (k *Kubelet) Restart() error {
 }
 
 // Stop ends it.
-func (k *Kubelet) Stop() { _ = k.devices().Stop(klog.Background()) }
+func (k *Kubelet) Stop() {
+	if k.podResources != nil {
+		k.podResources.Stop()
+	}
+	_ = k.devices().Stop(klog.Background())
+}
 
 // Capacity is how many of the resource there are, and how many of them healthy.
 func (k *Kubelet) Capacity(resource string) (all, healthy int64) {

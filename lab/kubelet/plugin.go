@@ -97,9 +97,9 @@ func (p *Plugin) Start() error {
 		gpus = "--nvml=" + p.Driver
 	}
 	args := append([]string{
-		"run", "--node-name=" + NodeName, gpus, "--tickets-per-gpu=100",
+		"run", "--node-name=" + NodeName, gpus, "--tickets-per-gpu=100", "--cdi=yes",
 		"--kubelet-folder=" + p.path("device-plugins"), "--cdi-folder=" + p.path("cdi"), "--state-folder=" + p.path("state"),
-		"--cgroup-root=" + p.path("cgroup"), "--device-root=" + p.path("root"),
+		"--pod-resources=" + p.path("pod-resources.sock"), "--cgroup-root=" + p.path("cgroup"), "--device-root=" + p.path("root"),
 		"--hook-library=" + p.path("libvgpu.so.1"), "--hook-preload=" + p.path("ld.so.preload"),
 		"--api-server=" + p.API.URL, "--api-ca=" + p.API.CA, "--api-token=" + p.API.Token,
 	}, p.Flags...)

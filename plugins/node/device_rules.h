@@ -3,6 +3,7 @@
 //   devices:
 //     - { model: A100, modes: [mig, whole] }
 //     - { index: 7, modes: [mps], mps_clients: 16 }
+//     - { index: 6, set_aside: true }
 #pragma once
 
 #include <string>

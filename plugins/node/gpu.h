@@ -12,12 +12,13 @@ namespace tephra::node {
 
 struct Gpu {
   DeviceHardware hardware;
-  int minor = 0;          // of /dev/nvidia<minor>
-  std::string bus_id;     // PCI, "00000000:3B:00.0"
-  int numa = -1;          // NUMA node, -1: not known
-  bool mig_mode = false;  // MIG mode is on now
-  std::string unhealthy;  // why, for people; empty while it is healthy
-  int cuda_major = 0;     // compute capability; 0: not known
+  int minor = 0;           // of /dev/nvidia<minor>
+  std::string bus_id;      // PCI, "00000000:3B:00.0"
+  int numa = -1;           // NUMA node, -1: not known
+  bool mig_mode = false;   // MIG mode is on now
+  bool set_aside = false;  // for pods of other schedulers alone
+  std::string unhealthy;   // why, for people; empty while it is healthy
+  int cuda_major = 0;      // compute capability; 0: not known
   int cuda_minor = 0;
 };
 

@@ -94,6 +94,7 @@ void ApplyRules(const NodeConfig& config, std::size_t index, bool takes_reset,
                                     [&](const DeviceRule& rule) { return Fits(rule, index, gpu); });
   const DeviceRule rule = fitting == config.rules.end() ? DeviceRule{} : *fitting;
   DeviceHardware& hardware = gpu.hardware;
+  gpu.set_aside = rule.set_aside;
   hardware.modes = rule.modes;
   hardware.split_count = rule.split_count;
   hardware.mps_clients = rule.mps_clients;
@@ -171,6 +172,7 @@ absl::StatusOr<Reading> ReadGpus(const Nvml& nvml, const NodeConfig& config, con
 std::map<std::string, std::int64_t> ExtendedResources(const Gpus& gpus, const NodeConfig& config) {
   std::int64_t memory_mib = 0, cores = 0;
   for (const Gpu& gpu : gpus.devices) {
+    if (gpu.set_aside) continue;
     memory_mib += gpu.hardware.promised_memory_mib();
     cores += gpu.hardware.promised_compute() / 10;  // per mille to per cent
   }

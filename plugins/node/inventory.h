@@ -25,6 +25,7 @@ struct DeviceRule {
   std::string uuid;
   std::string model;  // a part of the name, in any case
 
+  bool set_aside = false;  // for pods of other schedulers, whole
   SliceModes modes = kUsualModes;
   std::int32_t split_count = 0;
   std::int32_t mps_clients = kUsualMpsClients;

@@ -22,7 +22,9 @@ InventoryJson DeviceJson(const Gpus& gpus, std::size_t index) {
   if (!hardware.uuid.empty()) device["uuid"] = hardware.uuid;
   device["model"] = hardware.model;
   device["memoryMiB"] = hardware.memory_mib;
-  device["healthy"] = hardware.healthy;
+  // Whoever does not know of the second reads the first: it takes nobody.
+  device["healthy"] = hardware.healthy && !gpus.devices[index].set_aside;
+  if (gpus.devices[index].set_aside) device["setAside"] = true;
   const int d = static_cast<int>(index);
   if (gpus.links.gpus() == static_cast<int>(gpus.devices.size()) && d > 0) {
     InventoryJson& links = device["links"] = InventoryJson::array();
@@ -87,7 +89,7 @@ std::string FormatVgpuRegister(const Gpus& gpus, const NodeConfig& config) {
     const int sharers = hardware.split_count > 0 ? hardware.split_count : config.tickets_per_gpu;
     text += hardware.uuid + ',' + std::to_string(sharers) + ',' +
             std::to_string(hardware.memory_mib) + ',' + model + ',' +
-            (hardware.healthy ? "true" : "false") + ',' +
+            (hardware.healthy && !gpu.set_aside ? "true" : "false") + ',' +
             (hardware.modes == Only(SliceMode::kMig) ? "mig" : "hami-core") + ':';
   }
   return text;

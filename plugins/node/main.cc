@@ -104,8 +104,8 @@ int main(int argc, char** argv) {
   settings.crash_after = Environment("TEPHRA_NODE_CRASH_AFTER");
   settings.registration.resource = "tephra.sh/gpu-ticket";
   std::vector<std::string> schedulers = {"tephra", "volcano"};
-  std::string log_format = "text", log_level = "info";
-  bool dry = false, no_cdi = false, no_publish = false, json = false;
+  std::string log_format = "text", log_level = "info", cdi = "auto";
+  bool dry = false, no_publish = false, json = false;
 
   CLI::App& run = *app.add_subcommand("run", "serve until SIGTERM or SIGINT");
   run.add_option("--node-name", settings.node, "of this node in the cluster [$NODE_NAME]");
@@ -127,10 +127,21 @@ int main(int argc, char** argv) {
   run.add_option("--kubelet-folder", settings.registration.folder,
                  "where kubelet.sock and the kubelet's checkpoint are")
       ->capture_default_str();
+  run.add_option(
+         "--pod-resources", settings.binding.pod_resources,
+         "the kubelet's socket of pod resources, asked where its checkpoint cannot be read; "
+         "\"\": never")
+      ->capture_default_str();
   run.add_option("--cdi-folder", settings.binding.cdi_folder,
                  "where the container runtime reads CDI files")
       ->capture_default_str();
-  run.add_flag("--no-cdi", no_cdi, "the container runtime knows no CDI: --mount alone");
+  run.add_option(
+         "--cdi", cdi,
+         "whether the container runtime knows CDI: yes, no (then --mount alone), or auto: by "
+         "what the Node says of it; where that leaves it open, both")
+      ->capture_default_str()
+      ->take_last()
+      ->check(CLI::IsMember({"auto", "yes", "no"}));
   run.add_flag("--mount", settings.binding.mount,
                "mount a directory that names its slices into each container");
   run.add_option("--mount-at", settings.binding.mount_at, "where")->capture_default_str();
@@ -206,11 +217,7 @@ int main(int argc, char** argv) {
     std::cerr << "tephra-node: --node-name: absent, expected the name of this node\n";
     return kBadUsage;
   }
-  if (no_cdi && !settings.binding.mount) {
-    std::cerr << "tephra-node: --no-cdi: expected --mount beside it\n";
-    return kBadUsage;
-  }
-  if (no_cdi) settings.binding.cdi_folder.clear();
+  settings.cdi = cdi == "auto" ? CdiUse::kAuto : cdi == "yes" ? CdiUse::kYes : CdiUse::kNo;
   settings.publish = !no_publish;
   if (settings.binding.cgroup_root == "none") settings.binding.cgroup_root.clear();
   settings.binding.resource = settings.registration.resource;

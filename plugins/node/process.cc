@@ -12,6 +12,7 @@
 #include "plugins/node/binding/cdi_spec.h"
 #include "plugins/node/cluster/pod_watch.h"
 #include "plugins/node/cluster/publisher.h"
+#include "plugins/node/cluster/runtime.h"
 #include "plugins/node/cut/whole_cutter.h"
 #include "plugins/node/health_events.h"
 #include "plugins/node/metrics/http_server.h"
@@ -59,6 +60,24 @@ absl::StatusOr<NodeFacts> FactsOf(const Settings& settings, GpuSource& source, c
   return facts;
 }
 
+// How containers are to learn of their slices, as settings or the node's container runtime say.
+BindingSettings Delivery(const Settings& settings, const ApiSettings& api) {
+  BindingSettings binding = settings.binding;
+  CdiSupport support = settings.cdi == CdiUse::kYes ? CdiSupport::kYes : CdiSupport::kNo;
+  std::string why = "--cdi";
+  if (settings.cdi == CdiUse::kAuto) {
+    const auto facts = AskRuntime(api, settings.node);
+    support = facts.ok() ? CdiSupportOf(*facts) : CdiSupport::kMaybe;
+    why = facts.ok() ? facts->runtime + ", kubelet " + facts->kubelet
+                     : std::string(facts.status().message());
+  }
+  if (support != CdiSupport::kYes) binding.mount = true;
+  if (support == CdiSupport::kNo) binding.cdi_folder.clear();
+  LogInfo("how containers learn of their slices",
+          {{"cdi", binding.cdi_folder}, {"mounted", binding.mount}, {"why", why}});
+  return binding;
+}
+
 // The loop of the main thread, and what it tells the others.
 class Loop {
  public:
@@ -72,7 +91,7 @@ class Loop {
         http_(http),
         metrics_([this] { return Figures(); }),
         news_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-        plugin_({[this] { return binding_.Mint(); },
+        plugin_({[this](const std::vector<std::string>& tickets) { return binding_.Mint(tickets); },
                  [this](const std::vector<std::string>& tickets, Deadline deadline,
                         const std::function<bool()>& cancelled) {
                    const absl::Status status = binding_.PreStart(tickets, deadline, cancelled);
@@ -268,13 +287,12 @@ absl::Status Serve(const Settings& settings, GpuSource& source, int signals) {
                       {"node", settings.node},
                       {"gpus", gpus->devices.size()},
                       {"resource", settings.binding.resource},
-                      {"cdi", settings.binding.cdi_folder},
                       {"api", api.server}});
   PodWatch pods(api, settings.node);
-  TEPHRA_ASSIGN_OR_RETURN(
-      const std::unique_ptr<LateBinding> binding,
-      LateBinding::Open(settings.binding, *std::move(gpus), MakeCutters(settings, source.nvml()),
-                        pods, CrashAfter(settings.crash_after)));
+  TEPHRA_ASSIGN_OR_RETURN(const std::unique_ptr<LateBinding> binding,
+                          LateBinding::Open(Delivery(settings, api), *std::move(gpus),
+                                            MakeCutters(settings, source.nvml()), pods,
+                                            CrashAfter(settings.crash_after)));
   std::optional<Publisher> publisher;
   if (settings.publish) publisher.emplace(api, settings.node);
   TEPHRA_RETURN_IF_ERROR(

@@ -16,6 +16,13 @@
 
 namespace tephra::node {
 
+// Whether containers learn of their slices by CDI.
+enum class CdiUse {
+  kAuto,  // as the container runtime is
+  kYes,
+  kNo,  // by a mounted directory alone
+};
+
 struct Settings {
   std::string node;                        // its name in the cluster
   std::string gpus_file;                   // instead of the driver
@@ -25,6 +32,7 @@ struct Settings {
   bool publish = true;                     // tell the cluster of the GPUs
   ApiSettings api;                         // `server` empty: of the pod that this runs in
   RegistrationSettings registration;
+  CdiUse cdi = CdiUse::kAuto;
   BindingSettings binding;
   HookSettings hook;
   MigCutter::Options mig;

@@ -64,6 +64,7 @@ std::string FormatStatus(const StatusFacts& facts) {
     out["gpus"].push_back({{"uuid", gpu.hardware.uuid},
                            {"model", gpu.hardware.model},
                            {"memoryMiB", gpu.hardware.memory_mib},
+                           {"setAside", gpu.set_aside},
                            {"unhealthy", gpu.unhealthy}});
   }
   for (const auto& [nonce, holding] : facts.holdings) {
@@ -100,7 +101,8 @@ absl::StatusOr<std::string> StatusText(const std::string& json) {
       text += "GPU " + std::to_string(i) + "  " + gpu.at("uuid").get<std::string>() + "  " +
               gpu.at("model").get<std::string>() + "  " +
               std::to_string(gpu.at("memoryMiB").get<int>()) + " MiB  " +
-              (unhealthy.empty() ? "healthy" : "unhealthy: " + unhealthy) + "\n";
+              (unhealthy.empty() ? "healthy" : "unhealthy: " + unhealthy) +
+              (gpu.at("setAside") ? "  set aside for pods of other schedulers" : "") + "\n";
       for (const auto& holding : from.at("holdings")) {
         for (const auto& slice : holding.at("slices")) {
           if (slice.at("gpu") != i) continue;

@@ -23,6 +23,7 @@ struct Holding {
   bool init = false;   // of an ordinary init container
   bool bound = false;  // all is cut, and `edits` is what the container is to see
   Edits edits;
+  std::vector<std::string> tickets;  // that admitted it, sorted; none: not known
 
   bool operator==(const Holding&) const = default;
 };

@@ -11,6 +11,8 @@
 #include "plugins/node/binding/cdi_spec.h"
 #include "plugins/node/binding/nonce.h"
 #include "plugins/node/binding/record.h"
+#include "plugins/node/binding/set_aside.h"
+#include "plugins/node/kubelet/pod_resources.h"
 #include "plugins/node/slices_annotation.h"
 #include "sidecar/log.h"
 
@@ -28,6 +30,8 @@ constexpr milliseconds kLookAgain(500);
 constexpr milliseconds kSweepEvery(200);
 // Only debuggers use it, and not every driver makes it.
 constexpr const char* kOptionalNode = "/dev/nvidia-uvm-tools";
+// How long a start of this process waits for the API server where records cannot be read.
+constexpr std::chrono::seconds kRecoverWithin(10);
 // A nonce that was minted is in the kubelet's checkpoint long before.
 constexpr int kMintedKeptS = 300;
 
@@ -127,12 +131,17 @@ absl::Status LateBinding::Load() {
       holding = absl::DataLossError("record: of another nonce");
     }
     if (!holding.ok()) {
-      // Its container, should it start again, is bound anew from the annotation.
       LogError("a record cannot be used", {{"file", records_.path() + "/" + name},
                                            {"why", std::string(holding.status().message())}});
+      // On a card that is gone nothing runs; its container, should it start again, is bound anew.
+      if (!absl::IsNotFound(holding.status())) unread_.insert(nonce);
       continue;
     }
+    tickets_by_nonce_[nonce] = holding->tickets;
     books_.Put(*std::move(holding));
+  }
+  if (const absl::Status status = Recover(SteadyClock::now() + kRecoverWithin); !status.ok()) {
+    LogError("nothing new is bound", {{"why", std::string(status.message())}});
   }
   std::vector<Grant> live;
   for (const auto& [nonce, holding] : books_.all()) live.push_back(holding.grant);
@@ -152,9 +161,85 @@ absl::Status LateBinding::Load() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<AllocateAnswer> LateBinding::Mint() {
+absl::Status LateBinding::Recover(Deadline until) {
+  if (unread_.empty()) return absl::OkStatus();
+  const auto entries = Entries();
+  if (!entries.ok()) {
+    return absl::UnavailableError("records cannot be read, and " +
+                                  std::string(entries.status().message()));
+  }
+  absl::Status unknown;
+  const std::set<std::string> unread = unread_;
+  for (const std::string& nonce : unread) {
+    const auto entry =
+        std::find_if(entries->begin(), entries->end(),
+                     [&](const CheckpointEntry& each) { return each.nonce == nonce; });
+    // The kubelet has forgotten it: it has ended, or was deleted by force just before.
+    const bool over =
+        entry == entries->end() || (pods_.Over(entry->pod_uid) && !cgroups_.Runs(entry->pod_uid));
+    if (over) {
+      LogWarning("a record that cannot be read is of a container that is gone", {{"nonce", nonce}});
+      TEPHRA_RETURN_IF_ERROR(records_.Remove(nonce + kRecordEnding));
+      unread_.erase(nonce);
+      continue;
+    }
+    auto holding = RecoverOne(*entry, until);
+    if (!holding.ok()) {
+      unknown = absl::UnavailableError("the record of " + Who(*entry) +
+                                       " cannot be read, so what it holds is not known: " +
+                                       std::string(holding.status().message()));
+      continue;
+    }
+    TEPHRA_RETURN_IF_ERROR(Record(*holding));
+    LogWarning("a record that cannot be read was made anew", {{"nonce", nonce}});
+    books_.Put(*std::move(holding));
+    unread_.erase(nonce);
+  }
+  return unknown;
+}
+
+// As it was decided then, whatever has become of the GPUs since; its next start cuts and shows it.
+absl::StatusOr<Holding> LateBinding::RecoverOne(const CheckpointEntry& entry, Deadline until) {
+  TEPHRA_ASSIGN_OR_RETURN(const PodFacts pod, pods_.Wait(
+                                                  entry.pod_uid, until, [] { return false; },
+                                                  [](const PodFacts&) { return true; }));
+  Holding holding;
+  holding.tickets = entry.tickets;
+  holding.init = pod.init.count(entry.container) > 0;
+  const Holder holder = {entry.nonce, pod.uid, pod.pod_namespace, pod.name, entry.container};
+  if (pod.slices.has_value()) {
+    TEPHRA_ASSIGN_OR_RETURN(const std::vector<ContainerSlices> containers,
+                            ParseSlices(*pod.slices));
+    TEPHRA_ASSIGN_OR_RETURN(holding.grant, MatchSlices(holder, containers, gpus_));
+    return holding;
+  }
+  // Of another scheduler: any of those that are set aside may be its.
+  holding.grant.holder = holder;
+  for (std::size_t i = 0; i < gpus_.devices.size(); ++i) {
+    const Gpu& gpu = gpus_.devices[i];
+    if (!gpu.set_aside) continue;
+    GrantedSlice slice;
+    slice.gpu = i;
+    slice.compute = kNoFactor;
+    slice.memory_mib = gpu.hardware.memory_mib;
+    holding.grant.slices.push_back(slice);
+  }
+  return holding;
+}
+
+absl::StatusOr<AllocateAnswer> LateBinding::Mint(std::vector<std::string> tickets) {
   AllocateAnswer answer;
   answer.nonce = NewNonce();
+  {
+    std::sort(tickets.begin(), tickets.end());
+    const std::lock_guard lock(minted_mutex_);
+    std::erase_if(minted_, [&](const auto& known) {
+      return std::any_of(tickets.begin(), tickets.end(), [&](const std::string& ticket) {
+        return std::binary_search(known.first.begin(), known.first.end(), ticket);
+      });
+    });
+    minted_[std::move(tickets)] = answer.nonce;
+  }
   if (!settings_.cdi_folder.empty()) answer.cdi_device = CdiName(answer.nonce);
   if (settings_.mount) {
     const auto own = nonces_.Sub(answer.nonce, 0755);
@@ -169,8 +254,11 @@ absl::StatusOr<AllocateAnswer> LateBinding::Mint() {
 absl::Status LateBinding::PreStart(std::vector<std::string> tickets, Deadline deadline,
                                    const std::function<bool()>& cancelled) {
   std::sort(tickets.begin(), tickets.end());
-  const auto entries = Entries();
-  if (!entries.ok()) return entries.status();
+  auto entries = Entries();
+  if (!entries.ok()) {
+    TEPHRA_ASSIGN_OR_RETURN(CheckpointEntry entry, EntryWithout(tickets, entries.status()));
+    entries = std::vector<CheckpointEntry>{std::move(entry)};
+  }
   // An init container has the tickets of one that comes after it, and the kubelet may have given a
   // ticket twice: all of them are bound, each under its own nonce.
   int bound = 0;
@@ -202,6 +290,49 @@ absl::Status LateBinding::PreStart(std::vector<std::string> tickets, Deadline de
   return absl::OkStatus();
 }
 
+absl::StatusOr<CheckpointEntry> LateBinding::EntryWithout(const std::vector<std::string>& tickets,
+                                                          const absl::Status& why) {
+  if (settings_.pod_resources.empty()) return why;
+  const auto with_why = [&](const absl::Status& status) {
+    return absl::UnavailableError(std::string(why.message()) + "; " +
+                                  std::string(status.message()));
+  };
+  const auto holders = ListTicketHolders(settings_.pod_resources, settings_.resource);
+  if (!holders.ok()) return with_why(holders.status());
+  const auto holder = HolderOf(*holders, tickets);
+  if (!holder.ok()) return with_why(holder.status());
+  CheckpointEntry entry{"", holder->container, tickets, ""};
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [nonce, holding] : books_.all()) {
+      if (holding.tickets != tickets) continue;
+      const Holder& was = holding.grant.holder;
+      const bool same = was.pod_namespace == holder->pod_namespace && was.pod_name == holder->pod &&
+                        was.container == holder->container;
+      if (same) entry.nonce = nonce, entry.pod_uid = was.pod_uid;
+    }
+  }
+  // A container that was bound starts again as it was, unless it was allocated anew since.
+  {
+    const std::lock_guard lock(minted_mutex_);
+    const auto fresh = minted_.find(tickets);
+    if (fresh != minted_.end() && fresh->second != entry.nonce) {
+      entry.nonce = fresh->second;
+      entry.pod_uid.clear();
+    }
+  }
+  if (entry.nonce.empty()) {
+    return with_why(absl::UnavailableError(
+        "these devices were allocated before this process began, and nothing else tells whose"));
+  }
+  if (entry.pod_uid.empty()) {
+    const auto pod = pods_.Named(holder->pod_namespace, holder->pod);
+    if (!pod.ok()) return with_why(pod.status());
+    entry.pod_uid = pod->uid;
+  }
+  return entry;
+}
+
 absl::Status LateBinding::BindEntry(const CheckpointEntry& entry, Deadline deadline,
                                     const std::function<bool()>& cancelled) {
   Holding holding;
@@ -218,6 +349,7 @@ absl::Status LateBinding::BindEntry(const CheckpointEntry& entry, Deadline deadl
     lock.lock();
   }
   tickets_by_nonce_[entry.nonce] = entry.tickets;
+  if (holding.tickets.empty()) holding.tickets = entry.tickets;
   Waiting waiting(gpu_waits_);
   while (true) {
     const absl::Status status = Bind(holding);
@@ -243,27 +375,36 @@ absl::StatusOr<Holding> LateBinding::Decide(const CheckpointEntry& entry, Deadli
   if (!pod.ok()) return pod.status();
   const std::string who = pod->pod_namespace + "/" + pod->name + ": ";
   if (pod->ended) return absl::NotFoundError(who + "the pod has ended");
+  const Gpus gpus = this->gpus();
+  Holding holding;
+  holding.init = pod->init.count(entry.container) > 0;
+  const Holder holder = {entry.nonce, pod->uid, pod->pod_namespace, pod->name, entry.container};
   if (!ours(*pod)) {
-    return absl::FailedPreconditionError(who + "scheduled by " + pod->scheduler +
-                                         ", which gives out no devices of this node");
+    const bool any = std::any_of(gpus.devices.begin(), gpus.devices.end(),
+                                 [](const Gpu& gpu) { return gpu.set_aside; });
+    if (!any) {
+      return absl::FailedPreconditionError(who + "scheduled by " + pod->scheduler +
+                                           ", which gives out no devices of this node");
+    }
+    holding.grant.holder = holder;  // its slices are chosen when it is bound
+    return holding;
   }
   if (!pod->slices.has_value()) {
     return absl::FailedPreconditionError(who + "the pod has no annotation " + kSlicesKey);
   }
   TEPHRA_ASSIGN_OR_RETURN(const std::vector<ContainerSlices> containers, ParseSlices(*pod->slices));
-  Holding holding;
-  const Gpus gpus = this->gpus();
-  TEPHRA_ASSIGN_OR_RETURN(holding.grant, MatchSlices({entry.nonce, pod->uid, pod->pod_namespace,
-                                                      pod->name, entry.container},
-                                                     containers, gpus));
+  TEPHRA_ASSIGN_OR_RETURN(holding.grant, MatchSlices(holder, containers, gpus));
   for (const GrantedSlice& slice : holding.grant.slices) {
     const Gpu& gpu = gpus.devices[slice.gpu];
     if (!gpu.hardware.healthy) {
       return absl::FailedPreconditionError(who + "GPU " + gpu.hardware.uuid +
                                            " is unhealthy: " + gpu.unhealthy);
     }
+    if (gpu.set_aside) {
+      return absl::FailedPreconditionError(who + "GPU " + gpu.hardware.uuid +
+                                           " is set aside for pods of other schedulers");
+    }
   }
-  holding.init = pod->init.count(entry.container) > 0;
   return holding;
 }
 
@@ -273,6 +414,12 @@ absl::Status LateBinding::Bind(Holding holding) {
   if (const Holding* known = books_.Find(nonce)) holding = *known;
   const bool fresh = books_.Find(nonce) == nullptr;
   if (fresh) {
+    TEPHRA_RETURN_IF_ERROR(Recover(SteadyClock::now()));
+    if (const Holding* known = books_.Find(nonce)) return Bind(*known);  // it was one of them
+    if (holding.grant.slices.empty()) {
+      TEPHRA_ASSIGN_OR_RETURN(holding.grant.slices,
+                              ChooseSetAside(holding, holding.tickets.size(), books_, gpus_));
+    }
     TEPHRA_RETURN_IF_ERROR(books_.Fits(holding, gpus_));
     TEPHRA_RETURN_IF_ERROR(Record(holding));
     step_("recorded");
@@ -376,11 +523,17 @@ bool LateBinding::Sweep() {
 bool LateBinding::SweepLocked() {
   swept_ = SteadyClock::now();
   const auto entries = Entries();
-  if (!entries.ok()) return true;  // nobody knows who is gone
+  // Without the checkpoint, and where the control groups of pods can be seen, the API server's word
+  // and theirs tell who is gone; else nobody does.
+  if (!entries.ok() && !cgroups_.Sees()) return true;
   std::set<std::string> live;
-  for (const CheckpointEntry& entry : *entries) {
-    live.insert(entry.nonce);
-    tickets_by_nonce_[entry.nonce] = entry.tickets;
+  if (entries.ok()) {
+    for (const CheckpointEntry& entry : *entries) {
+      live.insert(entry.nonce);
+      tickets_by_nonce_[entry.nonce] = entry.tickets;
+    }
+  } else {
+    for (const auto& [nonce, holding] : books_.all()) live.insert(nonce);
   }
   std::vector<std::string> gone;
   bool waits = false;
@@ -408,8 +561,8 @@ bool LateBinding::SweepLocked() {
     const bool held = live.count(known->first) > 0;
     known = held ? std::next(known) : tickets_by_nonce_.erase(known);
   }
-  SweepFolders(live);
-  return waits;
+  if (entries.ok()) SweepFolders(live);
+  return waits || !entries.ok();
 }
 
 void LateBinding::SweepFolders(const std::set<std::string>& live) {

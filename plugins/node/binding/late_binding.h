@@ -35,6 +35,8 @@ namespace tephra::node {
 struct BindingSettings {
   std::string state_folder = "/var/lib/tephra-node";
   std::string checkpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
+  // Where the kubelet tells who holds what, for when its checkpoint cannot be read; empty: nowhere.
+  std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";
   std::string resource;
   std::string cdi_folder = "/var/run/cdi";  // empty: the runtime knows no CDI
   bool mount = false;                       // mount the nonce's directory into the container
@@ -68,7 +70,7 @@ class LateBinding {
                                                            Cutters cutters, PodSource& pods,
                                                            StepDone step);
 
-  absl::StatusOr<AllocateAnswer> Mint();
+  absl::StatusOr<AllocateAnswer> Mint(std::vector<std::string> tickets);
   absl::Status PreStart(std::vector<std::string> tickets, Deadline deadline,
                         const std::function<bool()>& cancelled);
 
@@ -97,7 +99,16 @@ class LateBinding {
 
   NonceMarks Marks() const;
   absl::Status Load();
+  // The holdings whose records cannot be read, from the checkpoint and the annotations of their
+  // pods, for which it waits until then. UNAVAILABLE: some are still not known. REQUIRES: mutex_ is
+  // held.
+  absl::Status Recover(Deadline until);
+  absl::StatusOr<Holding> RecoverOne(const CheckpointEntry& entry, Deadline until);
   absl::StatusOr<std::vector<CheckpointEntry>> Entries() const;
+  // The same of just these tickets by the kubelet's pod resources, whose nonce this process minted,
+  // or is in the books. `why`: of the checkpoint.
+  absl::StatusOr<CheckpointEntry> EntryWithout(const std::vector<std::string>& tickets,
+                                               const absl::Status& why);
   absl::Status BindEntry(const CheckpointEntry& entry, Deadline deadline,
                          const std::function<bool()>& cancelled);
   absl::StatusOr<Holding> Decide(const CheckpointEntry& entry, Deadline deadline,
@@ -122,10 +133,16 @@ class LateBinding {
   const Folder records_, nonces_;
 
   mutable std::mutex mutex_;
+  std::mutex minted_mutex_;  // of minted_ alone: Allocate waits for nobody
   std::condition_variable released_;
   Gpus gpus_;
   Books books_;
+  std::set<std::string>
+      unread_;  // nonces of records that cannot be read; nothing new is bound then
   std::map<std::string, std::vector<std::string>> tickets_by_nonce_;
+  // The newest nonce of each set of tickets that this process was asked to allocate. A ticket is in
+  // one set: it was free, or is used again by a later container of its pod.
+  std::map<std::vector<std::string>, std::string> minted_;
   std::string cdi_text_;    // as it is on disk
   Deadline cdi_written_{};  // when it last changed
   Deadline swept_{};

@@ -8,17 +8,24 @@
 namespace tephra::node {
 namespace {
 
-using nlohmann::json;
-using nlohmann::ordered_json;
+using json = nlohmann::ordered_json;
 
 constexpr int kRecordVersion = 1;
 
+// Tells a record that a failing disk has changed: FNV-1a with 64 bits over its text.
+std::string CheckOf(const json& record) {
+  std::uint64_t sum = 0xcbf29ce484222325;
+  for (const char c : record.dump(-1, ' ', false, json::error_handler_t::replace)) {
+    sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return std::to_string(sum);
+}
+
 absl::Status NoRecord(const std::string& why) { return absl::DataLossError("record: " + why); }
 
-ordered_json Written(const Edits& edits) {
-  ordered_json out = {{"env", ordered_json::array()},
-                      {"deviceNodes", edits.device_nodes},
-                      {"mounts", ordered_json::array()}};
+json Written(const Edits& edits) {
+  json out = {
+      {"env", json::array()}, {"deviceNodes", edits.device_nodes}, {"mounts", json::array()}};
   for (const auto& [name, value] : edits.env) out["env"].push_back({name, value});
   for (const Edits::Mount& mount : edits.mounts) {
     out["mounts"].push_back({mount.host, mount.container, mount.read_only});
@@ -50,6 +57,9 @@ absl::StatusOr<Holding> ReadRecord(const json& from, const Gpus& gpus) {
   if (!IsNonce(holder.nonce) || !IsPodUid(holder.pod_uid) || !IsContainerName(holder.container)) {
     return NoRecord("names that cannot be");
   }
+  if (from.contains("tickets")) {
+    holding.tickets = from["tickets"].get<std::vector<std::string>>();
+  }
   holding.init = from.at("init").get<bool>();
   holding.bound = from.at("bound").get<bool>();
   for (const json& slice : from.at("slices")) {
@@ -60,7 +70,7 @@ absl::StatusOr<Holding> ReadRecord(const json& from, const Gpus& gpus) {
       if (gpus.devices[i].hardware.uuid == uuid) read.gpu = i;
     }
     if (read.gpu >= gpus.devices.size() || gpus.devices[read.gpu].hardware.uuid != uuid) {
-      return NoRecord("GPU " + uuid + " is gone");
+      return absl::NotFoundError("record: GPU " + uuid + " is gone");
     }
     const int mode = slice.at("mode").get<int>();
     if (mode < 0 || mode >= static_cast<int>(kSliceModes)) return NoRecord("an unknown mode");
@@ -79,16 +89,12 @@ absl::StatusOr<Holding> ReadRecord(const json& from, const Gpus& gpus) {
 
 std::string FormatRecord(const Holding& holding, const Gpus& gpus) {
   const Holder& holder = holding.grant.holder;
-  ordered_json out = {{"version", kRecordVersion},
-                      {"nonce", holder.nonce},
-                      {"podUID", holder.pod_uid},
-                      {"namespace", holder.pod_namespace},
-                      {"pod", holder.pod_name},
-                      {"container", holder.container},
-                      {"init", holding.init},
-                      {"bound", holding.bound},
-                      {"slices", ordered_json::array()},
-                      {"edits", Written(holding.edits)}};
+  json out = {{"version", kRecordVersion},      {"nonce", holder.nonce},
+              {"podUID", holder.pod_uid},       {"namespace", holder.pod_namespace},
+              {"pod", holder.pod_name},         {"container", holder.container},
+              {"tickets", holding.tickets},     {"init", holding.init},
+              {"bound", holding.bound},         {"slices", json::array()},
+              {"edits", Written(holding.edits)}};
   for (const GrantedSlice& slice : holding.grant.slices) {
     out["slices"].push_back({{"uuid", gpus.devices[slice.gpu].hardware.uuid},
                              {"index", slice.gpu},
@@ -98,12 +104,18 @@ std::string FormatRecord(const Holding& holding, const Gpus& gpus) {
                              {"profile", slice.mig_profile},
                              {"start", slice.mig_start}});
   }
+  out["check"] = CheckOf(out);
   return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 absl::StatusOr<Holding> ParseRecord(std::string_view text, const Gpus& gpus) {
-  const json all = json::parse(text, nullptr, false);
+  json all = json::parse(text, nullptr, false);
   if (!all.is_object()) return NoRecord("no JSON object that is whole");
+  if (const auto check = all.find("check"); check != all.end()) {
+    const json said = *check;
+    all.erase("check");
+    if (said != CheckOf(all)) return NoRecord("its check sum is another");
+  }
   try {
     return ReadRecord(all, gpus);
   } catch (const json::exception& error) {

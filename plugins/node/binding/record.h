@@ -12,8 +12,8 @@ namespace tephra::node {
 
 std::string FormatRecord(const Holding& holding, const Gpus& gpus);
 
-// The GPUs are found again by their UUIDs. DATA_LOSS for what this program did not write, or what
-// names a GPU that is gone.
+// The GPUs are found again by their UUIDs. NOT_FOUND: one of them is gone. DATA_LOSS for what this
+// program did not write so.
 absl::StatusOr<Holding> ParseRecord(std::string_view text, const Gpus& gpus);
 
 }  // namespace tephra::node

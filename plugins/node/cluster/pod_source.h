@@ -35,6 +35,11 @@ class PodSource {
                                         const std::function<bool()>& cancelled,
                                         const std::function<bool(const PodFacts&)>& enough) = 0;
 
+  // The pod that has the name now, asked for anew. NOT_FOUND: none has. UNAVAILABLE: the API server
+  // did not say.
+  virtual absl::StatusOr<PodFacts> Named(const std::string& pod_namespace,
+                                         const std::string& name) = 0;
+
   // Whether a pod that was there once is known to have ended, or to be gone. False where nobody
   // knows.
   virtual bool Over(const std::string& uid) const = 0;

@@ -20,7 +20,8 @@ using WatchClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr int kPageSize = 100;
-constexpr int kWatchSeconds = 290;  // a watch ends by itself then, and goes on where it was
+constexpr std::size_t kHashLength = 32;  // hexadecimal digits of MD5
+constexpr int kWatchSeconds = 290;       // a watch ends by itself then, and goes on where it was
 constexpr int kWatchGraceSeconds = 15;
 constexpr milliseconds kFirstBackoff(200), kLongestBackoff(10'000);
 // The kubelet hears of a pod at about the same time as we do: no list for what is on its way.
@@ -54,6 +55,13 @@ PodFacts ReadPod(const json& pod) {
   const json& metadata = At(pod, "metadata");
   PodFacts facts;
   facts.uid = Text(metadata, "uid");
+  // The API server's copy of a static pod has a UID of its own; its kubelet's is a hash, which no
+  // other pod's UID looks like.
+  const std::string original = Text(At(metadata, "annotations"), "kubernetes.io/config.mirror");
+  if (original.size() == kHashLength &&
+      original.find_first_not_of("0123456789abcdef") == std::string::npos) {
+    facts.uid = original;
+  }
   facts.pod_namespace = Text(metadata, "namespace");
   facts.name = Text(metadata, "name");
   const json& slices = At(At(metadata, "annotations"), kSlicesKey);
@@ -134,8 +142,9 @@ absl::StatusOr<PodEvent> ParsePodEvent(std::string_view line) {
 }
 
 PodWatch::PodWatch(ApiSettings api, std::string node)
-    : path_("/api/v1/pods?fieldSelector=spec.nodeName%3D" + Escaped(node)),
-      client_(std::move(api)),
+    : api_(std::move(api)),
+      path_("/api/v1/pods?fieldSelector=spec.nodeName%3D" + Escaped(node)),
+      client_(api_),
       news_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
       thread_([this] { Run(); }) {}
 
@@ -254,6 +263,22 @@ void PodWatch::News() {
 void PodWatch::Drain() {
   std::uint64_t count = 0;
   static_cast<void>(!read(news_.get(), &count, sizeof count));
+}
+
+// On a connection of its own, for it is seldom asked and the other one is busy with the watch. A
+// list of one, since the right to list is there, and that to get is not needed otherwise.
+absl::StatusOr<PodFacts> PodWatch::Named(const std::string& pod_namespace,
+                                         const std::string& name) {
+  ApiClient client(api_);
+  TEPHRA_ASSIGN_OR_RETURN(const ApiAnswer answer,
+                          client.Get(path_ + "%2Cmetadata.namespace%3D" + Escaped(pod_namespace) +
+                                     "%2Cmetadata.name%3D" + Escaped(name)));
+  if (answer.code != 200) return ApiError("list of pods", answer);
+  TEPHRA_ASSIGN_OR_RETURN(const PodPage page, ParsePodPage(answer.body));
+  if (page.pods.size() != 1) {
+    return absl::NotFoundError("pod " + pod_namespace + "/" + name + " is not on this node");
+  }
+  return page.pods.begin()->second;
 }
 
 bool PodWatch::Over(const std::string& uid) const {

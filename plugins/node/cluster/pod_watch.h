@@ -42,6 +42,9 @@ class PodWatch final : public PodSource {
                                 const std::function<bool()>& cancelled,
                                 const std::function<bool(const PodFacts&)>& enough) override;
 
+  absl::StatusOr<PodFacts> Named(const std::string& pod_namespace,
+                                 const std::string& name) override;
+
   bool Over(const std::string& uid) const override;
 
   // Readable once a pod has ended or is gone; Drain makes it unreadable.
@@ -61,6 +64,7 @@ class PodWatch final : public PodSource {
   void News();
   void SetFault(const absl::Status& status);
 
+  const ApiSettings api_;
   const std::string path_;
   ApiClient client_;
   const Descriptor news_;

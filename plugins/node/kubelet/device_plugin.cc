@@ -104,10 +104,9 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
                         v1beta1::AllocateResponse* response) override {
     const auto began = Clock::now();
     for (const auto& asked : request->container_requests()) {
-      if (const absl::Status known = CheckTickets(Strings(asked.devices_ids())); !known.ok()) {
-        return ToGrpc(known);
-      }
-      const auto minted = calls_.mint();
+      const std::vector<std::string> tickets = Strings(asked.devices_ids());
+      if (const absl::Status known = CheckTickets(tickets); !known.ok()) return ToGrpc(known);
+      const auto minted = calls_.mint(tickets);
       if (!minted.ok()) return ToGrpc(minted.status());
       auto* const answer = response->add_container_responses();
       if (!minted->cdi_device.empty()) answer->add_cdi_devices()->set_name(minted->cdi_device);

@@ -32,7 +32,7 @@ using Deadline = std::chrono::steady_clock::time_point;
 
 // What the plugin asks of the rest; all of it may be called by several threads at once.
 struct DevicePluginCalls {
-  std::function<absl::StatusOr<AllocateAnswer>()> mint;
+  std::function<absl::StatusOr<AllocateAnswer>(const std::vector<std::string>& tickets)> mint;
   // Returns when the container that holds just these tickets may be created, or with why not. To be
   // given up at the deadline, and as soon as `cancelled` says true.
   std::function<absl::Status(const std::vector<std::string>& tickets, Deadline,

@@ -4,10 +4,13 @@
 #include <sstream>
 
 #include <catch2/catch.hpp>
+#include <grpcpp/grpcpp.h>
 #include <nlohmann/json.hpp>
 
 #include "kubelet/device_plugin.pb.h"
+#include "kubelet/pod_resources.grpc.pb.h"
 #include "plugins/node/binding/late_binding.h"
+#include "plugins/node/binding/set_aside.h"
 #include "plugins/node/cut/whole_cutter.h"
 #include "tests/plugins/node/gpus.h"
 
@@ -25,6 +28,9 @@ class GivenPods final : public PodSource {
     const auto found = pods.find(uid);
     if (found == pods.end()) return absl::NotFoundError("gone");
     return found->second;
+  }
+  absl::StatusOr<PodFacts> Named(const std::string&, const std::string& name) override {
+    return Wait(name, {}, nullptr, nullptr);
   }
   bool Over(const std::string& uid) const override {
     const auto found = pods.find(uid);
@@ -59,6 +65,7 @@ class Node {
     settings_.cdi_folder = at_.path() + "/cdi";
     settings_.cgroup_root = at_.path() + "/cgroup";
     settings_.device_root = at_.path() + "/root";
+    settings_.pod_resources = at_.path() + "/pod-resources.sock";
     settings_.resource = "t/t";
     settings_.schedulers = {"tephra"};
     settings_.settle_ms = 0;
@@ -71,12 +78,12 @@ class Node {
   }
 
   // A new process on what the old one left.
-  void Begin() {
+  void Begin(const Gpus& gpus = SomeGpus(2)) {
     binding_.reset();
     Cutters cutters;
     cutters.Set(SliceMode::kWhole, std::make_unique<WholeCutter>());
-    auto opened = LateBinding::Open(settings_, SomeGpus(2), std::move(cutters), pods,
-                                    [](const std::string&) {});
+    auto opened =
+        LateBinding::Open(settings_, gpus, std::move(cutters), pods, [](const std::string&) {});
     INFO(opened.status().ToString());
     REQUIRE(opened.ok());
     binding_ = *std::move(opened);
@@ -85,7 +92,7 @@ class Node {
   // Returns the nonce.
   std::string Admit(const std::string& uid, const std::string& container,
                     const std::string& ticket) {
-    const auto answer = binding_->Mint();
+    const auto answer = binding_->Mint({ticket});
     REQUIRE(answer.ok());
     v1beta1::ContainerAllocateResponse message;
     message.add_cdi_devices()->set_name(answer->cdi_device);
@@ -102,6 +109,9 @@ class Node {
     entries_.erase(uid + container);
     WriteCheckpoint();
   }
+
+  // As after an update of the kubelet that changed the file's shape.
+  void BreakCheckpoint() { std::ofstream(settings_.checkpoint) << R"({"Data": {"V2": []}})"; }
 
   void Give(const std::string& uid, int gpu, const std::string& scheduler = "tephra") {
     const std::string number = std::to_string(gpu);
@@ -243,6 +253,136 @@ TEST_CASE("Pods without annotation, of other schedulers, ended or gone get nothi
   CHECK(node.binding().holdings().empty());
 }
 
+// A kubelet's pod resources: who holds which one ticket.
+class PodResources final : public v1::PodResourcesLister::Service {
+ public:
+  explicit PodResources(const std::string& socket) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  grpc::Status List(grpc::ServerContext*, const v1::ListPodResourcesRequest*,
+                    v1::ListPodResourcesResponse* answer) override {
+    for (const auto& [pod, ticket] : holders) {
+      v1::PodResources& told = *answer->add_pod_resources();
+      told.set_name(pod);
+      told.set_namespace_("team");
+      v1::ContainerResources& container = *told.add_containers();
+      container.set_name("main");
+      for (const char* resource : {"t/t", "other/resource"}) {
+        v1::ContainerDevices& devices = *container.add_devices();
+        devices.set_resource_name(resource);
+        devices.add_device_ids(ticket);
+      }
+    }
+    return grpc::Status::OK;
+  }
+  std::vector<std::pair<std::string, std::string>> holders;
+
+ private:
+  std::unique_ptr<grpc::Server> server_;
+};
+
+TEST_CASE(
+    "Where the checkpoint is of an unknown shape, the kubelet's pod resources tell whose it is") {
+  Node node;
+  node.Give("a", 1);
+  node.Give("b", 0);
+  const std::string a = node.Admit("a", "main", "0-0");
+  node.BreakCheckpoint();
+  const std::string why = "kubelet checkpoint: Checksum: expected a number; ";
+  CHECK(node.Start("0-0").message().find(why + "kubelet's pod resources at ") == 0);
+  PodResources kubelet(node.settings().pod_resources);
+  CHECK(node.Start("0-0").message() == why +
+                                           "the kubelet's pod resources name 0 containers with "
+                                           "these devices, expected one with just these");
+  kubelet.holders = {{"a", "0-0"}};
+  REQUIRE(node.Start("0-0").ok());
+  CHECK(node.Sees(a, "GPU-1"));
+  // A new process starts what was bound again, and says of the rest that nothing tells.
+  const std::string b = node.Admit("b", "main", "0-1");
+  node.BreakCheckpoint();
+  kubelet.holders.emplace_back("b", "0-1");
+  node.Begin();
+  CHECK(node.Start("0-0").ok());
+  CHECK(node.Sees(a, "GPU-1"));
+  CHECK(node.Start("0-1").message().find("allocated before this process began") !=
+        std::string::npos);
+  // The ticket is another pod's now: its nonce is, too.
+  node.pods.pods.erase("a");
+  node.binding().Sweep();
+  node.Give("c", 1);
+  const std::string c = node.Admit("c", "main", "0-0");
+  node.BreakCheckpoint();
+  kubelet.holders = {{"c", "0-0"}};
+  std::filesystem::create_directories(node.settings().cgroup_root + "/kubepods");
+  node.binding().Sweep();
+  REQUIRE(node.Start("0-0").ok());
+  CHECK(node.Sees(c, "GPU-1"));
+  CHECK_FALSE(node.Sees(a, "GPU-1"));
+  // Given twice.
+  kubelet.holders.emplace_back("b", "0-0");
+  CHECK(absl::IsUnavailable(node.Start("0-0")));
+}
+
+TEST_CASE("A pod of another scheduler gets what is set aside for such, and nobody else does") {
+  Node node;
+  Gpus gpus = SomeGpus(2);
+  gpus.devices[1].set_aside = true;
+  node.Begin(gpus);
+  node.Give("foreign", 0, "default-scheduler");  // whatever its annotation says
+  const std::string nonce = node.Admit("foreign", "main", "0-0");
+  REQUIRE(node.Start("0-0").ok());
+  CHECK(node.Sees(nonce, "GPU-1"));
+  node.Begin(gpus);
+  CHECK(node.Start("0-0").ok());
+  CHECK(node.Sees(nonce, "GPU-1"));
+  node.Give("second", 0, "default-scheduler");
+  const std::string waits = node.Admit("second", "main", "0-1");
+  CHECK(node.Start("0-1").message() ==
+        "0 of 1 GPUs that are set aside for pods of other schedulers are free, 1 asked for");
+  node.Give("ours", 1);
+  node.Admit("ours", "main", "0-2");
+  CHECK(node.Start("0-2").message() ==
+        "team/ours: GPU GPU-1 is set aside for pods of other schedulers");
+  node.pods.pods.erase("foreign");
+  node.Forget("foreign", "main");
+  node.binding().Sweep();
+  REQUIRE(node.Start("0-1").ok());
+  CHECK(node.Sees(waits, "GPU-1"));
+}
+
+TEST_CASE(
+    "SetAside: each ticket is one device, and containers of a pod that run together share none") {
+  Gpus gpus = SomeGpus(4);
+  for (const std::size_t i : {1, 2, 3}) gpus.devices[i].set_aside = true;
+  gpus.devices[2].hardware.healthy = false;
+  Books books;
+  const auto wanted = [](const std::string& nonce, const std::string& pod, bool init) {
+    Holding holding;
+    holding.init = init;
+    holding.grant.holder = {nonce, pod, "team", pod, "c"};
+    return holding;
+  };
+  const auto chosen = [&](Holding holding, std::size_t count) {
+    const auto slices = ChooseSetAside(holding, count, books, gpus);
+    if (!slices.ok()) return std::string(slices.status().message());
+    std::string text;
+    for (const GrantedSlice& slice : *slices) text += std::to_string(slice.gpu) + " ";
+    holding.grant.slices = *slices;
+    books.Put(holding);
+    return text;
+  };
+  CHECK(chosen(wanted("i", "p", true), 2) == "1 3 ");
+  CHECK(chosen(wanted("a", "p", false), 1) == "1 ");
+  CHECK(chosen(wanted("b", "p", false), 1) == "3 ");
+  CHECK(chosen(wanted("q", "other", false), 1) ==
+        "0 of 2 GPUs that are set aside for pods of other schedulers are free, 1 asked for");
+  CHECK(chosen(wanted("q", "other", false), 3) ==
+        "2 healthy GPUs of this node are set aside for pods of other schedulers, 3 asked for");
+}
+
 TEST_CASE("An unhealthy GPU keeps its containers and takes no new one") {
   Node node;
   node.Give("a", 0);
@@ -262,7 +402,7 @@ TEST_CASE("An unhealthy GPU keeps its containers and takes no new one") {
   CHECK_FALSE(node.binding().SetGpus(SomeGpus(1)).ok());
 }
 
-TEST_CASE("Records that somebody spoilt, and names that are no nonces, are passed over") {
+TEST_CASE("A record that somebody spoilt is made anew from what the pod was given") {
   Node node;
   node.Give("a", 1);
   const std::string nonce = node.Admit("a", "main", "0-0");
@@ -272,9 +412,34 @@ TEST_CASE("Records that somebody spoilt, and names that are no nonces, are passe
   std::ofstream(records + "passwd.json") << "{}";
   std::filesystem::create_symlink("/etc/passwd", records + std::string(32, 'a') + ".json");
   node.Begin();
-  CHECK(node.binding().holdings().empty());
+  REQUIRE(node.binding().holdings().size() == 1);
+  CHECK_FALSE(std::filesystem::exists(records + std::string(32, 'a') + ".json"));
+  node.Give("b", 1);
+  node.Admit("b", "main", "0-1");
+  CHECK(node.Start("0-1").message() == "GPU 1 (GPU-1) is held by pod team/a (a), container main");
   CHECK(node.Start("0-0").ok());
   CHECK(node.Sees(nonce, "GPU-1"));
+  node.Begin();
+  CHECK(node.binding().holdings().at(nonce).bound);
+}
+
+TEST_CASE("While nobody knows what a spoilt record held, nothing new is bound") {
+  Node node;
+  node.Give("a", 1);
+  const std::string nonce = node.Admit("a", "main", "0-0");
+  REQUIRE(node.Start("0-0").ok());
+  const std::string cgroup = node.settings().cgroup_root + "/kubepods/poda";
+  std::filesystem::create_directories(cgroup);
+  std::ofstream(node.settings().state_folder + "/records/" + nonce + ".json") << "{";
+  node.pods.pods.erase("a");  // deleted by force, and its container runs on
+  node.Begin();
+  node.Give("b", 0);
+  node.Admit("b", "main", "0-1");
+  CHECK(node.Start("0-1").message() ==
+        "the record of pod a, container main cannot be read, so what it holds is not known: gone");
+  std::filesystem::remove(cgroup);
+  CHECK(node.Start("0-1").ok());
+  CHECK(node.binding().holdings().size() == 1);
 }
 
 TEST_CASE("A device node that is missing is said, and nothing is given") {

@@ -5,6 +5,7 @@
 #include "plugins/node/cluster/events.h"
 #include "plugins/node/cluster/node_writer.h"
 #include "plugins/node/cluster/pod_watch.h"
+#include "plugins/node/cluster/runtime.h"
 #include "plugins/node/health_events.h"
 #include "tests/plugins/node/gpus.h"
 
@@ -44,6 +45,44 @@ TEST_CASE("A watch tells of changes, of ends, of its place and of its age") {
     CHECK(absl::IsUnavailable(ParsePodEvent(line).status()));
   }
   CHECK_FALSE(ParsePodPage("{}").ok());
+}
+
+TEST_CASE("The copy of a static pod is known by the UID that its kubelet has for it") {
+  const auto uid = [](const std::string& mirror) {
+    const auto event = ParsePodEvent(R"({"type": "ADDED", "object": {"metadata": {"uid": "u-1",
+        "resourceVersion": "1", "annotations": {"kubernetes.io/config.mirror": ")" +
+                                     mirror + R"("}}}})");
+    return event.ok() ? event->pod.uid : "";
+  };
+  const std::string hash(32, 'a');
+  CHECK(uid(hash) == hash);
+  // What is no such hash may be another pod's UID.
+  CHECK(uid("0f6a1c2e-1111-2222-3333-444455556666") == "u-1");
+}
+
+TEST_CASE("Whether names of CDI reach containers is told by the versions in the Node") {
+  const auto of = [](const std::string& runtime, const std::string& kubelet) {
+    return CdiSupportOf({runtime, kubelet});
+  };
+  CHECK(of("containerd://2.0.5", "v1.31.4") == CdiSupport::kYes);
+  CHECK(of("containerd://1.7.27", "v1.31.4") == CdiSupport::kMaybe);
+  CHECK(of("containerd://1.6.20~ds1", "v1.36.3") == CdiSupport::kNo);
+  CHECK(of("cri-o://1.31.0", "v1.31.4") == CdiSupport::kYes);
+  CHECK(of("cri-o://1.27.4", "v1.31.4") == CdiSupport::kNo);
+  CHECK(of("docker://27.1.0", "v1.31.4") == CdiSupport::kNo);
+  CHECK(of("containerd://2.1.0", "v1.28.9-eks-036c24b") == CdiSupport::kNo);
+  CHECK(of("containerd://2.1.0", "") == CdiSupport::kYes);
+  for (const char* runtime : {"", "containerd", "containerd://", "kata://3.0.0"}) {
+    CHECK(of(runtime, "v1.31.4") == CdiSupport::kMaybe);
+  }
+  const auto facts = ParseRuntime(
+      R"({"status": {"nodeInfo": {"containerRuntimeVersion": "a://1", "kubeletVersion": "v2"}}})");
+  REQUIRE(facts.ok());
+  CHECK(facts->runtime == "a://1");
+  CHECK(facts->kubelet == "v2");
+  for (const char* node : {"", "{}", R"({"status": {"nodeInfo": {"kubeletVersion": 7}}})"}) {
+    CHECK(absl::IsDataLoss(ParseRuntime(node).status()));
+  }
 }
 
 TEST_CASE("What is said of a node is a merge patch of what there is to say") {

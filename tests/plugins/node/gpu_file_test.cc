@@ -1,7 +1,12 @@
 // A file that says which GPUs there are.
 #include "plugins/node/gpu_file.h"
 
+#include <fstream>
+
 #include <catch2/catch.hpp>
+
+#include "plugins/node/device_rules.h"
+#include "tests/plugins/node/gpus.h"
 
 namespace tephra::node {
 namespace {
@@ -35,6 +40,26 @@ TEST_CASE("A GPU file that is wrong is refused by field") {
   CHECK(Wrong(R"({"uuid": "a", "memoryMiB": 1, "modes": ["half"]})") ==
         "f: devices[0].modes: \"[\"half\"]\", expected a list of modes");
   CHECK_FALSE(ParseGpuFile("f", "").ok());
+}
+
+TEST_CASE("The rules of a node's configuration are read, and what is wrong in them is named") {
+  const TemporaryFolder at;
+  const std::string path = at.path() + "/node.yaml";
+  const auto read = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    return ReadDeviceRules(path);
+  };
+  const auto rules =
+      read("devices:\n- { index: 6, set_aside: true }\n- { model: A100, modes: [mig] }\n");
+  REQUIRE(rules.ok());
+  REQUIRE(rules->size() == 2);
+  CHECK(rules->at(0).index == 6);
+  CHECK(rules->at(0).set_aside);
+  CHECK(rules->at(0).modes == kUsualModes);
+  CHECK_FALSE(rules->at(1).set_aside);
+  CHECK(rules->at(1).modes == Only(SliceMode::kMig));
+  const auto wrong = read("devices:\n- { index: 6, set_aside: perhaps }\n");
+  CHECK(wrong.status().message().find(path + ":2: devices[0].set_aside: ") == 0);
 }
 
 }  // namespace

@@ -135,6 +135,24 @@ TEST_CASE("Inventory: the first rule that fits counts, by index, UUID or model")
         "none of the modes that the node's configuration names is possible");
 }
 
+TEST_CASE("Inventory: a device that is set aside is told as one that takes nobody") {
+  const FakeNode node(R"({"model": "H100-80GB", "count": 2})");
+  NodeConfig config;
+  config.rules.resize(1);
+  config.rules[0].index = 1;
+  config.rules[0].set_aside = true;
+  const Gpus gpus = node.Read(config);
+  CHECK_FALSE(gpus.devices[0].set_aside);
+  CHECK(gpus.devices[1].set_aside);
+  CHECK(gpus.devices[1].hardware.healthy);
+  const std::string text = *FormatInventory(gpus);
+  CHECK(text.find("\"setAside\"") > text.rfind("\"uuid\""));
+  CHECK(text.find("\"healthy\":false,\"setAside\":true") != std::string::npos);
+  CHECK(ExtendedResources(gpus, config).at("volcano.sh/vgpu-memory") ==
+        gpus.devices[0].hardware.memory_mib);
+  CHECK(FormatVgpuRegister(gpus, config).find(",false,hami-core:") != std::string::npos);
+}
+
 TEST_CASE("Inventory: a card that needs a reset for MIG is in the modes of one side of it") {
   const FakeNode node(R"({"gpus": [{"model": "A100-40GB"}, {"model": "A100-40GB", "mig": true},
                                    {"model": "H100-80GB", "mig": true}]})");
