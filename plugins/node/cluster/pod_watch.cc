@@ -176,16 +176,21 @@ void PodWatch::Run() {
       client_.Resume();
       if (list_again_) version.clear();
       list_again_ = false;
+      listing_ = version.empty();
     }
     absl::Status status;
+    bool asked_since = false;  // by somebody whom this list does not answer
     if (version.empty()) {
       auto listed = List();
       status = listed.status();
       if (listed.ok()) version = *std::move(listed);
+      const std::lock_guard lock(mutex_);
+      listing_ = false;
+      asked_since = list_again_;
     }
     if (status.ok()) {
       SetFault(absl::OkStatus());
-      status = Watch(version);
+      if (!asked_since) status = Watch(version);
     }
     if (status.ok() || absl::IsCancelled(status)) {
       backoff = kFirstBackoff;
@@ -310,7 +315,9 @@ absl::StatusOr<PodFacts> PodWatch::Wait(const std::string& uid,
     if (found == pods_.end() && lists_begun_ < certain && now - asked >= kUnseenGrace &&
         !list_again_) {
       list_again_ = true;
-      client_.Interrupt();
+      // A list that runs is let finish: where it takes long, those who ask would never see the end
+      // of one.
+      if (!listing_) client_.Interrupt();
     }
     changed_.wait_until(lock, std::min(until, now + kCancelGlance));
   }

@@ -72,7 +72,7 @@ class PodWatch final : public PodSource {
   std::condition_variable changed_;
   std::map<std::string, PodFacts> pods_;
   std::string fault_;
-  bool list_again_ = false;
+  bool list_again_ = false, listing_ = false;
   bool stopping_ = false;
   std::atomic<int> lists_begun_ = 0, lists_ended_ = 0;  // the numbers of lists, from 1
   std::thread thread_;
