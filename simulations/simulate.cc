@@ -79,6 +79,7 @@ absl::StatusOr<SimulateResult> RunSimulation(const SimulateOptions& options) {
       const Plan plan = engine.Tick(batch->time);
       world.Execute(plan);
       recorder.AfterCycle(batch->time, batch->events.size(), plan);
+      world.Recycle(std::move(*batch));
       progress.Show(world.arrived());
     }
   }

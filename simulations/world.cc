@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "simulations/traces/pod_shapes.h"
 
@@ -101,9 +102,10 @@ std::optional<Batch> World::Next() {
   arrived_now_.clear();
   if (!follow_up_.empty()) {
     batch.events = std::move(follow_up_);
-    follow_up_.clear();
+    follow_up_ = std::exchange(spare_, {});
     return batch;
   }
+  batch.events = std::exchange(spare_, {});
   if (!begun_) Begin(batch);
   while (!finishes_.empty() && finishes_.top().at == time) {
     const Finish finish = finishes_.top();
@@ -194,6 +196,7 @@ void World::Close(JobRecord& job, Batch& batch) {
   batch.events.emplace_back(JobRemoved{job.uid});
   if (listener_ != nullptr) listener_->JobEnded(job);
   by_uid_.erase(job.uid);
+  if (job.id.valid()) by_id_[job.id.index()] = nullptr;
   jobs_.erase(job.number);
 }
 
@@ -250,7 +253,7 @@ void World::Lose(JobRecord& job, TaskRecord& task, Batch& batch) {
 void World::Execute(const Plan& plan) {
   const Books& books = state_.books();
   for (const Decision& decision : plan.decisions) {
-    JobRecord* job = FindJob(books.jobs[decision.job.index()].uid);
+    JobRecord* job = FindJob(decision.job);
     if (job == nullptr) continue;
     if (decision.part == Part::kMinimum) {
       job->asked = true;
@@ -309,7 +312,7 @@ void World::Start(JobRecord& job, std::size_t index, const Placement& placement)
 
 // Its pod is told to go, and goes when its grace is over.
 void World::Evict(const TaskRow& row) {
-  JobRecord* job = FindJob(state_.books().jobs[row.job.index()].uid);
+  JobRecord* job = FindJob(row.job);
   const std::size_t index = IndexOf(*job, row);
   TaskRecord& task = job->tasks[index];
   ++task.evictions;
@@ -339,6 +342,16 @@ std::size_t World::IndexOf(const JobRecord& job, const TaskRow& row) const {
 JobRecord* World::FindJob(const std::string& uid) {
   const auto found = by_uid_.find(uid);
   return found == by_uid_.end() ? nullptr : found->second;
+}
+
+JobRecord* World::FindJob(JobId id) {
+  if (by_id_.size() <= id.index()) by_id_.resize(state_.books().jobs.size());
+  JobRecord*& known = by_id_[id.index()];
+  if (known == nullptr) {
+    known = FindJob(state_.books().jobs[id.index()].uid);
+    if (known != nullptr) known->id = id;
+  }
+  return known;
 }
 
 std::vector<const JobRecord*> World::Jobs() const {

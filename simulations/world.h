@@ -84,6 +84,7 @@ struct JobRecord {
   Verdict verdict = Verdict::kWait;
   Reason reason;          // of that verdict
   Reason elastic_reason;  // why members beyond the minimum did not start, when last asked
+  JobId id;               // the engine's, once a plan named it
   // What was last said of it to the engine, where that changes with its work: null unless an end is
   // expected of it.
   std::shared_ptr<const JobSpec> spec;
@@ -106,6 +107,11 @@ class World {
 
   // The next batch; none when nothing more will happen, or status() is not OK.
   std::optional<Batch> Next();
+  // Takes back what Next gave, so that its memory serves again; need not be called.
+  void Recycle(Batch batch) {
+    spare_ = std::move(batch.events);
+    spare_.clear();
+  }
   // Carries out the plan that was made after the last batch.
   // REQUIRES: the state is the one that made the plan, and nothing was applied since.
   void Execute(const Plan& plan);
@@ -166,6 +172,7 @@ class World {
   }
   void Close(JobRecord& job, Batch& batch);
   JobRecord* FindJob(const std::string& uid);
+  JobRecord* FindJob(JobId id);
   // Of the task among the job's.
   std::size_t IndexOf(const JobRecord& job, const TaskRow& row) const;
   void Fetch();
@@ -184,11 +191,12 @@ class World {
   std::optional<Arrival> next_arrival_;
   std::size_t next_event_ = 0;
   std::priority_queue<Finish, std::vector<Finish>, std::greater<>> finishes_;
-  std::vector<Event> follow_up_;
+  std::vector<Event> follow_up_, spare_;
   std::vector<std::uint64_t> arrived_now_;  // numbers, of the last batch
 
   std::unordered_map<std::uint64_t, std::unique_ptr<JobRecord>> jobs_;  // by number
   std::unordered_map<std::string, JobRecord*> by_uid_;
+  std::vector<JobRecord*> by_id_;  // by the engine's JobId, once a plan named it; null: not yet
   std::unordered_map<std::string, NodeSpec> nodes_;
   std::unordered_map<std::string, NodeSpec> down_;  // failed, by chance
   Failures failures_;

@@ -113,6 +113,7 @@ void ReadCommonSettings(Fields& fields, EngineConfig& config) {
   int order = static_cast<int>(config.job_order);
   fields.OneOf("job_order", {"fifo", "sjf", "srtf", "srsf"}, order);
   config.job_order = static_cast<JobOrder>(order);
+  fields.Switch("tell_behind", config.tells_behind);
   const Item half_life = fields.At("usage_half_life");
   if (half_life.node != nullptr && ReadDuration(half_life, config.usage_half_life_ms) &&
       config.usage_half_life_ms <= 0) {

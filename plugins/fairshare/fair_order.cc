@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -36,7 +37,7 @@ class FairLine final : public Line {
     if (snapshot.books().usage.on()) RankUsers();
     if (queues_.size() > 1) shares_ = FairShares().Of(snapshot.books()).share;
     for (const JobId id : sorted) {
-      if (QueueAt(snapshot.job(id).queue).jobs.empty()) continue;
+      if (!Peek(QueueAt(snapshot.job(id).queue)).valid()) continue;
       for (QueueId at = snapshot.job(id).queue; Enter(ledger, at);
            at = snapshot.queues().parent(at)) {
         continue;
@@ -45,7 +46,7 @@ class FairLine final : public Line {
     // Whose turn it is in a queue goes by who is next in it, which is known only now.
     if (shares_.empty()) return;
     for (const auto& [id, queue] : queues_) {
-      if (!queue.jobs.empty()) Weigh(ledger, QueueId(id));
+      if (Peek(queue).valid()) Weigh(ledger, QueueId(id));
     }
   }
 
@@ -62,12 +63,11 @@ class FairLine final : public Line {
     if (top_.turns.empty()) return JobId();
     const Waiting* queue = &top_;
     // A queue's own jobs before those of the queues under it.
-    while (queue->next == queue->jobs.size()) {
+    while (!Peek(*queue).valid()) {
       last_ = QueueId(std::get<4>(*queue->turns.begin()));
       queue = &queues_.at(last_.value);
     }
-    Waiting& found = queues_.at(last_.value);
-    return found.jobs[found.next++];
+    return Pop(queues_.at(last_.value));
   }
 
   void Asked(JobId id, bool placed) override {
@@ -88,6 +88,13 @@ class FairLine final : public Line {
   struct Waiting {
     std::vector<JobId> jobs;
     std::size_t next = 0;
+    // Where lines are kept, those of a fifo queue who stand in it, from the one whose turn it is
+    // on. Behind a head of the queue only those are left who have just come: `fresh`, from
+    // `next_fresh`.
+    WaitingLines::Line::const_iterator at{}, end{};
+    bool lined = false;
+    std::vector<JobId> fresh;
+    std::size_t next_fresh = 0;
     // Priority of the first of whom none runs.
     std::int64_t highest = std::numeric_limits<std::int64_t>::min();
     JobId head;            // in a fifo queue, the first that was asked and still waits
@@ -95,6 +102,42 @@ class FairLine final : public Line {
     Turn turn;             // its own, as it stands with its parent
     bool entered = false;
   };
+
+  // Whose turn it is in the queue, of its own jobs; invalid: nobody's.
+  JobId Peek(const Waiting& queue) const {
+    const bool more = queue.next < queue.jobs.size();
+    if (!queue.lined) return more ? queue.jobs[queue.next] : JobId();
+    if (queue.head.valid()) {
+      if (more) return queue.jobs[queue.next];
+      for (std::size_t f = queue.next_fresh; f < queue.fresh.size(); ++f) {
+        if (ComesAfter(queue.head, queue.fresh[f])) return queue.fresh[f];
+      }
+      return JobId();
+    }
+    if (queue.at == queue.end) return more ? queue.jobs[queue.next] : JobId();
+    if (more && FairOrder().Before(snapshot_, queue.jobs[queue.next], queue.at->job)) {
+      return queue.jobs[queue.next];
+    }
+    return queue.at->job;
+  }
+
+  // REQUIRES: Peek gives somebody.
+  JobId Pop(Waiting& queue) const {
+    const JobId id = Peek(queue);
+    if (queue.next < queue.jobs.size() && queue.jobs[queue.next] == id) {
+      ++queue.next;
+    } else if (!queue.head.valid()) {
+      ++queue.at;
+    } else {
+      while (queue.fresh[queue.next_fresh] != id) ++queue.next_fresh;
+      ++queue.next_fresh;
+    }
+    return id;
+  }
+
+  bool ComesAfter(JobId head, JobId other) const {
+    return head != other && FairOrder().Before(snapshot_, head, other);
+  }
 
   bool InPart(JobId id) const {
     const JobRow& job = snapshot_.job(id);
@@ -116,10 +159,13 @@ class FairLine final : public Line {
                      [&](JobId id) { return Fifo(snapshot_.job(id).queue); })) {
       return;
     }
+    const WaitingLines& lines = snapshot_.books().lines;
     for (auto& [id, queue] : queues_) {
-      if (Fifo(QueueId(id))) queue.jobs.clear();
+      if (!Fifo(QueueId(id))) continue;
+      if (lines.on()) TakeLine(lines, QueueId(id), queue);
+      queue.jobs.clear();
     }
-    for (const JobId id : snapshot_.books().waiting) {
+    for (const JobId id : lines.on() ? lines.loose() : snapshot_.books().waiting) {
       const QueueId queue = snapshot_.job(id).queue;
       const auto known = queues_.find(queue.value);
       if (Fifo(queue) && known != queues_.end() && !GoesAhead(id)) known->second.jobs.push_back(id);
@@ -129,6 +175,17 @@ class FairLine final : public Line {
       std::sort(queue.jobs.begin(), queue.jobs.end(),
                 [&](JobId a, JobId b) { return FairOrder().Before(snapshot_, a, b); });
     }
+  }
+
+  // REQUIRES: queue.jobs are those to be asked.
+  static void TakeLine(const WaitingLines& lines, QueueId id, Waiting& queue) {
+    queue.lined = true;
+    if (const WaitingLines::Line* line = lines.Of(id)) {
+      queue.at = line->begin();
+      queue.end = line->end();
+    }
+    std::copy_if(queue.jobs.begin(), queue.jobs.end(), std::back_inserter(queue.fresh),
+                 [&](JobId job) { return lines.lined(job); });
   }
 
   // Among jobs of one priority the user goes first who used less in the past, by the largest part
@@ -164,11 +221,11 @@ class FairLine final : public Line {
   // The next one of the queue or of those under it; invalid: nobody, as far as is known yet.
   JobId NextIn(QueueId id) const {
     const Waiting* queue = &queues_.at(id.value);
-    while (queue->next == queue->jobs.size()) {
-      if (queue->turns.empty()) return JobId();
+    while (true) {
+      const JobId own = Peek(*queue);
+      if (own.valid() || queue->turns.empty()) return own;
       queue = &queues_.at(std::get<4>(*queue->turns.begin()));
     }
-    return queue->jobs[queue->next];
   }
 
   Turn TurnOf(const Occupancy& occupancy, QueueId id) const {
@@ -205,7 +262,7 @@ class FairLine final : public Line {
       Waiting& queue = QueueAt(at);
       Waiting& parent = QueueAt(snapshot_.queues().parent(at));
       parent.turns.erase(queue.turn);
-      if (queue.next == queue.jobs.size() && queue.turns.empty()) continue;
+      if (!Peek(queue).valid() && queue.turns.empty()) continue;
       queue.turn = TurnOf(ledger.occupancy(), at);
       parent.turns.insert(queue.turn);
     }

@@ -148,6 +148,9 @@ struct EngineConfig {
   // created, so that none of lower priority waits for ever behind those that keep coming; 0: never.
   DurationMs priority_boost_ms = 0;
   JobOrder job_order = JobOrder::kCreated;
+  // In a queue that is first in, first out, whoever waits behind the first is told so, by its name,
+  // each time that it is another. False: only when he comes, and a cycle costs nothing for him.
+  bool tells_behind = true;
   // Past usage counts for shares, half as much after each such time; 0: it does not count.
   DurationMs usage_half_life_ms = 0;
   // How much it counts beside the weights of the queues; 0: only among the users of a queue.

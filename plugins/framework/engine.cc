@@ -23,6 +23,8 @@ Plan Engine::Tick(TimeMs now) {
   if (!state_.NeedsCycle()) return {state_.books().version, now, {}, {}, std::move(memory)};
   state_.SettleRecentPods();
   std::vector<JobId> due = state_.TakeDue();
+  if (due.empty())
+    return {state_.books().version, now, {}, {}, std::move(memory)};  // nobody to ask
   Plan plan;
   {
     const Snapshot snapshot = state_.Freeze(now);

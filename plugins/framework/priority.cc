@@ -17,27 +17,27 @@ std::int64_t Boosts(TimeMs created, TimeMs now, DurationMs each) {
 }
 
 // Of what is expected, less what its last task to start has run; at least 1 ms.
-DurationMs Remaining(const Snapshot& snapshot, const JobRow& job) {
+DurationMs Remaining(const Books& books, TimeMs now, const JobRow& job) {
   TimeMs started = -1;
   for (const RoleRow& role : job.roles) {
     if (role.counted == 0) continue;
     for (const TaskId id : role.tasks) {
-      const TaskRow& task = snapshot.task(id);
+      const TaskRow& task = books.tasks[id.index()];
       if (task.phase == TaskPhase::kRunning) started = std::max(started, task.started);
     }
   }
-  const DurationMs ran = started < 0 ? 0 : std::max<DurationMs>(snapshot.now() - started, 0);
+  const DurationMs ran = started < 0 ? 0 : std::max<DurationMs>(now - started, 0);
   return std::max<DurationMs>(job.expected_run_ms - ran, 1);
 }
 
 // Milli-GPUs of all its tasks; of a job without GPUs its milli-cores.
-std::int64_t Size(const Snapshot& snapshot, const JobRow& job) {
+std::int64_t Size(const Books& books, const JobRow& job) {
   std::int64_t gpus = 0, cpus = 0;
   for (const RoleRow& role : job.roles) {
     if (!role.cls.valid()) continue;
     const auto tasks = static_cast<std::int64_t>(role.tasks.size());
-    gpus += snapshot.cls(role.cls).demand[kGpu] * tasks;
-    cpus += snapshot.cls(role.cls).demand[kCpu] * tasks;
+    gpus += books.classes[role.cls].demand[kGpu] * tasks;
+    cpus += books.classes[role.cls].demand[kCpu] * tasks;
   }
   return gpus > 0 ? gpus : std::max<std::int64_t>(cpus, 1);
 }
@@ -53,8 +53,8 @@ std::int64_t PriorityOf(const Snapshot& snapshot, const JobRow& job) {
   return job.priority + Boosts(job.created, snapshot.now(), snapshot.config().priority_boost_ms);
 }
 
-std::int64_t LeftOf(const Snapshot& snapshot, const JobRow& job) {
-  const JobOrder order = snapshot.config().job_order;
+std::int64_t LeftOf(const Books& books, TimeMs now, const JobRow& job) {
+  const JobOrder order = books.config.job_order;
   if (order == JobOrder::kCreated) return 0;
   if (job.expected_run_ms <= 0) return kMostLeft;
   switch (order) {
@@ -63,9 +63,9 @@ std::int64_t LeftOf(const Snapshot& snapshot, const JobRow& job) {
     case JobOrder::kExpectedRun:
       return job.expected_run_ms;
     case JobOrder::kRemaining:
-      return Remaining(snapshot, job);
+      return Remaining(books, now, job);
     case JobOrder::kRemainingWork:
-      return Product(Remaining(snapshot, job), Size(snapshot, job));
+      return Product(Remaining(books, now, job), Size(books, job));
   }
   return 0;
 }

@@ -26,7 +26,10 @@ Precedence PrecedenceOf(const Snapshot& snapshot, const JobRow& job);
 //
 // What runs has less left as time passes and what waits does not, so who could not be evicted for
 // a waiting job never can be later.
-std::int64_t LeftOf(const Snapshot& snapshot, const JobRow& job);
+std::int64_t LeftOf(const Books& books, TimeMs now, const JobRow& job);
+inline std::int64_t LeftOf(const Snapshot& snapshot, const JobRow& job) {
+  return LeftOf(snapshot.books(), snapshot.now(), job);
+}
 
 // Whether a job is evicted for one of its queue and priority that has less left.
 inline bool PreemptsByLeft(const EngineConfig& config) {

@@ -20,6 +20,7 @@
 #include "plugins/framework/run_history.h"
 #include "plugins/framework/timeline.h"
 #include "plugins/framework/usage.h"
+#include "plugins/framework/waiting_lines.h"
 #include "topology/base/ids.h"
 
 namespace tephra {
@@ -191,6 +192,7 @@ struct Books {
   Occupancy occupancy;
   std::vector<JobRow> jobs;
   std::vector<TaskRow> tasks;
+  WaitingLines lines;                         // of those in queues that are first in, first out
   std::vector<JobId> waiting;                 // jobs with a pending or held task, in no order
   std::vector<std::vector<TaskId>> tasks_on;  // by NodeId: those that hold room, in no order
   std::vector<TaskId> releasing;              // in no order

@@ -141,6 +141,7 @@ absl::Status State::On(const QueueUpserted& fact) {
   queue_versions_[queue.name] = fact.version;
   books_.occupancy.Grow(books_.facts());
   const QueueId id = books_.queues.Find(queue.name);
+  if (books_.lines.on()) books_.lines.Rebuild(books_);
   if (before.valid() || books_.queues.has_heirs(queue.name) ||
       !books_.occupancy.AddEmptyQueue(books_.queues, id)) {
     if (!before.valid() || place(id) != placed) books_.occupancy.RollUpQueues(books_.queues);
@@ -153,6 +154,7 @@ absl::Status State::On(const QueueUpserted& fact) {
 absl::Status State::On(const QueueRemoved& fact) {
   queue_versions_.erase(fact.name);
   books_.queues.Remove(fact.name);
+  if (books_.lines.on()) books_.lines.Rebuild(books_);
   books_.occupancy.RollUpQueues(books_.queues);
   ++books_.growth;
   ++books_.news;
@@ -226,6 +228,7 @@ absl::Status State::On(const DisruptionBudgetRemoved& fact) {
 
 absl::Status State::On(const ConfigChanged& fact) {
   books_.config = fact.config;
+  books_.lines.Rebuild(books_);
   FollowUsage();
   books_.inqueue.Switch(fact.config.enqueue_gate != EnqueueGate::kNone, books_);
   ++books_.config_version;

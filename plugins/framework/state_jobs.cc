@@ -157,7 +157,7 @@ absl::Status State::On(const JobUpserted& fact) {
   }
   books_.inqueue.Touch(id);
   MarkDue(id);
-  RefreshWaiting(id);
+  RefreshWaiting(id);  // its place in the line, too
   if (InOrder(job)) ++books_.growth;
   return absl::OkStatus();
 }
@@ -193,6 +193,7 @@ absl::Status State::On(const JobRemoved& fact) {
   books_.movable_jobs -= static_cast<int>(books_.jobs[id.index()].movable);
   if (books_.jobs[id.index()].due) std::erase(due_, id);
   books_.jobs[id.index()] = JobRow{};
+  books_.lines.Follow(books_, id);
   books_.inqueue.Touch(id);
   unused_jobs_.push_back(id);
   jobs_by_uid_.erase(it);

@@ -223,7 +223,11 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
   JobRow& job = books_.jobs[task.job.index()];
   if (asks_anew && !was_pending) ChangeClass(task, job.roles[task.role].cls);
   if (!was_pending && phase == TaskPhase::kPending) MarkDue(task.job);
-  if (wait_changes) RefreshWaiting(task.job);
+  if (wait_changes) {
+    RefreshWaiting(task.job);
+  } else {
+    books_.lines.Follow(books_, task.job);  // it may run now, or keep room
+  }
   // An elastic group that is gone is missed by nobody.
   const bool may_satisfy = CountsToMinimum(phase) || (counted && !job.groups.empty());
   if (may_satisfy && job.satisfied()) LiftHolds(task.job);
@@ -252,6 +256,7 @@ void State::KeepBerth(const Placement& move) {
   Seat(id);
   task.berth = id;
   ++books_.jobs[task.job.index()].berths;
+  books_.lines.Follow(books_, task.job);
   books_.inqueue.Touch(task.job);
 }
 
@@ -265,6 +270,7 @@ void State::LeaveBerth(TaskId id) {
   books_.tasks[berth.index()].phase = TaskPhase::kFailed;
   unused_tasks_.push_back(berth);
   --books_.jobs[task.job.index()].berths;
+  books_.lines.Follow(books_, task.job);
   books_.inqueue.Touch(task.job);
   ++books_.growth;
 }
@@ -565,6 +571,7 @@ std::string State::CheckBooks() const {
     }
   }
   if (priorities != books_.queue_priorities) return "priorities in queues differ from the jobs'";
+  if (const std::string fault = books_.lines.Check(books_); !fault.empty()) return fault;
   Inqueue inqueue = books_.inqueue;
   inqueue.Follow(books_);
   return inqueue.Check(books_);

@@ -145,6 +145,7 @@ void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
   if (in.job_order != JobOrder::kCreated) {
     out->set_job_order(ToWire<v1::JobOrder>(in.job_order));
   }
+  out->set_silent_behind(!in.tells_behind);
   if (in.enqueue_gate != EnqueueGate::kNone) {
     out->set_enqueue_gate(ToWire<v1::EnqueueGate>(in.enqueue_gate));
   }
@@ -186,6 +187,7 @@ absl::Status Decode(const v1::Config& in, const FieldPath& at, EngineConfig& out
     TEPHRA_RETURN_IF_ERROR(
         FromWire(in.job_order(), JobOrder::kRemainingWork, at.At("job_order"), out.job_order));
   }
+  out.tells_behind = !in.silent_behind();
   if (in.enqueue_gate() != v1::ENQUEUE_GATE_UNSPECIFIED) {
     TEPHRA_RETURN_IF_ERROR(FromWire(in.enqueue_gate(), EnqueueGate::kVolcano, at.At("enqueue_gate"),
                                     out.enqueue_gate));

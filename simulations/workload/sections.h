@@ -75,8 +75,9 @@ JobSpec ReadJobAlone(Sections& sections, const Item& item);
 // The fields of a pod in the mapping of its role, its job or by itself.
 PodTemplate ReadPod(Sections& sections, Fields& fields);
 
-// workload.trace.
+// workload.trace, and workload.generate.
 TraceWorkload ReadTraceWorkload(const Sections& sections, const Item& item);
+TraceWorkload ReadGenerator(const Item& item);
 
 // restarts and failures.
 Restarts ReadRestarts(const Item& item);

@@ -69,7 +69,8 @@ class Loader {
     top.Text("why", why);
     const Item workload = top.At("workload");
     ReadTrace(workload);
-    ReadClusterSection(simulation_.trace ? top.At("cluster") : top.Need("cluster"));
+    const bool tells_machine = simulation_.trace && !simulation_.trace->model;
+    ReadClusterSection(tells_machine ? top.At("cluster") : top.Need("cluster"));
     const Item queues = top.At("queues");
     if (queues.node != nullptr) ReadQueues(sections_, queues, simulation_.queues, simulation_.past);
     if (sections_.queues.insert("default").second) {
@@ -125,7 +126,9 @@ class Loader {
   // Before the cluster, which may be the one that the trace tells.
   void ReadTrace(const Item& workload) {
     if (workload.node == nullptr) return;
-    const Item trace = Fields(workload).At("trace");
+    Fields fields(workload);
+    const Item trace = fields.At("trace"), generate = fields.At("generate");
+    if (generate.node != nullptr) simulation_.trace = ReadGenerator(generate);
     if (trace.node == nullptr) {
       if (choice_.path) workload.Wrong("trace, to be read from another file");
       return;
@@ -137,7 +140,8 @@ class Loader {
 
   void ReadClusterSection(const Item& item) {
     if (item.node == nullptr) {
-      if (simulation_.trace && wrong_.ok()) wrong_.Keep(LoadTraceCluster());
+      if (simulation_.trace && !simulation_.trace->model && wrong_.ok())
+        wrong_.Keep(LoadTraceCluster());
       return;
     }
     Fields fields(item);
@@ -190,9 +194,12 @@ class Loader {
 
   void ReadWorkload(const Item& item) {
     Fields fields(item);
-    const Item jobs = fields.At("jobs"), openb = fields.At("openb"), trace = fields.At("trace");
-    if ((jobs.node != nullptr) + (openb.node != nullptr) + (trace.node != nullptr) != 1) {
-      item.Wrong("one of jobs, openb and trace");
+    const Item jobs = fields.At("jobs"), openb = fields.At("openb"), trace = fields.At("trace"),
+               generate = fields.At("generate");
+    if ((jobs.node != nullptr) + (openb.node != nullptr) + (trace.node != nullptr) +
+            (generate.node != nullptr) !=
+        1) {
+      item.Wrong("one of jobs, openb, trace and generate");
     }
     if (jobs.node != nullptr) ReadJobList(jobs);
     if (openb.node != nullptr) ReadOpenbWorkload(openb);
@@ -272,7 +279,7 @@ class Loader {
     }
     PodShapes shapes;
     if (simulation_.trace) {
-      TEPHRA_ASSIGN_OR_RETURN(shapes, ShapesOfTrace(*simulation_.trace));
+      TEPHRA_ASSIGN_OR_RETURN(shapes, ShapesOfTrace(*simulation_.trace, simulation_.nodes));
     }
     if (simulation_.openb.has_value()) {
       TEPHRA_ASSIGN_OR_RETURN(const std::unique_ptr<Arrivals> all,

@@ -1,7 +1,30 @@
-// workload.trace: a timed trace, in the words of `tephra trace`.
+// workload.trace: a timed trace, in the words of `tephra trace`; workload.generate: a model of one.
+#include <algorithm>
+#include <limits>
+
 #include "simulations/workload/sections.h"
 
 namespace tephra {
+namespace {
+
+constexpr std::int64_t kMostGpus = 1024;  // on one node
+constexpr std::int64_t kMostJobs = 1'000'000'000, kMostBurst = 1'000'000;
+
+// What is said of every job, wherever it comes from.
+void ReadJobsAlike(Fields& fields, TraceWorkload& trace) {
+  int word = 0;
+  fields.Whole("per_node", trace.per_node, 1, kMostGpus);
+  if (fields.OneOf("estimate", {"requested", "run"}, word)) {
+    trace.estimate = static_cast<Estimate>(word);
+  }
+  fields.Duration("least_run", trace.least_run);
+  fields.Text("partition_label", trace.partition_label);
+  if (fields.OneOf("on_failure", {"task", "gang"}, word)) trace.fails_whole = word == 1;
+  fields.Switch("movable", trace.movable);
+  fields.Switch("preemptible", trace.preemptible);
+}
+
+}  // namespace
 
 TraceWorkload ReadTraceWorkload(const Sections& sections, const Item& item) {
   TraceWorkload trace;
@@ -17,16 +40,46 @@ TraceWorkload ReadTraceWorkload(const Sections& sections, const Item& item) {
   if (fields.Texts("queues", queues)) trace.options.queues = {queues.begin(), queues.end()};
   fields.Whole("sort", trace.options.sort_window, 0, TraceReader::kMostSorted);
   fields.Switch("strict", trace.options.strict);
-  fields.Whole("per_node", trace.per_node, 1, 1024);
-  if (fields.OneOf("estimate", {"requested", "run"}, word)) {
-    trace.estimate = static_cast<Estimate>(word);
-  }
   fields.Switch("clamp_runs", trace.clamp_runs);
-  fields.Duration("least_run", trace.least_run);
-  fields.Text("partition_label", trace.partition_label);
-  if (fields.OneOf("on_failure", {"task", "gang"}, word)) trace.fails_whole = word == 1;
-  fields.Switch("movable", trace.movable);
-  fields.Switch("preemptible", trace.preemptible);
+  ReadJobsAlike(fields, trace);
+  fields.Done();
+  return trace;
+}
+
+TraceWorkload ReadGenerator(const Item& item) {
+  TraceWorkload trace;
+  JobModel& model = trace.model.emplace();
+  Fields fields(item);
+  fields.Whole("seed", model.seed, 0, std::numeric_limits<std::int64_t>::max());
+  fields.Need("jobs");
+  fields.Whole("jobs", model.jobs, 1, kMostJobs);
+  fields.Need("every");
+  fields.Duration("every", model.every);
+  std::int64_t burst = 1;
+  fields.Whole("burst", burst, 1, kMostBurst);
+  model.burst = static_cast<double>(burst);
+  const Item gpus = fields.At("gpus"), run = fields.At("run");
+  if ((gpus.node == nullptr) != (run.node == nullptr)) {
+    item.Wrong("gpus and run together, or neither: as Lublin and Feitelson");
+  }
+  if (run.node != nullptr) ReadDuration(run, model.mean_run);
+  if (gpus.node != nullptr) {
+    ReadList(gpus, [&](const Item& one) {
+      JobModel::Size size;
+      std::int64_t millionths = 1'000'000;
+      Fields of(one);
+      of.Need("gpus");
+      of.Whole("gpus", size.gpus, 1, kMaxTasks);
+      of.Quantity("share", millionths, 1'000'000);
+      of.Done();
+      size.share = static_cast<double>(std::max<std::int64_t>(millionths, 1)) / 1e6;
+      model.sizes.push_back(size);
+    });
+    if (model.sizes.empty()) gpus.Wrong("at least one size");
+  }
+  fields.Texts("queues", model.queues);
+  fields.Texts("users", model.users);
+  ReadJobsAlike(fields, trace);
   fields.Done();
   return trace;
 }

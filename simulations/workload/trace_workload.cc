@@ -24,35 +24,25 @@ std::int64_t PerNode(const TraceWorkload& workload, TraceForm form) {
   return HasGpus(form) ? kUsualGpus : 1;
 }
 
-// Ten digits, so that names in the order of arrival are in the order of text.
+// Seven digits of base 36, so that texts are in the order of arrival, and those of a task short
+// enough to need no memory of their own ("000001a/node/0").
 std::string OrdinalText(std::uint64_t ordinal) {
-  std::string text = std::to_string(ordinal);
-  if (text.size() < 10) text.insert(0, 10 - text.size(), '0');
+  std::string text(7, '0');
+  for (std::size_t at = text.size(); at-- > 0; ordinal /= 36) {
+    text[at] = "0123456789abcdefghijklmnopqrstuvwxyz"[ordinal % 36];
+  }
   return text;
 }
 
-class TraceArrivals final : public Arrivals {
+// What is done with each job, wherever it comes from.
+class JobArrivals : public Arrivals {
  public:
-  TraceArrivals(TraceWorkload workload, TraceReader reader)
-      : workload_(std::move(workload)),
-        reader_(std::move(reader)),
-        per_node_(PerNode(workload_, reader_.form())) {}
+  // `form`: what a task of it is.
+  JobArrivals(TraceWorkload workload, TraceForm form)
+      : workload_(std::move(workload)), form_(form), per_node_(PerNode(workload_, form)) {}
 
-  absl::StatusOr<bool> Next(Arrival& out) override {
-    while (true) {
-      TEPHRA_ASSIGN_OR_RETURN(const TraceStep step, reader_.Next(job_, fault_));
-      reading_.records = reader_.records();
-      if (step == TraceStep::kEnd) return false;
-      if (step == TraceStep::kJob) break;
-      reading_.faults.Add(fault_);
-    }
-    Make(out);
-    return true;
-  }
-  std::size_t total() const override { return 0; }
-  const TraceReading* reading() const override { return &reading_; }
-
- private:
+ protected:
+  // job_ as a gang.
   void Make(Arrival& out) {
     out = Arrival{};
     out.at = job_.submit;
@@ -71,10 +61,10 @@ class TraceArrivals final : public Arrivals {
     if (workload_.estimate == Estimate::kRun || job_.requested != kNotKnown) {
       job.expected_run_ms = std::max<DurationMs>(expected, 1);  // 0 is what is not known
     }
-    if (!TasksAreParts(reader_.form())) {
+    if (!TasksAreParts(form_)) {
       AddRole("node", job_.tasks, job_.cpus, job_.gpus, job);
     } else {
-      const bool gpus = HasGpus(reader_.form());
+      const bool gpus = HasGpus(form_);
       const auto add = [&](const char* name, std::int64_t tasks, std::int64_t size) {
         if (tasks > 0 && size > 0) AddRole(name, tasks, gpus ? 0 : size, gpus ? size : 0, job);
       };
@@ -84,6 +74,9 @@ class TraceArrivals final : public Arrivals {
     for (const RoleSpec& role : job.gang.roles) job.gang.min_member += role.min;
   }
 
+  TraceJob job_;
+
+ private:
   DurationMs RunOf(const TraceJob& job) const {
     DurationMs run = job.run != kNotKnown ? job.run : std::max<DurationMs>(job.requested, 0);
     if (workload_.clamp_runs && job.requested != kNotKnown) run = std::min(run, job.requested);
@@ -107,12 +100,53 @@ class TraceArrivals final : public Arrivals {
   }
 
   TraceWorkload workload_;
-  TraceReader reader_;
+  TraceForm form_;
   std::int64_t per_node_;
-  TraceReading reading_;
-  TraceJob job_;
-  TraceFault fault_;
   std::uint64_t next_ = 0;
+};
+
+class TraceArrivals final : public JobArrivals {
+ public:
+  TraceArrivals(TraceWorkload workload, TraceReader reader)
+      : JobArrivals(std::move(workload), reader.form()), reader_(std::move(reader)) {}
+
+  absl::StatusOr<bool> Next(Arrival& out) override {
+    while (true) {
+      TEPHRA_ASSIGN_OR_RETURN(const TraceStep step, reader_.Next(job_, fault_));
+      reading_.records = reader_.records();
+      if (step == TraceStep::kEnd) return false;
+      if (step == TraceStep::kJob) break;
+      reading_.faults.Add(fault_);
+    }
+    Make(out);
+    return true;
+  }
+  std::size_t total() const override { return 0; }
+  const TraceReading* reading() const override { return &reading_; }
+
+ private:
+  TraceReader reader_;
+  TraceReading reading_;
+  TraceFault fault_;
+};
+
+class ModelArrivals final : public JobArrivals {
+ public:
+  explicit ModelArrivals(const TraceWorkload& workload)
+      : JobArrivals(workload, TraceForm::kPhilly),
+        jobs_(*workload.model),
+        total_(static_cast<std::size_t>(workload.model->jobs)) {}
+
+  absl::StatusOr<bool> Next(Arrival& out) override {
+    if (!jobs_.Next(job_)) return false;
+    Make(out);
+    return true;
+  }
+  std::size_t total() const override { return total_; }
+
+ private:
+  ModelJobs jobs_;
+  std::size_t total_;
 };
 
 NodeSpec MadeNode(std::string name, std::int64_t cpus, std::int64_t gpus) {
@@ -141,6 +175,10 @@ absl::StatusOr<std::unique_ptr<Arrivals>> OpenTrace(TraceWorkload workload,
   for (const NodeSpec& node : nodes) {
     all.cpus += node.allocatable[kCpu] / 1000;
     all.gpus += static_cast<std::int64_t>(node.devices.size());
+  }
+  if (workload.model) {
+    workload.model->largest = std::max<std::int64_t>(all.gpus, 1);
+    return std::unique_ptr<Arrivals>(std::make_unique<ModelArrivals>(workload));
   }
   // No job may have more tasks than the engine takes.
   const std::int64_t most = kMaxTasks * std::max<std::int64_t>(workload.per_node, 1);
@@ -181,11 +219,12 @@ absl::StatusOr<std::vector<NodeSpec>> NodesOfTrace(const TraceWorkload& workload
   return nodes;
 }
 
-absl::StatusOr<PodShapes> ShapesOfTrace(const TraceWorkload& workload) {
+absl::StatusOr<PodShapes> ShapesOfTrace(const TraceWorkload& workload,
+                                        const std::vector<NodeSpec>& nodes) {
   PodShapes shapes;
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(workload.path, ignored)) return shapes;
-  TEPHRA_ASSIGN_OR_RETURN(const std::unique_ptr<Arrivals> first, OpenTrace(workload, {}));
+  if (!workload.model && !std::filesystem::is_regular_file(workload.path, ignored)) return shapes;
+  TEPHRA_ASSIGN_OR_RETURN(const std::unique_ptr<Arrivals> first, OpenTrace(workload, nodes));
   Arrival arrival;
   for (int j = 0; j < kJobsForShapes; ++j) {
     TEPHRA_ASSIGN_OR_RETURN(const bool more, first->Next(arrival));

@@ -1,5 +1,6 @@
-// TraceWorkload: how the jobs of a timed trace (simulations/traces/trace_reader.h) become gangs,
-// and the cluster that the trace's machine is.
+// TraceWorkload: how the jobs of a timed trace (simulations/traces/trace_reader.h), or of a model
+// of one (simulations/traces/job_model.h), become gangs, and the cluster that the trace's machine
+// is.
 //
 // Jobs are read one by one, in constant memory. What a job becomes is told in docs/simulate.md.
 #pragma once
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "simulations/arrivals.h"
+#include "simulations/traces/job_model.h"
 #include "simulations/traces/pod_shapes.h"
 #include "simulations/traces/trace_reader.h"
 #include "topology/base/status.h"
@@ -27,13 +29,14 @@ enum class Estimate : std::uint8_t {
 struct TraceWorkload {
   std::string path;
   TraceOptions options;
+  std::optional<JobModel> model;  // instead of a file; its jobs' tasks are GPUs
   // GPUs, or processors of SWF, of one task at most: those of a node. 0: 8 GPUs, 1 processor.
   std::int64_t per_node = 0;
   Estimate estimate = Estimate::kRequested;
   bool clamp_runs = false;   // to what was requested: then it is ended
   DurationMs least_run = 0;  // a shorter one counts as this
-  std::string
-      partition_label;  // jobs select the nodes whose label names their partition; empty: any
+  // Jobs select the nodes whose label of this name is their partition. Empty: any.
+  std::string partition_label;
   bool fails_whole = false, movable = false, preemptible = true;  // Arrival, JobSpec
 };
 
@@ -45,6 +48,7 @@ absl::StatusOr<std::unique_ptr<Arrivals>> OpenTrace(TraceWorkload workload,
 absl::StatusOr<std::vector<NodeSpec>> NodesOfTrace(const TraceWorkload& workload);
 
 // The usual pods among the first jobs. None of what is no regular file, which is read but once.
-absl::StatusOr<PodShapes> ShapesOfTrace(const TraceWorkload& workload);
+absl::StatusOr<PodShapes> ShapesOfTrace(const TraceWorkload& workload,
+                                        const std::vector<NodeSpec>& nodes);
 
 }  // namespace tephra

@@ -258,6 +258,7 @@ EngineConfig Config(Dice& dice) {
                      {OneOf(dice, RunPrediction::By::kQuantile), Number<std::int32_t>(dice)}};
   config.job_order = OneOf(dice, JobOrder::kRemainingWork);
   config.evict_from_unhealthy = dice.Below(2) == 0;
+  config.tells_behind = Number<std::uint32_t>(dice) % 2 == 0;
   config.gang_locality = OneOf(dice, GangLocality::kNone);
   config.enqueue_gate = OneOf(dice, EnqueueGate::kVolcano);
   config.overcommit_permille = Number<std::int32_t>(dice);

@@ -234,5 +234,35 @@ TEST_CASE("World: nodes and tasks that fail by chance cost time, and all ends ne
   CHECK(again.end == failing.end);
 }
 
+TEST_CASE("World: who waits behind the first of a fifo queue starts as he would if he were told") {
+  for (const std::string order : {"fifo", "sjf", "srtf"}) {
+    std::string jobs =
+        "queues:\n  - { name: a, dequeue_strategy: fifo }\n"
+        "  - { name: b, dequeue_strategy: fifo }\n  - { name: c }\njobs:\n";
+    std::uint64_t dice = 7;
+    const auto roll = [&](std::uint64_t sides) {
+      dice = dice * 6364136223846793005u + 1442695040888963407u;
+      return (dice >> 33) % sides;
+    };
+    for (int j = 0; j < 150; ++j) {
+      const std::string run = std::to_string(1 + roll(200)) + "s";
+      jobs += "  - { name: j" + std::to_string(j) + ", queue: " + std::string(1, "abc"[roll(3)]) +
+              ", members: " + std::to_string(1 + roll(3)) +
+              ", min: 1, gpus: " + std::to_string(1 + roll(4)) +
+              ", at: " + std::to_string(roll(2000)) + "s, run: " + run + ", expected_run: " + run +
+              ", priority: " + std::to_string(roll(2)) + " }\n";
+    }
+    const std::string policies = "policies: { job_order: " + order + ", tell_behind: ";
+    const Run told(kMachines + jobs + policies + "true }\n");
+    const Run silent(kMachines + jobs + policies + "false }\n");
+    REQUIRE(told.ended.size() == 150);
+    for (const auto& [name, job] : told.ended) {
+      INFO(order << " " << name);
+      CHECK(silent.ended.at(name).start == job.start);
+      CHECK(silent.ended.at(name).end == job.end);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tephra
