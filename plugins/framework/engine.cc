@@ -23,8 +23,10 @@ Plan Engine::Tick(TimeMs now) {
   if (!state_.NeedsCycle()) return {state_.books().version, now, {}, {}, std::move(memory)};
   state_.SettleRecentPods();
   std::vector<JobId> due = state_.TakeDue();
-  if (due.empty())
-    return {state_.books().version, now, {}, {}, std::move(memory)};  // nobody to ask
+  // Nobody to ask, and nothing that concerns what runs.
+  if (due.empty() && !state_.books().config.evict_from_unhealthy) {
+    return {state_.books().version, now, {}, {}, std::move(memory)};
+  }
   Plan plan;
   {
     const Snapshot snapshot = state_.Freeze(now);
