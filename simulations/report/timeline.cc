@@ -82,18 +82,23 @@ void TimeSeries::Add(TimeMs from, TimeMs to, const Cluster& cluster,
 
 std::vector<TimeSeries::Row> TimeSeries::Rows() const {
   std::vector<Row> rows;
+  const Sums none;
+  const Sums* sampled = &none;  // the last step in which anything happened, and so was sampled
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Sums& sums = steps_[i];
+    if (sums.samples > 0) sampled = &sums;
     if (sums.span <= 0) continue;
     Row& row = rows.emplace_back();
     row.begin = static_cast<TimeMs>(i) * step_;
     row.span = static_cast<DurationMs>(sums.span);
     AddTimes(sums.cluster, 1 / sums.span, row.cluster);
-    const double sampled = std::max(sums.samples, 1.0);
-    row.cluster.fragments = sums.cluster.fragments / sampled;
-    for (const Queue& queue : sums.queues) {
-      row.queues.push_back({queue.used / sums.span, queue.asked / sums.span, queue.share / sampled,
-                            queue.deserved / sampled});
+    const double samples = std::max(sampled->samples, 1.0);
+    row.cluster.fragments = sampled->cluster.fragments / samples;
+    for (std::size_t q = 0; q < sums.queues.size(); ++q) {
+      const Queue& queue = sums.queues[q];
+      const Queue last = q < sampled->queues.size() ? sampled->queues[q] : Queue();
+      row.queues.push_back({queue.used / sums.span, queue.asked / sums.span, last.share / samples,
+                            last.deserved / samples});
     }
   }
   return rows;

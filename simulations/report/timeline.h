@@ -34,7 +34,8 @@ class TimeSeries {
 
   // Whether nothing was sampled yet in the step of that instant.
   bool WantsSample(TimeMs now) const { return now >= sampled_until_; }
-  // What holds at the first instant of a step: fragments, and share and deserved of queues.
+  // What holds at the first instant of a step in which anything happens: fragments, and share and
+  // deserved of queues. A step in which nothing does has those of the one before.
   void Sample(TimeMs now, double fragments, const std::vector<Queue>& queues);
   // What held from one instant to the other: all but what is sampled.
   void Add(TimeMs from, TimeMs to, const Cluster& cluster, const std::vector<Queue>& queues);

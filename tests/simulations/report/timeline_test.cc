@@ -39,6 +39,25 @@ TEST_CASE("TimeSeries: however long it is, its steps are few and their means add
 
 TEST_CASE("TimeSeries: a step that is lived through in part counts for that part") {
   TimeSeries timeline;
+TEST_CASE("TimeSeries: what was sampled last holds in steps in which nothing happens") {
+  TimeSeries timeline;
+  timeline.Sample(0, 250, {{0, 0, 4000, 2000}});
+  timeline.Add(0, 3 * kSecondMs, {8000, 1000, 0, 1, 0}, {{1000, 0, 0, 0}});
+  timeline.Sample(3 * kSecondMs, 500, {{0, 0, 6000, 2000}});
+  timeline.Add(3 * kSecondMs, 4 * kSecondMs, {8000, 0, 0, 0, 0}, {{0, 0, 0, 0}});
+  const std::vector<TimeSeries::Row> rows = timeline.Rows();
+  REQUIRE(rows.size() == 4);
+  for (const std::size_t i : {0, 1, 2}) {
+    CHECK(rows[i].cluster.fragments == 250);
+    CHECK(rows[i].queues[0].share == 4000);
+    CHECK(rows[i].queues[0].deserved == 2000);
+  }
+  CHECK(rows[3].cluster.fragments == 500);
+  CHECK(rows[3].queues[0].share == 6000);
+}
+
+TEST_CASE("TimeSeries: a step that is lived through in part counts for that part") {
+  TimeSeries timeline;
   timeline.Sample(0, 0, {});
   timeline.Add(0, 500, {1000, 1000, 0, 0, 0}, {});
   timeline.Add(500, 1250, {1000, 0, 0, 0, 0}, {});
