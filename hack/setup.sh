@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building and testing needs on a bare Debian 12 machine; does nothing when all of
-# it is there. Runs as root, or through sudo.
+# it is there: hack/setup.sh [browser]. With `browser` also what tests the page of tephra report.
+# Runs as root, or through sudo.
 set -euo pipefail
 
 packages=(
@@ -12,7 +13,13 @@ packages=(
   libabsl-dev libbenchmark-dev libboost-graph-dev libcli11-dev libcsv-dev
   libcivetweb-dev libcurl4-openssl-dev libeigen3-dev
   libspdlog-dev libyaml-cpp-dev nlohmann-json3-dev catch2
+  libjs-dygraphs                        # charts of tephra report
 )
+case "$#:${1:-}" in
+  0:) ;;
+  1:browser) packages+=(chromium chromium-driver python3-selenium) ;;
+  *) echo "usage: hack/setup.sh [browser]" >&2; exit 2 ;;
+esac
 
 fail() { echo "setup: $*" >&2; exit 1; }
 

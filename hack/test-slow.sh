@@ -23,6 +23,12 @@ tsan() {
 # Twenty times the random cases of an ordinary run, so a test may take longer than usual too.
 property() { TEPHRA_PROPERTY_SCALE=20 build_and_test release -R '[Pp]roperty' --timeout 7200; }
 
+# The page of tephra report in a real browser.
+page() {
+  hack/setup.sh browser && build release --target tephra &&
+    /usr/bin/python3 tests/simulations/report_page_test.py build/release/simulations/tephra
+}
+
 vet() (
   hack/build-scheduler.sh && hack/build-lab.sh || exit
   export CGO_ENABLED=0 GOFLAGS="-mod=readonly -trimpath"
@@ -44,6 +50,7 @@ step asan asan
 step tsan tsan
 step property property
 step fuzz hack/fuzz.sh 300
+step page page
 step vet vet
 step races races
 step claims claims

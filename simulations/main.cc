@@ -6,6 +6,7 @@
 #include "simulations/experiments/openb_command.h"
 #include "simulations/explain.h"
 #include "simulations/replay_command.h"
+#include "simulations/report_command.h"
 #include "simulations/simulate_command.h"
 #include "simulations/topology_command.h"
 #include "simulations/trace_command.h"
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
   tephra::AddTopCommand(app, code);
   tephra::AddTopologyCommand(app, code);
   tephra::AddTraceCommand(app, code);
+  tephra::AddReportCommand(app, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -57,6 +57,34 @@ class Command(unittest.TestCase):
                     {"tasks.csv", "jobs.csv", "timeline.csv", "queues.csv", "curve.csv", "summary.json"},
                 )
 
+    def test_a_report_is_made_of_every_example_and_of_any_two(self):
+        folders = []
+        for example in EXAMPLES:
+            with self.subTest(example=example.name):
+                folders.append(self.folder / example.stem)
+                run("simulate", example, "--out", folders[-1])
+                pages = [self.folder / "1.html", self.folder / "2.html"]
+                for page in pages:
+                    done = run("report", folders[-1], "--out", page)
+                    self.assertEqual((done.returncode, done.stderr), (0, b""))
+                self.assertEqual(pages[0].read_bytes(), pages[1].read_bytes())
+        both = self.folder / "both.html"
+        self.assertEqual(run("report", *folders[:2], "--out", both).returncode, 0)
+        self.assertIn(b'"changes":{', both.read_bytes())
+
+    def test_a_report_of_what_is_no_run_names_the_fault_and_writes_nothing(self):
+        page = self.folder / "report.html"
+        none = run("report", self.folder / "none", "--out", page)
+        self.assertEqual((none.returncode, none.stdout), (2, b""))
+        self.assertIn(b"none/summary.json: cannot be read", none.stderr)
+        run("simulate", EXAMPLES[0], "--out", self.folder / "run")
+        with open(self.folder / "run/jobs.csv", "a", encoding="utf-8") as jobs:
+            jobs.write("cut")
+        cut = run("report", self.folder / "run", "--out", page)
+        self.assertEqual((cut.returncode, cut.stdout), (2, b""))
+        self.assertIn(b"the file may have been cut", cut.stderr)
+        self.assertFalse(page.exists())
+
     def test_json_on_stdout_is_the_summary_file(self):
         for example in EXAMPLES:
             done = run("simulate", example, "--output", "json", "--out", self.folder)

@@ -37,8 +37,6 @@ TEST_CASE("TimeSeries: however long it is, its steps are few and their means add
   CHECK(of_queue == Approx(sum / 2));
 }
 
-TEST_CASE("TimeSeries: a step that is lived through in part counts for that part") {
-  TimeSeries timeline;
 TEST_CASE("TimeSeries: what was sampled last holds in steps in which nothing happens") {
   TimeSeries timeline;
   timeline.Sample(0, 250, {{0, 0, 4000, 2000}});

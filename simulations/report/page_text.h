@@ -1,0 +1,11 @@
+// The parts of the page that are made when tephra is built: see page/assemble.cmake.
+#pragma once
+
+#include <string_view>
+
+namespace tephra {
+
+extern const std::string_view kPageHead;  // up to where the figures stand
+extern const std::string_view kPageTail;
+
+}  // namespace tephra
