@@ -22,6 +22,27 @@ class View {
 
 const DASHES = {dashed: [6, 4], dotted: [2, 3]};
 
+// A line of steps with dashes. Those of dygraphs begin anew at each step, so that short ones are a
+// solid line.
+function dashed(pattern) {
+  return ({drawingContext: context, points, color, strokeWidth}) => {
+    context.save();
+    context.setLineDash(pattern);
+    context.strokeStyle = color;
+    context.lineWidth = strokeWidth;
+    context.beginPath();
+    let last = null;
+    for (const point of points) {
+      if (point.yval === null || Number.isNaN(point.canvasy)) continue;
+      if (last) context.lineTo(point.canvasx, last.canvasy);
+      context.lineTo(point.canvasx, point.canvasy);
+      last = point;
+    }
+    context.stroke();
+    context.restore();
+  };
+}
+
 // series: [{name, colour, look: undefined|'dashed'|'dotted', fill, width}]
 // rows: [x, value of the first series, ...], null where a series has none.
 // settings: {title, height, view (null: x is not time) or range (of x), max (of y), ticks, xText, yText}
@@ -50,7 +71,8 @@ class Chart {
     const ids = series.map((one, i) => 's' + i);
     const options = {};
     series.forEach((one, i) => {
-      options[ids[i]] = {strokePattern: DASHES[one.look] || null, fillGraph: !!one.fill, strokeWidth: one.width || 1.6};
+      options[ids[i]] = {fillGraph: !!one.fill, strokeWidth: one.width || 1.6};
+      if (one.look) options[ids[i]].plotter = dashed(DASHES[one.look]);
     });
     if (this.graph) this.graph.destroy();
     this.graph = new Dygraph(this.plot, this.rows, {
