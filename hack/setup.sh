@@ -9,6 +9,7 @@ packages=(
   cmake ninja-build ccache pkg-config   # build
   git python3 xz-utils ca-certificates                  # scripts, tests, compressed traces
   python3-yaml umoci                    # tests of the manifests; images
+  runc                                  # the node plugin beside a real kubelet
   protobuf-compiler libprotobuf-dev protobuf-compiler-grpc libgrpc++-dev prometheus-cpp-dev
   libabsl-dev libbenchmark-dev libboost-graph-dev libcli11-dev libcsv-dev
   libcivetweb-dev libcurl4-openssl-dev libeigen3-dev

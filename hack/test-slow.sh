@@ -42,7 +42,8 @@ races() (
 )
 
 claims() {
-  build release && hack/build-scheduler.sh && hack/build-bench.sh && hack/build-lab.sh && tests/claims/all
+  build release && hack/build-scheduler.sh && hack/build-bench.sh && hack/build-lab.sh &&
+    hack/build-node-lab.sh && tests/claims/all
 }
 
 step setup hack/setup.sh

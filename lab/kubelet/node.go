@@ -30,7 +30,7 @@ func StartNode(dir string, gpus int, flags ...string) (*Node, error) {
 
 // StartNodeOf is the same with an API server that is there.
 func StartNodeOf(api *API, dir string, gpus int, flags ...string) (*Node, error) {
-	binary, err := findPlugin()
+	binary, err := FindPlugin()
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +53,8 @@ func StartNodeOf(api *API, dir string, gpus int, flags ...string) (*Node, error)
 	return n, n.Ready()
 }
 
-// findPlugin is the binary of the release build, or what TEPHRA_NODE names.
-func findPlugin() (string, error) {
+// FindPlugin is the binary of the release build, or what TEPHRA_NODE names.
+func FindPlugin() (string, error) {
 	const built = "build/release/plugins/node/tephra-node"
 	if named := os.Getenv("TEPHRA_NODE"); named != "" {
 		return filepath.Abs(named)

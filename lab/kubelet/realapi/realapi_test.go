@@ -11,9 +11,7 @@ import (
 	"testing"
 	"time"
 
-	authentication "k8s.io/api/authentication/v1"
 	core "k8s.io/api/core/v1"
-	rbac "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -25,38 +23,6 @@ import (
 func TestMain(m *testing.M) {
 	components.RunIfAsked()
 	os.Exit(m.Run())
-}
-
-// account makes a service account with the rights of manifests/components/node, and writes its token.
-func account(t *testing.T, client kubernetes.Interface, file string) {
-	t.Helper()
-	ctx, name := t.Context(), "tephra-node"
-	meta := metav1.ObjectMeta{Name: name, Namespace: "default"}
-	_, err := client.CoreV1().ServiceAccounts("default").Create(ctx, &core.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
-	if err == nil {
-		rules := []rbac.PolicyRule{
-			{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list", "watch"}},
-			{APIGroups: []string{""}, Resources: []string{"nodes", "nodes/status"}, Verbs: []string{"get", "patch"}},
-			{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"create"}}}
-		_, err = client.RbacV1().ClusterRoles().Create(ctx, &rbac.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, metav1.CreateOptions{})
-	}
-	if err == nil {
-		_, err = client.RbacV1().ClusterRoleBindings().Create(ctx, &rbac.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			RoleRef:    rbac.RoleRef{APIGroup: rbac.GroupName, Kind: "ClusterRole", Name: name},
-			Subjects:   []rbac.Subject{{Kind: rbac.ServiceAccountKind, Namespace: "default", Name: name}},
-		}, metav1.CreateOptions{})
-	}
-	var token *authentication.TokenRequest
-	if err == nil {
-		token, err = client.CoreV1().ServiceAccounts("default").CreateToken(ctx, name, &authentication.TokenRequest{}, metav1.CreateOptions{})
-	}
-	if err == nil {
-		err = os.WriteFile(file, []byte(token.Status.Token), 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // put creates the pod, and gives it the UID that the API server has for it.
@@ -175,7 +141,9 @@ func TestPodsOfARealAPIServer(t *testing.T) {
 		}
 		_ = os.RemoveAll(dir)
 	})
-	account(t, client, filepath.Join(dir, "token"))
+	if err := kubelet.Account(ctx, client, filepath.Join(dir, "token")); err != nil {
+		t.Fatal(err)
+	}
 	node := &core.Node{ObjectMeta: metav1.ObjectMeta{Name: kubelet.NodeName}}
 	if _, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,537 @@
+//go:build realkubelet
+
+package real_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	core "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/component-base/cli"
+	"k8s.io/kubernetes/cmd/kubelet/app"
+	"k8s.io/utils/ptr"
+	"tephra.sh/lab"
+	"tephra.sh/lab/components"
+	"tephra.sh/lab/kubelet"
+	"tephra.sh/lab/kubelet/real"
+)
+
+const (
+	wholeGPUs = 2 // of 8; the others are shared
+	allGPUs   = 8
+	patience  = 20 * time.Minute // for what has to happen, on a slow machine
+)
+
+var dir string // of this run
+
+func TestMain(m *testing.M) {
+	components.RunIfAsked()
+	if len(os.Args) > 1 && os.Args[1] == "kubelet" {
+		os.Args = os.Args[1:]
+		os.Exit(cli.Run(app.NewKubeletCommand(context.Background())))
+	}
+	var err error
+	if dir, err = real.Enter(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// life is one pod, and what it has to be.
+type life struct {
+	pod     *core.Pod
+	given   map[string][]kubelet.Slice
+	refused bool // no container of it may start
+	starts  map[string]int
+}
+
+type world struct {
+	t       *testing.T
+	client  kubernetes.Interface
+	machine *real.Machine
+	plugin  *kubelet.Plugin
+	// Held for reading from a binding until the kubelet has admitted the pod: the scheduler binds none to a
+	// node that shows no devices.
+	admission sync.RWMutex
+
+	mutex  sync.Mutex
+	random *rand.Rand
+	whole  []int
+	lives  map[types.UID]*life
+	pods   map[string]*core.Pod // as last listed
+
+	reports, wrong, refused, restarts atomic.Int64
+}
+
+func (w *world) number(n int) int {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.random.IntN(n)
+}
+
+// until asks every so often until it holds.
+func (w *world) until(what string, holds func() bool) bool {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		if holds() {
+			return true
+		}
+	}
+	w.t.Errorf("not in %v: %s", patience, what)
+	return false
+}
+
+// list keeps w.pods until the context ends.
+func (w *world) list(ctx context.Context) {
+	for ; ctx.Err() == nil; time.Sleep(300 * time.Millisecond) {
+		found, err := w.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			continue
+		}
+		pods := map[string]*core.Pod{}
+		for i := range found.Items {
+			pods[found.Items[i].Name] = &found.Items[i]
+		}
+		w.mutex.Lock()
+		w.pods = pods
+		w.mutex.Unlock()
+	}
+}
+
+// get is nil for a pod that is gone.
+func (w *world) get(name string) *core.Pod {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.pods[name]
+}
+
+func (w *world) failed(name string) bool {
+	pod := w.get(name)
+	return pod != nil && pod.Status.Phase == core.PodFailed
+}
+
+// slicesFor is what the scheduler gives pod number i: amounts that no other container has.
+func (w *world) slicesFor(i int) (given map[string][]kubelet.Slice, whole int) {
+	memory, shared, whole := 100+8*i, wholeGPUs+i%(allGPUs-wholeGPUs), -1
+	given = map[string][]kubelet.Slice{
+		"init":   {kubelet.Fraction(shared, 3, memory+2)},
+		"main":   {kubelet.Fraction(shared, 1+i%7, memory)},
+		"logger": {kubelet.Fraction(wholeGPUs+(i+1)%(allGPUs-wholeGPUs), 2, memory+1)},
+	}
+	if i%3 == 0 {
+		given["sidecar"] = []kubelet.Slice{kubelet.Fraction(shared, 1, memory+3)}
+	}
+	if i%5 == 0 {
+		w.until("a GPU is free for a pod that gets it whole", func() bool {
+			w.mutex.Lock()
+			defer w.mutex.Unlock()
+			if n := len(w.whole); n > 0 {
+				whole, w.whole = w.whole[n-1], w.whole[:n-1]
+			}
+			return whole >= 0
+		})
+		given["main"] = append(given["main"], kubelet.Whole(whole))
+	}
+	return given, whole
+}
+
+// podFor is what the user submits; ends: the containers end by themselves, lingers: they take long to.
+func podFor(name string, given map[string][]kubelet.Slice, restarts int, ends bool, lingers time.Duration) *core.Pod {
+	pod := kubelet.Pod(name, given)
+	pod.UID, pod.Spec.NodeName = "", ""
+	pod.Spec.HostNetwork = true // no CNI
+	pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](10)
+	pod.Spec.AutomountServiceAccountToken = ptr.To(false)
+	pod.Spec.EnableServiceLinks = ptr.To(false)
+	if ends {
+		pod.Spec.RestartPolicy = core.RestartPolicyOnFailure
+	}
+	pod.Spec.Volumes = []core.Volume{{Name: "report", VolumeSource: core.VolumeSource{
+		HostPath: &core.HostPathVolumeSource{Path: filepath.Join(dir, "reports")}}}}
+	for _, containers := range [][]core.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			c := &containers[i]
+			c.Image, c.ImagePullPolicy, c.Args = real.Image, core.PullNever, []string{"report"}
+			c.Resources.Requests = c.Resources.Limits
+			c.VolumeMounts = []core.VolumeMount{{Name: "report", MountPath: "/report"}}
+			c.Env = []core.EnvVar{
+				{Name: "POD_UID", ValueFrom: &core.EnvVarSource{FieldRef: &core.ObjectFieldSelector{FieldPath: "metadata.uid"}}},
+				{Name: "CONTAINER", Value: c.Name},
+				{Name: "LINGERS", Value: lingers.String()},
+			}
+			if c.Name != "init" {
+				c.Env = append(c.Env, core.EnvVar{Name: "RESTARTS", Value: strconv.Itoa(restarts)})
+			}
+			if stays := c.Name != "init" && (!ends || c.Name == "sidecar"); stays {
+				c.Env = append(c.Env, core.EnvVar{Name: "STAYS", Value: "true"})
+			}
+		}
+	}
+	return pod
+}
+
+// bind returns when the kubelet has seen the pod and said so.
+func (w *world) bind(pod *core.Pod, annotations map[string]string) {
+	w.admission.RLock()
+	defer w.admission.RUnlock()
+	pods := w.client.CoreV1().Pods("default")
+	err := pods.Bind(context.Background(), &core.Binding{
+		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Annotations: annotations},
+		Target:     core.ObjectReference{Kind: "Node", Name: kubelet.NodeName},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	w.until("pod "+pod.Name+" is admitted", func() bool {
+		found := w.get(pod.Name)
+		return found != nil && found.Status.StartTime != nil
+	})
+}
+
+func (w *world) live(i int) {
+	given, whole := w.slicesFor(i)
+	restarts, ends, lingers := i%3, i%3 == 0, time.Duration(i%4)*time.Second
+	pods := w.client.CoreV1().Pods("default")
+	pod, err := pods.Create(context.Background(), podFor("pod-"+strconv.Itoa(i), given, restarts, ends, lingers), metav1.CreateOptions{})
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	text := kubelet.Annotation(given)
+	never, foreign, late := i%20 == 7, i%20 == 13, i%20 == 3 || i%20 == 11
+	if foreign {
+		text = strings.ReplaceAll(text, "GPU-", "GPX-")
+	}
+	w.mutex.Lock()
+	w.lives[pod.UID] = &life{pod: pod, given: given, refused: never || foreign, starts: map[string]int{}}
+	w.mutex.Unlock()
+	annotations := map[string]string{kubelet.SlicesKey: text}
+	if never || late {
+		annotations = nil
+	}
+	w.bind(pod, annotations)
+	switch {
+	case never || foreign:
+		time.Sleep(30 * time.Second)
+		w.refused.Add(1)
+	case late:
+		time.Sleep(time.Duration(1+w.number(20)) * time.Second)
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, kubelet.SlicesKey, text)
+		if _, err := pods.Patch(context.Background(), pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			w.t.Error(err)
+		}
+		fallthrough
+	default:
+		w.until(fmt.Sprintf("containers of pod %s have all started, those after init %d times", pod.Name, 1+restarts),
+			func() bool { return w.started(pod, given, restarts) || w.failed(pod.Name) })
+		w.restarts.Add(int64(restarts * (len(given) - 1)))
+	}
+	w.end(i, pod, ends && !never && !foreign)
+	if whole >= 0 {
+		w.mutex.Lock()
+		w.whole = append(w.whole, whole)
+		w.mutex.Unlock()
+	}
+}
+
+func (w *world) started(pod *core.Pod, given map[string][]kubelet.Slice, restarts int) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for name := range given {
+		least := 1 + restarts
+		if name == "init" {
+			least = 1
+		}
+		if w.lives[pod.UID].starts[name] < least {
+			return false
+		}
+	}
+	return true
+}
+
+// end returns when the scheduler takes the pod's GPUs for free.
+func (w *world) end(i int, pod *core.Pod, completes bool) {
+	var options metav1.DeleteOptions
+	switch {
+	case completes:
+		w.until("pod "+pod.Name+" completes", func() bool {
+			found := w.get(pod.Name)
+			return found != nil && (found.Status.Phase == core.PodSucceeded || found.Status.Phase == core.PodFailed)
+		})
+		return // it stays, for the count of those that failed
+	case i%3 == 2: // by force: it is gone at once, its containers are not
+		options.GracePeriodSeconds = ptr.To[int64](0)
+	}
+	if w.failed(pod.Name) {
+		return // this too
+	}
+	if err := w.client.CoreV1().Pods("default").Delete(context.Background(), pod.Name, options); err != nil {
+		w.t.Error(err)
+	}
+	w.until("pod "+pod.Name+" is gone", func() bool { return w.get(pod.Name) == nil })
+}
+
+// read judges what containers have written since.
+func (w *world) read(seen map[string]bool) {
+	found, err := real.Reports(dir, seen)
+	if err != nil {
+		w.t.Error(err)
+	}
+	for _, report := range found {
+		w.reports.Add(1)
+		w.mutex.Lock()
+		one := w.lives[types.UID(report.UID)]
+		if one != nil {
+			one.starts[report.Container]++
+		}
+		w.mutex.Unlock()
+		differs := "unknown pod"
+		if one != nil {
+			differs = report.Differs(dir, one.given[report.Container])
+			if one.refused {
+				differs = "was to be refused"
+			}
+		}
+		if differs != "" {
+			w.wrong.Add(1)
+			w.t.Errorf("pod %s, container %s: %s", report.UID, report.Container, differs)
+		}
+	}
+}
+
+// trouble restarts the plugin and the kubelet until it is told to end.
+func (w *world) trouble(stop <-chan struct{}) (plugins, kubelets int) {
+	for {
+		select {
+		case <-stop:
+			return
+		case <-time.After(time.Duration(4000+w.number(8000)) * time.Millisecond):
+		}
+		w.admission.Lock()
+		kind := w.number(4)
+		signal := []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM}[w.number(2)]
+		var err error
+		if kind == 0 {
+			kubelets++
+			w.machine.StopKubelet(signal)
+			time.Sleep(time.Duration(w.number(1000)) * time.Millisecond)
+			err = w.machine.StartKubelet()
+		} else {
+			plugins++
+			if err = w.plugin.End(signal); err == nil {
+				time.Sleep(time.Duration(w.number(2000)) * time.Millisecond)
+				err = w.plugin.Start()
+			}
+		}
+		if err != nil {
+			w.t.Error(err)
+		}
+		w.ready()
+		w.admission.Unlock()
+	}
+}
+
+// ready waits until the plugin is registered and the node shows its tickets.
+func (w *world) ready() {
+	w.until("the node shows its tickets", func() bool {
+		status, err := w.plugin.Status()
+		if err != nil || !status.Registered {
+			return false
+		}
+		node, err := w.client.CoreV1().Nodes().Get(context.Background(), kubelet.NodeName, metav1.GetOptions{})
+		if err != nil {
+			return false
+		}
+		tickets := node.Status.Allocatable[kubelet.Resource]
+		return tickets.Value() == allGPUs*100
+	})
+}
+
+func (w *world) allFailed() (pods []string) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for name, pod := range w.pods {
+		if pod.Status.Phase == core.PodFailed {
+			pods = append(pods, name+": "+pod.Status.Reason+": "+pod.Status.Message)
+		}
+	}
+	return pods
+}
+
+func (w *world) leaked() string {
+	status, err := w.plugin.Status()
+	if err != nil {
+		return err.Error()
+	}
+	records, _ := filepath.Glob(filepath.Join(real.Root, "state/records/*"))
+	spec, err := os.ReadFile(filepath.Join(real.Root, "cdi/tephra.sh-slice.json"))
+	if len(status.Holdings)+len(records) == 0 && os.IsNotExist(err) {
+		return ""
+	}
+	return fmt.Sprintf("%d holdings, %d records, %d bytes of CDI", len(status.Holdings), len(records), len(spec))
+}
+
+// begin starts all that there is on the node, and around it.
+func begin(t *testing.T) *world {
+	options := lab.Defaults()
+	options.Nodes.Count, options.Nodes.Racks, options.Admission, options.ServiceAccountTokens = 0, 1, false, false
+	options.Dir = filepath.Join(dir, "lab")
+	running, err := lab.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(running.Stop)
+	client, err := kubernetes.NewForConfig(running.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	containerd := os.Getenv("TEPHRA_CONTAINERD")
+	if containerd == "" {
+		containerd = "../../../build/lab/containerd"
+	}
+	if containerd, err = filepath.Abs(containerd); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, client: client, lives: map[types.UID]*life{}, whole: []int{0, 1}}
+	w.machine, err = real.Start(t.Context(), dir, running.Kubeconfig, real.Programs{Containerd: containerd, Kubelet: []string{self, "kubelet"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.machine.Stop)
+	t.Log(w.machine.Versions(t.Context()))
+	for gpu := range wholeGPUs {
+		if err := os.WriteFile(filepath.Join(dir, "reports", "whole."+kubelet.UUID(gpu)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.machine.StartKubelet(); err != nil {
+		t.Fatal(err)
+	}
+	if err := kubelet.Account(t.Context(), client, filepath.Join(real.Root, "token")); err != nil {
+		t.Fatal(err)
+	}
+	binary, err := kubelet.FindPlugin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := &kubelet.API{URL: running.Config.Host, CA: filepath.Join(running.Dir, "pki", "ca.crt"), Token: filepath.Join(real.Root, "token")}
+	w.plugin = &kubelet.Plugin{Binary: binary, Dir: real.Root, API: api, GPUs: allGPUs, Flags: []string{"--mount"}}
+	if err := w.plugin.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	devices(t)
+	if err := os.Symlink("/sys/fs/cgroup", filepath.Join(real.Root, "cgroup")); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the kubelet makes the node", func() bool {
+		_, err := client.CoreV1().Nodes().Get(t.Context(), kubelet.NodeName, metav1.GetOptions{})
+		return err == nil
+	})
+	if err := w.plugin.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.ready()
+	return w
+}
+
+// devices makes the GPUs' device nodes, of the numbers that NVIDIA's driver has.
+func devices(t *testing.T) {
+	nodes, err := filepath.Glob(filepath.Join(real.Root, "root/dev/nvidia*"))
+	if err != nil || len(nodes) == 0 {
+		t.Fatalf("no device nodes: %v", err)
+	}
+	for minor, node := range nodes {
+		if err := os.Remove(node); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mknod(node, syscall.S_IFCHR|0o666, 195<<8|minor); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func logs(t *testing.T) {
+	for _, name := range []string{"kubelet.log", "containerd.log", "kubelet/plugin.log"} {
+		text, _ := os.ReadFile(filepath.Join(dir, name))
+		lines := strings.Split(string(text), "\n")
+		t.Logf("the end of %s:\n%s", name, strings.Join(lines[max(0, len(lines)-40):], "\n"))
+	}
+}
+
+// TestNeverTheWrongSliceOnARealKubelet binds TEPHRA_NODE_PODS pods (40) at once, with TEPHRA_NODE_SEED.
+func TestNeverTheWrongSliceOnARealKubelet(t *testing.T) {
+	pods, seed := environment("TEPHRA_NODE_PODS", 40), environment("TEPHRA_NODE_SEED", 1)
+	t.Cleanup(func() {
+		if t.Failed() {
+			logs(t)
+		}
+	})
+	w := begin(t)
+	w.random = rand.New(rand.NewPCG(uint64(seed), 0))
+	go w.list(t.Context())
+	began := time.Now()
+	stop, ended := make(chan struct{}), make(chan struct{})
+	var plugins, kubelets int
+	go func() {
+		defer close(ended)
+		plugins, kubelets = w.trouble(stop)
+	}()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for seen := map[string]bool{}; ; time.Sleep(200 * time.Millisecond) {
+			over := false
+			select {
+			case <-ended:
+				over = true
+			default:
+			}
+			w.read(seen)
+			if over {
+				return
+			}
+		}
+	}()
+	var lives sync.WaitGroup
+	for i := range pods {
+		lives.Go(func() { w.live(i) })
+	}
+	lives.Wait()
+	close(stop)
+	<-ended
+	<-read
+	failed := w.allFailed()
+	for _, pod := range failed {
+		t.Errorf("failed: %s", pod)
+	}
+	leaked := ""
+	w.until("nothing is held for pods that are gone", func() bool { leaked = w.leaked(); return leaked == "" })
+	t.Logf("%d pods (TEPHRA_NODE_SEED=%d): %d containers started, %d of them again; %d wrong; %d refused pods; %d failed pods; leaked: %q; "+
+		"%d restarts of the plugin, %d of the kubelet; %.0f s",
+		pods, seed, w.reports.Load(), w.restarts.Load(), w.wrong.Load(), w.refused.Load(), len(failed), leaked, plugins, kubelets, time.Since(began).Seconds())
+}
+
+func environment(name string, usual int) int {
+	if value, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return value
+	}
+	return usual
+}
