@@ -41,7 +41,7 @@ std::string StandingWords(const v1::JobView& job) {
     case v1::VERDICT_START_AFTER_EVICTION:
       return "may start";
     case v1::VERDICT_RESERVE:
-      return "has room reserved";
+      return "is promised a start";
     case v1::VERDICT_WAIT:
       return "waits";
     case v1::VERDICT_INFEASIBLE:
