@@ -23,13 +23,13 @@ Plan Engine::Tick(TimeMs now) {
   if (!state_.NeedsCycle()) return {state_.books().version, now, {}, {}, std::move(memory)};
   state_.SettleRecentPods();
   std::vector<JobId> due = state_.TakeDue();
-  // Nobody to ask, and nothing that concerns what runs.
-  if (due.empty() && !state_.books().config.evict_from_unhealthy) {
-    return {state_.books().version, now, {}, {}, std::move(memory)};
-  }
   Plan plan;
   {
     const Snapshot snapshot = state_.Freeze(now);
+    // Nobody to ask, and nothing that concerns what runs.
+    if (due.empty() && !snapshot.config().evict_from_unhealthy) {
+      return {snapshot.version(), now, {}, {}, std::move(memory)};
+    }
     RenewScore();
     const Policies policies = assembly_.policies(snapshot.config(), snapshot, score_);
     plan = RunCycle(snapshot, policies, assembly_.actions, std::move(due), *tools_, observer_);
