@@ -1,0 +1,75 @@
+"""Timed traces of the data directory, replayed by the release build."""
+
+import csv
+import json
+import pathlib
+import subprocess
+import tempfile
+import time
+
+import lib
+
+# Nodes of 8 GPUs of each virtual cluster at full size.
+PHILLY_NODES = {"0e4a51": 32, "103959": 8, "11cb48": 16, "2869ce": 16, "6214e9": 64, "6c71a0": 32, "7f04ca": 32,
+                "b436b2": 64, "e13805": 16, "ed69ec": 8, "ee9e8c": 64}
+# From an eviction on, seconds by the GPUs of a job: what Helios' simulator takes.
+RESTARTS = ("{ checkpoints: 0s, restart_delay: [{ gpus: 1, delay: 7s }, { gpus: 8, delay: 30s }, { delay: 60s }] }")
+BEST_FIT = "score: { nodes: binpack, devices: binpack }, gang_locality: none"
+LEAST_LEFT = "disabled_actions: [reclaim], victim_costs: time-left"
+
+
+def simulate(text, name="run"):
+    """(the JSON summary, seconds of wall time) of a simulation given as YAML text."""
+    tephra = lib.release_binary("simulations/tephra")
+    with tempfile.TemporaryDirectory() as scratch:
+        path = pathlib.Path(scratch) / f"{name}.yaml"
+        path.write_text(text)
+        began = time.perf_counter()
+        done = subprocess.run([tephra, "simulate", path, "--output", "json"], capture_output=True, text=True)
+        took = time.perf_counter() - began
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout), took
+
+
+def philly(order, divisor):
+    """The simulation of the Philly trace: each virtual cluster a queue with nodes of its own, first in, first out by
+    `order`; with srtf who has less left evicts, and nothing is lost but the time of a restart."""
+    trace = lib.need_data("philly/philly_oct_nov_11vc.csv")
+    nodes = "".join(f"    - {{ name: '{vc}', count: {nodes // divisor}, gpus: 8, labels: {{ vc: '{vc}' }} }}\n"
+                    for vc, nodes in PHILLY_NODES.items())
+    queues = "".join(f"  - {{ name: '{vc}', dequeue_strategy: fifo }}\n" for vc in PHILLY_NODES)
+    evicts = LEAST_LEFT if order == "srtf" else "disabled_actions: [preempt, reclaim]"
+    return (f"cluster:\n  nodes:\n{nodes}queues:\n{queues}"
+            f"workload: {{ trace: {{ file: '{trace}', least_run: 1s, partition_label: vc, estimate: run }} }}\n"
+            f"restarts: {RESTARTS}\n"
+            f"policies: {{ {BEST_FIT}, job_order: {order}, tell_behind: false, {evicts} }}\n")
+
+
+def philly_reference():
+    """{(order, divisor, virtual cluster): row} of reference.csv."""
+    with open(lib.need_data("philly/reference.csv"), newline="") as file:
+        return {(row["policy"], int(row["node_divisor"]), row["vc"]): row
+                for row in csv.DictReader(file) if row["avg_queue"]}
+
+
+def muri(trace, order):
+    """A Muri trace on its 8 nodes of 8 GPUs, one queue, by what is left and with evictions."""
+    file = lib.need_data(f"muri/{trace}.csv")
+    return (f"cluster: {{ nodes: 8, gpus_per_node: 8 }}\n"
+            f"workload: {{ trace: {{ file: '{file}', form: muri, estimate: run }} }}\n"
+            f"restarts: {RESTARTS}\n"
+            f"policies: {{ {BEST_FIT}, job_order: {order}, {LEAST_LEFT} }}\n")
+
+
+def kth(policies="", queue="dequeue_strategy: fifo"):
+    """KTH-SP2 on its 100 processors, run times ended at what was requested, with these policies in one queue."""
+    file = lib.need_data("swf/KTH-SP2-1996-2.1-cln.swf")
+    return (f"workload: {{ trace: {{ file: '{file}', form: swf, clamp_runs: true }} }}\n"
+            f"queues: [{{ name: default, {queue} }}]\n"
+            f"policies: {{ score: {{ nodes: binpack, devices: binpack }}, tell_behind: false{policies and ', ' + policies} }}\n")
+
+
+def off(figure, reference):
+    """By how much the figure is off, as a part of the reference."""
+    return abs(figure - reference) / abs(reference) if reference else abs(figure)
