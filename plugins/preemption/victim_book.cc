@@ -78,13 +78,17 @@ const std::vector<Candidate>& VictimBook::candidates() {
   if (listed_) return candidates_;
   listed_ = true;
   const Books& books = snapshot().books();
+  std::vector<JobId> jobs;
   for (std::size_t j = 0; j < books.jobs.size(); ++j) {
-    if (!placed_.contains(JobId(j))) AddCandidate(JobId(j));
+    if (books.jobs[j].live && books.jobs[j].counted() > 0) jobs.push_back(JobId(j));
   }
   // By what they are and not by where State keeps them, so that a resync decides the same.
-  std::sort(candidates_.begin(), candidates_.end(), [&](const Candidate& a, const Candidate& b) {
-    return books.jobs[a.job.index()].uid < books.jobs[b.job.index()].uid;
+  std::sort(jobs.begin(), jobs.end(), [&](JobId a, JobId b) {
+    return books.jobs[a.index()].uid < books.jobs[b.index()].uid;
   });
+  for (const JobId job : jobs) {
+    if (!placed_.contains(job)) AddCandidate(job);
+  }
   for (std::uint32_t c = 0; c < candidates_.size(); ++c) by_job_[candidates_[c].job] = c;
   return candidates_;
 }
