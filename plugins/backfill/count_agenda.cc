@@ -62,6 +62,22 @@ ClassId ClassOfAll(const Snapshot& snapshot, const std::vector<JobId>& due,
   return all;
 }
 
+// Whether one of its class may have its place when the task goes: not on a node that is closed to
+// it or holds more than it has, nor on a device that has failed under it.
+bool MakesRoom(const Snapshot& snapshot, const Ranking& ranking, const TaskRow& task) {
+  const Hardware& hardware = snapshot.hardware();
+  if (!hardware.present(task.node) || !MayUse(ranking.misfit(hardware.rank(task.node))))
+    return false;
+  const Resources& free = snapshot.occupancy().node(task.node).free;
+  for (Kind kind = 0; kind < kMaxKinds; ++kind) {
+    if (free[kind] < 0) return false;
+  }
+  const std::vector<DeviceHardware>& devices = hardware.spec(task.node).devices;
+  return std::all_of(task.slices.begin(), task.slices.end(), [&](const Slice& slice) {
+    return slice.device < devices.size() && devices[slice.device].healthy;
+  });
+}
+
 class CountAgenda final : public Agenda {
  public:
   CountAgenda(Workbench& now, ClassId cls, const std::vector<JobId>& standing)
@@ -119,8 +135,9 @@ class CountAgenda final : public Agenda {
   static Profile FreeFrom(Workbench& now, ClassId cls, const std::vector<JobId>& standing) {
     const Snapshot& snapshot = now.ledger().snapshot();
     std::vector<Profile::Change> changes;
+    const Ranking& ranking = now.rankings().WithRoom(cls);
     const auto frees = [&](TaskId task, TimeMs at) {
-      if (!snapshot.hardware().present(snapshot.task(task).node)) return;
+      if (!MakesRoom(snapshot, ranking, snapshot.task(task))) return;
       changes.push_back({std::max(at, snapshot.now() + 1), +1});
     };
     for (const TaskId task : snapshot.books().releasing) frees(task, 0);
@@ -130,7 +147,7 @@ class CountAgenda final : public Agenda {
       changes.push_back({promise.at, -promise.tasks});
       changes.push_back({Until(promise.at, snapshot.job(id).expected_run_ms), +promise.tasks});
     }
-    return Profile(snapshot.now(), now.rankings().WithRoom(cls).room(), std::move(changes));
+    return Profile(snapshot.now(), ranking.room(), std::move(changes));
   }
 
   // What is on its way out, or should have ended, has gone.
