@@ -47,7 +47,10 @@ class PlacedAgenda final : public Agenda {
     if (auto aside = PlaceBesides(ask, now, until)) {
       ledger.RollBackTo(mark);
       Charge(bench_, ask, *aside);
-      return JobId();
+      // Room that was set aside may have been left, or given, where the other bench knows nothing.
+      if (IsClear(bench_, ask, *aside)) return JobId();
+      ledger.RollBackTo(mark);
+      Charge(bench_, ask, found);
     }
     const JobId late = Rearrange(ask, found, until);
     if (!late.valid()) return late;

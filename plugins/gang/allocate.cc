@@ -84,12 +84,16 @@ class AllocatePass {
       std::vector<Placement> placed;
       std::optional<Reason> no;
       Proofs::Shape failed;  // equal members are one question
+      const auto start = [&](const std::vector<Placement>& members) {
+        placed.insert(placed.end(), members.begin(), members.end());
+        promises_.Follow({id, Part::kElastic, Verdict::kStart, {}, members, {}});
+      };
       for (const GangAsk& one : ElasticMembers(id, started)) {
         Proofs::Shape shape = Proofs::ShapeOf(one);
         if (shape == failed) continue;
         if (started == kNoDecision && Kept(one)) {
           if (ClearBerths(cycle_.now, one)) {
-            for (Placement& placement : MoveIn(one)) placed.push_back(std::move(placement));
+            start(MoveIn(one));
             continue;
           }
           if (ClearBerths(cycle_.later.bench(), one)) continue;
@@ -116,7 +120,7 @@ class AllocatePass {
           failed = std::move(shape);
           continue;
         }
-        for (Placement& placement : attempt.Keep()) placed.push_back(std::move(placement));
+        start(attempt.Keep());
       }
       if (!placed.empty()) Say(id, Part::kElastic, Verdict::kStart, {}, std::move(placed));
       if (no) Say(id, Part::kElastic, Verdict::kWait, std::move(*no), {});
@@ -554,7 +558,8 @@ class AllocatePass {
     cycle_.plan.decisions.push_back(std::move(decision));
     const Decision& said = cycle_.plan.decisions.back();
     if (starts || leaves || !said.evictions.empty()) cycle_.later.Follow(said);
-    if (starts || !said.evictions.empty()) promises_.Follow(said);
+    const bool minimum = said.part == Part::kMinimum;  // other members were followed one by one
+    if ((starts && minimum) || !said.evictions.empty()) promises_.Follow(said);
     if (leaves) cycle_.proofs.RoomCame();
   }
 

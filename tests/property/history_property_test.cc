@@ -25,6 +25,16 @@ void MaybeGate(std::uint64_t seed, EngineConfig& config) {
   config.overcommit_permille = 1000 + 200 * dice.Below(3);
 }
 
+// The same of promises.
+void MaybeBackfill(std::uint64_t seed, EngineConfig& config) {
+  Dice dice(seed + 5000000);
+  config.backfill.mode = dice.Pick<Backfill::Mode>(
+      {Backfill::Mode::kNone, Backfill::Mode::kEasy, Backfill::Mode::kConservative});
+  config.backfill.reservations = dice.From(1, 3);
+  config.backfill.per_queue = dice.Percent(30);
+  if (dice.Percent(40)) config.backfill.order = Backfill::Order::kShortestFirst;
+}
+
 EngineConfig ShortPatience() {
   EngineConfig config;
   config.assume_timeout_ms = 20 * kSecondMs;
@@ -42,7 +52,10 @@ void Live(Engine& engine, std::uint64_t seed, const CaseSize& size, RandomHistor
   EngineConfig config = ShortPatience();
   // Whether somebody could have been evicted has laws of its own (eviction_property_test).
   if (judge == Mirror::Judge::kExactness) config.disabled_actions = {"reclaim", "preempt"};
-  if (judge == Mirror::Judge::kSoundness) MaybeGate(seed, config);
+  if (judge == Mirror::Judge::kSoundness) {
+    MaybeGate(seed, config);
+    MaybeBackfill(seed, config);
+  }
   REQUIRE(engine.Apply(ConfigChanged{config}).ok());
   for (const Event& event : history.Opening()) {
     REQUIRE(engine.Apply(event).ok());
@@ -157,6 +170,7 @@ void SamePlans(std::uint64_t seed, Meddle meddle) {
   EngineConfig config = ShortPatience();
   if (dice.Percent(30)) config.ties = Ties::kRandom;
   MaybeGate(seed, config);
+  MaybeBackfill(seed, config);
   tell(ConfigChanged{config});
   for (const Event& event : history.Opening()) tell(event);
   TimeMs now = 0;

@@ -154,6 +154,7 @@ JobSpec RandomJob(Dice& dice, const std::string& name, const CaseSize& size) {
   }
   job.gang.min_member = dice.Percent(50) ? replicas : dice.From(std::min(1, replicas), replicas);
   job.pods_exist = dice.Percent(10);
+  job.expected_run_ms = Aside(dice).Below(4) * 9 * kSecondMs;
   return job;
 }
 
