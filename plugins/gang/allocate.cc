@@ -84,9 +84,9 @@ class AllocatePass {
       std::vector<Placement> placed;
       std::optional<Reason> no;
       Proofs::Shape failed;  // equal members are one question
-      const auto start = [&](const std::vector<Placement>& members) {
+      const auto start = [&, job = id](const std::vector<Placement>& members) {
         placed.insert(placed.end(), members.begin(), members.end());
-        promises_.Follow({id, Part::kElastic, Verdict::kStart, {}, members, {}});
+        promises_.Follow({job, Part::kElastic, Verdict::kStart, {}, members, {}});
       };
       for (const GangAsk& one : ElasticMembers(id, started)) {
         Proofs::Shape shape = Proofs::ShapeOf(one);
