@@ -36,7 +36,7 @@ class PlacedAgenda final : public Agenda {
     const auto touched = [&](const Given& one) { return one.promise.at < until; };
     if (std::none_of(given_.begin(), given_.end(), touched)) return JobId();
     Ledger& ledger = bench_.ledger();
-    // Since one of its shape that ends no later was turned away things only got tighter.
+    // Whoever is turned away is so for all of its shape in this cycle that end no earlier.
     const Proofs::Shape shape = Proofs::ShapeOf(ask);
     const auto known = turned_away_.find(shape);
     if (known != turned_away_.end() && known->second.until <= until) {

@@ -116,7 +116,6 @@ struct JobRow {
   bool preemptible = true;
   DurationMs min_run_ms = 0;
   DurationMs expected_run_ms = 0;  // as somebody says, or by earlier runs; 0: not known
-  bool told_run = false;           // somebody says it
   Promise promise;
   bool movable = false;
   bool evicts = true;  // others may be evicted for it

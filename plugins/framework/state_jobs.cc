@@ -100,9 +100,8 @@ absl::Status State::On(const JobUpserted& fact) {
   job.preemptible = spec.preemptible;
   job.min_run_ms = spec.min_run_ms;
   const DurationMs ran_for = job.expected_run_ms;
-  job.told_run = spec.expected_run_ms > 0;
-  if (job.told_run || !fresh) job.expected_run_ms = spec.expected_run_ms;
-  if (!job.told_run) PredictRun(job);
+  job.expected_run_ms = spec.expected_run_ms;
+  if (job.expected_run_ms == 0) PredictRun(job);
   job.evicts = spec.evicts;
   job.locality = spec.locality;
   job.evictions = std::max(job.evictions, spec.evictions);
