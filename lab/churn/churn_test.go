@@ -42,22 +42,28 @@ func TestAGangLeftInPartIsAFaultAfterTwoCyclesUnlessSomebodyHasDecided(t *testin
 	for _, test := range []struct {
 		name    string
 		pods    int // bound, of two
+		ended   int // of those
 		decided bool
 		err     error
 		cycles  []instant
 		fault   bool
 	}{
-		{"nobody has decided for three cycles", 1, false, nil, []instant{{7, 1}, {7, 4}}, true},
-		{"two cycles are allowed", 1, false, nil, []instant{{7, 1}, {7, 3}}, false},
-		{"a scheduler that starts again has two more", 1, false, nil, []instant{{7, 1}, {8, 4}, {8, 6}}, false},
-		{"the engine has decided", 1, true, nil, []instant{{7, 1}, {7, 4}}, false},
-		{"no engine answers", 1, false, errors.New("gone"), []instant{{7, 1}, {7, 4}}, false},
-		{"the gang is whole", 2, false, nil, []instant{{7, 1}, {7, 4}}, false},
+		{"nobody has decided for three cycles", 1, 0, false, nil, []instant{{7, 1}, {7, 4}}, true},
+		{"two cycles are allowed", 1, 0, false, nil, []instant{{7, 1}, {7, 3}}, false},
+		{"a scheduler that starts again has two more", 1, 0, false, nil, []instant{{7, 1}, {8, 4}, {8, 6}}, false},
+		{"the engine has decided", 1, 0, true, nil, []instant{{7, 1}, {7, 4}}, false},
+		{"no engine answers", 1, 0, false, errors.New("gone"), []instant{{7, 1}, {7, 4}}, false},
+		{"all that is bound has ended", 1, 1, false, nil, []instant{{7, 1}, {7, 4}}, false},
+		{"the gang is whole", 2, 0, false, nil, []instant{{7, 1}, {7, 4}}, false},
 	} {
 		progress := newProgress(nil)
 		progress.submitted(Gang{Name: "a", Pods: 2, Least: 2})
 		for i := range test.pods {
-			progress.pod(boundPod("a-"+string(rune('0'+i)), "a", ""), false)
+			pod := boundPod("a-"+string(rune('0'+i)), "a", "")
+			if i < test.ended {
+				pod.Status.Phase = core.PodSucceeded
+			}
+			progress.pod(pod, false)
 		}
 		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
 		cycles := test.cycles
@@ -71,7 +77,7 @@ func TestAGangLeftInPartIsAFaultAfterTwoCyclesUnlessSomebodyHasDecided(t *testin
 			},
 			decided: func(context.Context, Gang) (bool, string, error) { return test.decided, "", test.err },
 		}
-		if test.pods == 2 {
+		if test.pods == 2 || test.ended == test.pods {
 			stop()
 		}
 		u.run(ctx, progress.boundInPart)

@@ -28,8 +28,18 @@ type progress struct {
 // standing is a gang, and those of its pods that are bound.
 type standing struct {
 	Gang
-	bound map[types.UID]bool
-	half  time.Time // since when it is bound in part; zero: it is not
+	bound map[types.UID]bool // and whether it still runs, or is to
+	half  time.Time          // since when it is bound in part; zero: it is not
+}
+
+// inPart: it holds room with fewer pods than may start. One of which some have ended and the others
+// were evicted holds none, and may wait.
+func (s *standing) inPart() bool {
+	holds := false
+	for _, runs := range s.bound {
+		holds = holds || runs
+	}
+	return holds && len(s.bound) < int(s.Least)
 }
 
 func newProgress(devices *Devices) *progress {
@@ -65,12 +75,11 @@ func (p *progress) pod(pod *core.Pod, gone bool) {
 		p.lastBind = now
 	}
 	if isBound && !gone {
-		gang.bound[pod.UID] = true
+		gang.bound[pod.UID] = pod.Status.Phase != core.PodSucceeded && pod.Status.Phase != core.PodFailed
 	} else {
 		delete(gang.bound, pod.UID)
 	}
-	inPart := len(gang.bound) > 0 && len(gang.bound) < int(gang.Least) && p.ended[gang.Name] == ""
-	if !inPart {
+	if !gang.inPart() || p.ended[gang.Name] != "" {
 		gang.half = time.Time{}
 	} else if gang.half.IsZero() {
 		gang.half = now
@@ -96,13 +105,15 @@ func (p *progress) counts() counts {
 	return counts{len(p.gangs), len(p.ended), len(p.created), len(p.bound)}
 }
 
-// boundInPart are the gangs of which some pods are bound, but fewer than may start.
+// boundInPart are the gangs that hold room with fewer pods than may start.
 func (p *progress) boundInPart() (found []standing) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(p.gangs)) {
 		if gang := p.gangs[name]; !gang.half.IsZero() {
-			found = append(found, *gang)
+			copied := *gang
+			copied.bound = maps.Clone(gang.bound)
+			found = append(found, copied)
 		}
 	}
 	return found

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"tephra.sh/lab/e2e"
 )
 
@@ -38,8 +40,15 @@ func newUndecided(cluster *e2e.Cluster) *undecided {
 			cycle, err := cluster.Scheduler.Metric(ctx, "tephra_scheduler_engine_seconds")
 			return instant{scheduler, cycle}, err
 		},
-		decided: func(ctx context.Context, gang Gang) (bool, string, error) { return decided(ctx, cluster.Engine, gang) },
-		since:   map[string]instant{}, faults: map[string]string{},
+		decided: func(ctx context.Context, gang Gang) (bool, string, error) {
+			yes, said, err := decided(ctx, cluster.Engine, gang)
+			if yes || err != nil {
+				return yes, said, err
+			}
+			inPart, err := inPartNow(ctx, cluster, gang)
+			return !inPart, said, err
+		},
+		since: map[string]instant{}, faults: map[string]string{},
 	}
 }
 
@@ -84,6 +93,27 @@ func (u *undecided) look(ctx context.Context, gang standing, now instant) {
 		u.faults[gang.Name] = fmt.Sprintf("%s: %d of %d pods bound for %.0f cycles and %.1f s, and nobody has decided about the others: %s",
 			gang.Name, len(gang.bound), gang.Least, passed, time.Since(gang.half).Seconds(), said)
 	}
+}
+
+// inPartNow asks the API server, for a machine with much to do tells a watch late.
+func inPartNow(ctx context.Context, cluster *e2e.Cluster, gang Gang) (bool, error) {
+	job, err := cluster.Volcano.BatchV1alpha1().Jobs(namespace).Get(ctx, gang.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	pods, err := cluster.Pods(ctx, namespace, gang.Name)
+	if err != nil {
+		return false, err
+	}
+	now := newProgress(nil)
+	now.submitted(gang)
+	now.job(job, false)
+	for i := range pods {
+		now.pod(&pods[i], false)
+	}
+	return len(now.boundInPart()) > 0, nil
 }
 
 // decided: the engine has given enough of the gang's pods a node, or takes back those that have one.
