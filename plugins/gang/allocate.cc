@@ -88,7 +88,9 @@ class AllocatePass {
         placed.insert(placed.end(), members.begin(), members.end());
         promises_.Follow({job, Part::kElastic, Verdict::kStart, {}, members, {}});
       };
-      for (const GangAsk& one : ElasticMembers(id, started)) {
+      std::vector<GangAsk> asks = ElasticMembers(id, PlacedBy(started));
+      for (std::size_t a = 0; a < asks.size(); ++a) {
+        const GangAsk one = asks[a];
         Proofs::Shape shape = Proofs::ShapeOf(one);
         if (shape == failed) continue;
         if (started == kNoDecision && Kept(one)) {
@@ -121,6 +123,10 @@ class AllocatePass {
           continue;
         }
         start(attempt.Keep());
+        if (!StartsGroup(one)) continue;
+        std::vector<Placement> all = PlacedBy(started);
+        all.insert(all.end(), placed.begin(), placed.end());
+        AddMembers(id, one.groups[0].group, all, asks);
       }
       if (!placed.empty()) Say(id, Part::kElastic, Verdict::kStart, {}, std::move(placed));
       if (no) Say(id, Part::kElastic, Verdict::kWait, std::move(*no), {});
@@ -474,54 +480,61 @@ class AllocatePass {
     return {Verdict::kWait, ShortageReason(cycle_.now, ask, now)};
   }
 
+  const std::vector<Placement>& PlacedBy(std::size_t decision) const {
+    static const std::vector<Placement> kNone;
+    return decision == kNoDecision ? kNone : cycle_.plan.decisions[decision].placements;
+  }
+
   // Pending tasks beyond what this cycle has placed, each an ask of its own; those of a group that
   // has not begun together.
-  std::vector<GangAsk> ElasticMembers(JobId id, std::size_t started) const {
+  std::vector<GangAsk> ElasticMembers(JobId id, const std::vector<Placement>& placed) const {
     const JobRow& job = cycle_.snapshot.job(id);
-    const std::vector<Placement> none;
-    const std::vector<Placement>& placed =
-        started == kNoDecision ? none : cycle_.plan.decisions[started].placements;
-    std::vector<TaskId> taken;
     std::set<std::uint32_t> begun;  // groups
     for (const Placement& placement : placed) {
-      taken.push_back(placement.task);
       begun.insert(job.roles[cycle_.snapshot.task(placement.task).role].group);
     }
-    std::sort(taken.begin(), taken.end());
     std::vector<GangAsk> asks;
-    const auto one_by_one = [&](GangAsk any, const std::vector<std::uint32_t>& roles) {
-      any.job = id;
-      any.queue = job.queue;
-      any.least = 1;
-      Locate(cycle_.snapshot, placed, any);
-      for (const std::uint32_t r : roles) {
-        for (TaskId task : job.roles[r].tasks) {
-          if (!Asks(cycle_.snapshot.task(task).phase)) continue;
-          if (std::binary_search(taken.begin(), taken.end(), task)) continue;
-          asks.emplace_back(any).roles.push_back({r, job.roles[r].cls, 1, {task}});
-        }
-      }
-    };
-    std::vector<std::uint32_t> of_no_group;
-    for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
-      if (job.roles[r].group == kNoGroup) of_no_group.push_back(r);
-    }
-    one_by_one({}, of_no_group);
+    AddMembers(id, kNoGroup, placed, asks);
     for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
-      const GroupRow& group = job.groups[g];
-      if (job.counted(group) == 0 && !begun.contains(g)) {
-        GangAsk whole = WholeGroup(cycle_.snapshot, id, g, placed);
-        if (!MissingMembers(cycle_.snapshot, whole)) asks.push_back(std::move(whole));
+      if (job.counted(job.groups[g]) > 0 || begun.contains(g)) {
+        AddMembers(id, g, placed, asks);
         continue;
       }
-      GangAsk any;
-      GroupAsk& part = any.groups.emplace_back();
-      part.group = g;
-      part.least = 1;
-      part.end_role = 1;
-      one_by_one(std::move(any), group.roles);
+      GangAsk whole = WholeGroup(cycle_.snapshot, id, g, placed);
+      if (!MissingMembers(cycle_.snapshot, whole)) asks.push_back(std::move(whole));
     }
     return asks;
+  }
+
+  // Each pending task of the group, or of no group, that was not placed.
+  void AddMembers(JobId id, std::uint32_t group, const std::vector<Placement>& placed,
+                  std::vector<GangAsk>& asks) const {
+    const JobRow& job = cycle_.snapshot.job(id);
+    GangAsk any;
+    any.job = id;
+    any.queue = job.queue;
+    any.least = 1;
+    if (group != kNoGroup) {
+      GroupAsk& part = any.groups.emplace_back();
+      part.group = group;
+      part.least = 1;
+      part.end_role = 1;
+    }
+    Locate(cycle_.snapshot, placed, any);
+    std::set<TaskId> taken;
+    for (const Placement& placement : placed) taken.insert(placement.task);
+    for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
+      if (job.roles[r].group != group) continue;
+      for (const TaskId task : job.roles[r].tasks) {
+        if (!Asks(cycle_.snapshot.task(task).phase) || taken.contains(task)) continue;
+        asks.emplace_back(any).roles.push_back({r, job.roles[r].cls, 1, {task}});
+      }
+    }
+  }
+
+  // It is a group that has not begun, and not a member of one that has.
+  bool StartsGroup(const GangAsk& ask) const {
+    return !ask.groups.empty() && (ask.roles.size() > 1 || ask.roles[0].tasks.size() > 1);
   }
 
   // There is no place for what the gang lacks. One that a failed binding left in part gives its
