@@ -250,9 +250,9 @@ absl::Status ValidateConfig(const EngineConfig& config) {
                                       ", expected 1 to 100");
   }
   if (config.backfill.reservations < 1) {
-    return absl::InvalidArgumentError("backfill: reservations: " +
-                                      std::to_string(config.backfill.reservations) +
-                                      ", expected at least 1");
+    return absl::InvalidArgumentError(
+        "backfill: reservations: " + std::to_string(config.backfill.reservations) +
+        ", expected at least 1");
   }
   if (config.priority_boost_ms < 0) {
     return absl::InvalidArgumentError(
@@ -286,8 +286,7 @@ absl::Status ValidateConfig(const EngineConfig& config) {
   return absl::OkStatus();
 }
 
-Policies MakePolicies(const EngineConfig& config, const Snapshot&,
-                      std::shared_ptr<const Score> score) {
+Policies MakePolicies(const EngineConfig& config, std::shared_ptr<const Score> score) {
   Policies policies;
   policies.order = std::make_unique<FairOrder>();
   if (config.enqueue_gate == EnqueueGate::kVolcano) {

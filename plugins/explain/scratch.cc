@@ -92,7 +92,7 @@ bool Scratch::Tell(const std::vector<Event>& facts) {
 Policies Scratch::PoliciesOf(const Snapshot& snapshot) {
   EngineConfig config = snapshot.config();
   config.search_budget = std::min(config.search_budget, steps_left_);
-  Policies policies = assembly_.policies(config, snapshot, score_);
+  Policies policies = assembly_.policies(config, score_);
   policies.placer = std::make_unique<CountedPlacer>(std::move(policies.placer), steps_left_);
   return policies;
 }

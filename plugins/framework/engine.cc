@@ -11,7 +11,7 @@ namespace tephra {
 absl::Status Engine::Apply(const Event& event) {
   if (const auto* changed = std::get_if<ConfigChanged>(&event)) {
     TEPHRA_RETURN_IF_ERROR(assembly_.validate(changed->config));
-    score_ = nullptr;
+    policies_.reset();
   }
   return state_.Apply(event);
 }
@@ -30,9 +30,8 @@ Plan Engine::Tick(TimeMs now) {
     if (due.empty() && !snapshot.config().evict_from_unhealthy) {
       return {snapshot.version(), now, {}, {}, std::move(memory)};
     }
-    RenewScore();
-    const Policies policies = assembly_.policies(snapshot.config(), snapshot, score_);
-    plan = RunCycle(snapshot, policies, assembly_.actions, std::move(due), *tools_, observer_);
+    RenewPolicies();
+    plan = RunCycle(snapshot, *policies_, assembly_.actions, std::move(due), *tools_, observer_);
   }
   plan.memory = std::move(memory);
   state_.Assume(plan);
@@ -40,17 +39,19 @@ Plan Engine::Tick(TimeMs now) {
   return plan;
 }
 
-void Engine::RenewScore() {
+void Engine::RenewPolicies() {
   const Books& books = state_.books();
   const std::uint64_t hardware = books.hardware.version(), pods = books.recent_pods.version();
-  if (score_ != nullptr && hardware_scored_ == hardware && pods_scored_ == pods) return;
+  if (policies_ && hardware_scored_ == hardware && pods_scored_ == pods) return;
   hardware_scored_ = hardware;
   pods_scored_ = pods;
-  auto score = assembly_.score(books.config, books, score_);
+  const std::shared_ptr<const Score> current = policies_ ? policies_->score : nullptr;
+  std::shared_ptr<const Score> score = assembly_.score(books.config, books, current);
+  if (policies_ && score == current) return;
   // What was rated by another may be rated otherwise now. After a new config it is forgotten
   // anyway.
-  if (score_ != nullptr && score != score_) tools_->ForgetRatings();
-  score_ = std::move(score);
+  if (policies_) tools_->ForgetRatings();
+  policies_ = assembly_.policies(books.config, std::move(score));
 }
 
 void Engine::AuditBooks() {

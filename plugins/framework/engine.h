@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,11 @@ struct Assembly {
   // Both REQUIRE that validate(config) was OK. The score depends on the config, on what hardware
   // there is, and on the list of recent pods; it is asked for again when one of them has changed,
   // and is `current`, the one in use for the same config (null: none), unless it would answer
-  // otherwise. The other policies live for one cycle.
+  // otherwise. The other policies depend on the config and the score alone.
   std::function<std::shared_ptr<const Score>(const EngineConfig&, const Books&,
                                              std::shared_ptr<const Score> current)>
       score;
-  std::function<Policies(const EngineConfig&, const Snapshot&, std::shared_ptr<const Score>)>
-      policies;
+  std::function<Policies(const EngineConfig&, std::shared_ptr<const Score>)> policies;
   std::vector<std::unique_ptr<Action>> actions;  // least disruptive first
 };
 
@@ -49,13 +49,13 @@ class Engine {
 
  private:
   void AuditBooks();
-  void RenewScore();
+  void RenewPolicies();
 
   Assembly assembly_;
   State state_;
   std::unique_ptr<CycleTools> tools_ = std::make_unique<CycleTools>();
-  std::shared_ptr<const Score> score_;  // of the current config; null until asked for
-  // Hardware::version and RecentPods::version that score_ was asked for.
+  std::optional<Policies> policies_;  // of the current config; none until asked for
+  // Hardware::version and RecentPods::version that the score was asked for.
   std::uint64_t hardware_scored_ = 0, pods_scored_ = 0;
   CycleObserver* observer_ = nullptr;
   std::size_t cycles_since_audit_ = 0;

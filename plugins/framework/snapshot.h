@@ -134,8 +134,10 @@ struct JobRow {
   bool due = false;  // to be asked in the next cycle
   bool quarantined = false;
   std::uint32_t waiting_at = kNotWaiting;  // index in State's list of waiting jobs
+  std::uint32_t placed_at = kNotPlaced;    // index in Books::placed of its queue
 
   static constexpr std::uint32_t kNotWaiting = 0xffffffffu;
+  static constexpr std::uint32_t kNotPlaced = 0xffffffffu;
 
   std::int32_t pending() const {
     std::int32_t sum = 0;
@@ -191,8 +193,9 @@ struct Books {
   Occupancy occupancy;
   std::vector<JobRow> jobs;
   std::vector<TaskRow> tasks;
-  WaitingLines lines;                         // of those in queues that are first in, first out
-  std::vector<JobId> waiting;                 // jobs with a pending or held task, in no order
+  WaitingLines lines;                      // of those in queues that are first in, first out
+  std::vector<JobId> waiting;              // jobs with a pending or held task, in no order
+  std::vector<std::vector<JobId>> placed;  // by QueueId: jobs of which a task counts, in no order
   std::vector<std::vector<TaskId>> tasks_on;  // by NodeId: those that hold room, in no order
   std::vector<TaskId> releasing;              // in no order
   Timeline timeline;
@@ -219,7 +222,6 @@ struct Books {
   EngineConfig config;
   std::uint64_t config_version = 0;
   std::uint64_t version = 0;  // grows with every fact
-  std::uint64_t growth = 0;   // grows when something may have become possible that was not
   std::uint64_t news = 0;     // grows with every change that no plan brought about
 
   Facts facts() const { return {hardware, queues, classes}; }

@@ -72,7 +72,7 @@ void State::CountModels() {
     const NodeSpec spec = books_.hardware.spec(node);
     Recharge(node, [&] { books_.hardware.Upsert(spec, books_.kinds.models()); });
   }
-  ++books_.growth;
+  growth_.Anywhere();
   ++books_.news;
 }
 
@@ -100,7 +100,7 @@ void State::ChangeNode(NodeId node, Change change) {
   if (books_.hardware.present(node)) GuessMissingSlices(node);
   std::erase_if(books_.refused,
                 [&](std::uint64_t key) { return static_cast<std::uint32_t>(key) == node.value; });
-  ++books_.growth;
+  growth_.Anywhere();
   ++books_.news;
 }
 
@@ -146,7 +146,7 @@ absl::Status State::On(const QueueUpserted& fact) {
       !books_.occupancy.AddEmptyQueue(books_.queues, id)) {
     if (!before.valid() || place(id) != placed) books_.occupancy.RollUpQueues(books_.queues);
   }
-  ++books_.growth;
+  growth_.Anywhere();
   ++books_.news;
   return absl::OkStatus();
 }
@@ -156,7 +156,7 @@ absl::Status State::On(const QueueRemoved& fact) {
   books_.queues.Remove(fact.name);
   if (books_.lines.on()) books_.lines.Rebuild(books_);
   books_.occupancy.RollUpQueues(books_.queues);
-  ++books_.growth;
+  growth_.Anywhere();
   ++books_.news;
   return absl::OkStatus();
 }
@@ -178,7 +178,7 @@ absl::Status State::On(const MaskUpserted& fact) {
   }
   books_.occupancy.Grow(books_.facts());
   ++books_.news;
-  if (books_.masks.Upsert(fact.name, std::move(excluded))) ++books_.growth;
+  if (books_.masks.Upsert(fact.name, std::move(excluded))) growth_.Anywhere();
   return absl::OkStatus();
 }
 
@@ -192,7 +192,7 @@ absl::Status State::On(const DomainUpserted& fact) {
   TEPHRA_RETURN_IF_ERROR(ValidateDomain(fact.domain));
   if (Newer(domain_versions_, fact.domain.name, fact.version)) {
     books_.hardware.UpsertDomain(fact.domain);
-    ++books_.growth;
+    growth_.Anywhere();
     ++books_.news;
   }
   return absl::OkStatus();
@@ -201,7 +201,7 @@ absl::Status State::On(const DomainUpserted& fact) {
 absl::Status State::On(const DomainRemoved& fact) {
   domain_versions_.erase(fact.name);
   books_.hardware.RemoveDomain(fact.name);
-  ++books_.growth;
+  growth_.Anywhere();
   ++books_.news;
   return absl::OkStatus();
 }
@@ -233,7 +233,7 @@ absl::Status State::On(const ConfigChanged& fact) {
   books_.inqueue.Switch(fact.config.enqueue_gate != EnqueueGate::kNone, books_);
   ++books_.config_version;
   ++books_.news;
-  ++books_.growth;
+  growth_.Anywhere();
   return absl::OkStatus();
 }
 

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "plugins/framework/event.h"
+#include "plugins/framework/growth.h"
 #include "plugins/framework/plan.h"
+#include "plugins/framework/reach.h"
 #include "plugins/framework/snapshot.h"
 #include "topology/base/status.h"
 
@@ -30,9 +32,7 @@ class State {
   void Expire(TimeMs now);
 
   // Something may have a new answer: a job is due, or room has grown since the last cycle.
-  bool NeedsCycle() const {
-    return !due_.empty() || books_.growth != asked_growth_ || !evictable_.empty();
-  }
+  bool NeedsCycle() const { return !due_.empty() || growth_.times() > 0 || !evictable_.empty(); }
   // The jobs to ask now, in no order; clears the list. REQUIRES: no Snapshot lives.
   std::vector<JobId> TakeDue();
   // Brings the list of recent pods up to date.
@@ -89,6 +89,8 @@ class State {
   ClassId AcquireClass(const PodTemplate& pod);
   void SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices);
   void Count(const TaskRow& task, int sign);
+  void ListPlaced(JobId id);
+  std::string CheckPlaced() const;
   void CountDemand(QueueId queue, ClassId cls, int sign);
   void CountPriority(QueueId queue, std::int32_t priority, int sign);
   bool InOrder(const JobRow& job) const;
@@ -125,7 +127,10 @@ class State {
   void FollowTimeline(TimeMs now);
   std::string CheckTimeline() const;
   void MarkEvictable(JobId id);
-  bool WentAsPromised(std::uint64_t grown_by);
+  bool WentAsPromised(const Growth& growth);
+  std::vector<JobId> WokenBy(const Growth& growth);
+  bool HelpsAnybody(const Growth& growth) const;
+  bool WaitsForRoomAlone(const JobRow& job) const;
   std::vector<JobId> WokenBy(const std::vector<JobId>& evictable) const;
   QueueId QueueOf(const TaskRow& task) const;
 
@@ -146,7 +151,7 @@ class State {
     TimeMs started;
   };
   std::vector<Run> ended_;
-  std::vector<TimeMs> expected_ends_;  // of those that left room since the last cycle
+  std::vector<TimeMs> expected_ends_;              // of those that left room since the last cycle
   std::deque<std::pair<TimeMs, TaskId>> awaited_;  // since when tasks that move are gone
   TimeMs consolidate_at_ = 0;
   std::vector<JobId> due_;
@@ -154,7 +159,8 @@ class State {
   std::vector<JobId> evictable_;
   std::multimap<TimeMs, JobId> ripening_;
   std::uint64_t plans_ = 0;  // assumed so far
-  std::uint64_t asked_growth_ = 0;
+  Growth growth_;            // since the last cycle
+  Reach reach_;
   std::int32_t living_snapshots_ = 0;
   bool memory_due_ = false;
 };

@@ -63,22 +63,18 @@ absl::Status State::On(const JobUpserted& fact) {
         }
       }
     };
-    const auto count_demand = [&](int sign) {
+    const auto count = [&](int sign) {
       for (const RoleRow& role : job.roles) {
-        for (TaskId task : role.tasks) {
-          const TaskRow& row = books_.tasks[task.index()];
-          if (row.phase == TaskPhase::kPending) CountDemand(job.queue, row.cls, sign);
-        }
+        for (TaskId task : role.tasks) Count(books_.tasks[task.index()], sign);
       }
     };
     charge_all(-1);
-    count_demand(-1);
-    if (InOrder(job)) ++books_.growth;
+    count(-1);
     job.queue = queue;
     job.user = spec.user;
     charge_all(+1);
-    count_demand(+1);
-    ++books_.growth;
+    count(+1);
+    growth_.Anywhere();
   }
   if (!fresh) CountPriority(was, job.priority, -1);
   CountPriority(queue, spec.priority, +1);
@@ -157,7 +153,7 @@ absl::Status State::On(const JobUpserted& fact) {
   books_.inqueue.Touch(id);
   MarkDue(id);
   RefreshWaiting(id);  // its place in the line, too
-  if (InOrder(job)) ++books_.growth;
+  if (InOrder(job)) growth_.In(job.queue);
   return absl::OkStatus();
 }
 
@@ -182,7 +178,9 @@ absl::Status State::On(const JobRemoved& fact) {
   const JobId id = it->second;
   ++books_.news;
   // What it asked for makes the shares of others larger.
-  if (InOrder(books_.jobs[id.index()]) || books_.jobs[id.index()].waits()) ++books_.growth;
+  if (InOrder(books_.jobs[id.index()]) || books_.jobs[id.index()].waits()) {
+    growth_.In(books_.jobs[id.index()].queue);
+  }
   for (std::uint32_t r = 0; r < books_.jobs[id.index()].roles.size(); ++r) {
     ReshapeRole(id, r, 0, books_.jobs[id.index()].roles[r].cls);
     books_.classes.Release(books_.jobs[id.index()].roles[r].cls);
@@ -290,7 +288,7 @@ absl::Status State::On(const TaskUpserted& fact) {
     }
   }
   if (waited && books_.jobs[job.index()].satisfied() && InOrder(books_.jobs[job.index()])) {
-    ++books_.growth;  // who waited behind it may be next
+    growth_.In(books_.jobs[job.index()].queue);  // who waited behind it may be next
   }
   return absl::OkStatus();
 }

@@ -85,7 +85,7 @@ void State::Assume(const Plan& plan) {
     standing.reason = decision.reason;
   }
   for (JobId id : plan.dropped) books_.jobs[id.index()].quarantined = true;
-  if (!plan.dropped.empty()) ++books_.growth;  // what they would have taken is free for others
+  if (!plan.dropped.empty()) growth_.Anywhere();  // what they would have taken is free for others
   if (books_.inqueue.on()) {
     const bool shrinks = books_.inqueue.Follow(books_);
     // Whoever was not let in was judged beside all that were.
@@ -93,7 +93,7 @@ void State::Assume(const Plan& plan) {
       const JobRow& job = books_.jobs[id.index()];
       if (job.let_in()) taken.Add(ClaimOf(books_, job).minimum);
     }
-    if (shrinks || AnyLess(TakenOrLacked(books_), taken)) ++books_.growth;
+    if (shrinks || AnyLess(TakenOrLacked(books_), taken)) growth_.Anywhere();
   }
   if (plan.consolidate_at > 0) {
     consolidate_at_ =
@@ -115,7 +115,7 @@ void State::Expire(TimeMs now) {
   }
   if (consolidate_at_ > 0 && now >= consolidate_at_) {
     consolidate_at_ = 0;
-    ++books_.growth;
+    growth_.Anywhere();
   }
   while (!ripening_.empty() && ripening_.begin()->first <= now) {
     MarkEvictable(ripening_.begin()->second);
@@ -133,7 +133,7 @@ void State::Expire(TimeMs now) {
     if (task.evicting) {
       books_.jobs[task.evicted_for.index()].relieved_at = 0;
       SetPhase(id, TaskPhase::kRunning, task.node, task.slices);
-      ++books_.growth;  // whoever waits for its room waits in vain
+      growth_.Anywhere();  // whoever waits for its room waits in vain
       if (job.valid()) kept.push_back(job);
     } else {
       SetPhase(id, Unplaced(task), NodeId(), {});
@@ -147,7 +147,7 @@ void State::Expire(TimeMs now) {
   }
   const Resources lacked = books_.inqueue.missing();
   const bool shrinks = books_.inqueue.Follow(books_);
-  if (shrinks || AnyLess(books_.inqueue.missing(), lacked)) ++books_.growth;
+  if (shrinks || AnyLess(books_.inqueue.missing(), lacked)) growth_.Anywhere();
   books_.usage.Apply();
 }
 
@@ -196,7 +196,7 @@ void State::ForgiveRefusals(TimeMs now) {
     failed_binds_.pop_front();
     if (books_.refused.erase(key) == 0) continue;
     books_.occupancy.Touch(NodeId(static_cast<std::uint32_t>(key)));
-    ++books_.growth;
+    growth_.Anywhere();
     ++books_.version;
   }
 }
@@ -255,7 +255,7 @@ absl::Status State::On(const PlanStale& fact) {
       if (!row.evicting || row.evicted_for != id) continue;
       SetPhase(task, TaskPhase::kRunning, row.node, row.slices);
     }
-    ++books_.growth;
+    growth_.Anywhere();
   }
   MarkDue(id);
   return absl::OkStatus();

@@ -1,6 +1,7 @@
 // The rows of tasks and jobs behind the facts: who is where, what it holds, who waits.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -176,7 +177,42 @@ void State::Count(const TaskRow& task, int sign) {
     CountDemand(job.queue, task.cls, sign);
   }
   if (task.phase == TaskPhase::kHeld) role.held += sign;
-  if (CountsToMinimum(task.phase)) role.counted += sign;
+  if (!CountsToMinimum(task.phase)) return;
+  role.counted += sign;
+  ListPlaced(task.job);
+}
+
+// The list of jobs of which a task counts: whether this is in it.
+void State::ListPlaced(JobId id) {
+  JobRow& job = books_.jobs[id.index()];
+  const bool counts = job.counted() > 0;
+  if (counts == (job.placed_at != JobRow::kNotPlaced)) return;
+  if (books_.placed.size() <= job.queue.index()) books_.placed.resize(job.queue.index() + 1);
+  std::vector<JobId>& placed = books_.placed[job.queue.index()];
+  if (counts) {
+    job.placed_at = static_cast<std::uint32_t>(placed.size());
+    placed.push_back(id);
+    return;
+  }
+  placed[job.placed_at] = placed.back();
+  books_.jobs[placed.back().index()].placed_at = job.placed_at;
+  placed.pop_back();
+  job.placed_at = JobRow::kNotPlaced;
+}
+
+std::string State::CheckPlaced() const {
+  std::set<std::pair<QueueId, JobId>> listed, counting;
+  for (std::size_t q = 0; q < books_.placed.size(); ++q) {
+    for (std::size_t i = 0; i < books_.placed[q].size(); ++i) {
+      const JobId id = books_.placed[q][i];
+      if (books_.jobs[id.index()].placed_at == i) listed.emplace(QueueId(q), id);
+    }
+  }
+  for (std::size_t j = 0; j < books_.jobs.size(); ++j) {
+    const JobRow& job = books_.jobs[j];
+    if (job.live && job.counted() > 0) counting.emplace(job.queue, JobId(j));
+  }
+  return listed == counting ? "" : "placed jobs of queues differ from those of which a task counts";
 }
 
 void State::CountDemand(QueueId queue, ClassId cls, int sign) {
@@ -205,7 +241,7 @@ void State::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
   if (phase != TaskPhase::kReleasing) task.evicted_for = JobId();
   if (seat_changes) {
     if (HoldsRoom(task.phase)) {
-      ++books_.growth;
+      growth_.On(task.node);
       if (task.expected_end != 0) expected_ends_.push_back(task.expected_end);
     }
     Unseat(id);
@@ -272,7 +308,7 @@ void State::LeaveBerth(TaskId id) {
   --books_.jobs[task.job.index()].berths;
   books_.lines.Follow(books_, task.job);
   books_.inqueue.Touch(task.job);
-  ++books_.growth;
+  growth_.Anywhere();
 }
 
 void State::LeaveBerths(JobId id) {
@@ -463,7 +499,7 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
     task.job = JobId();
     if (books_.hardware.present(task.node)) ChargeTask(task, +1);
     FollowTimeline(gone);
-    ++books_.growth;
+    growth_.Anywhere();
   }
   tasks.reserve(wanted);
   const auto come = static_cast<std::int64_t>(wanted) - static_cast<std::int64_t>(tasks.size());
@@ -570,6 +606,7 @@ std::string State::CheckBooks() const {
       return "job \"" + job.name + "\" is not where waiting jobs are listed";
     }
   }
+  if (const std::string fault = CheckPlaced(); !fault.empty()) return fault;
   if (priorities != books_.queue_priorities) return "priorities in queues differ from the jobs'";
   if (const std::string fault = books_.lines.Check(books_); !fault.empty()) return fault;
   Inqueue inqueue = books_.inqueue;

@@ -46,7 +46,7 @@ void State::FollowTimeline(const JobRow& job) {
     for (const TaskId task : role.tasks) {
       const TimeMs before = books_.tasks[task.index()].expected_end;
       FollowTimeline(task);
-      if (books_.tasks[task.index()].expected_end != before) ++books_.growth;
+      if (books_.tasks[task.index()].expected_end != before) growth_.Anywhere();
     }
   }
 }
@@ -59,7 +59,7 @@ void State::FollowTimeline(TimeMs now) {
   const Timeline::Ends& ends = books_.timeline.ends();
   while (!ends.empty() && ends.begin()->first < now) {
     FollowTimeline(ends.begin()->second);
-    ++books_.growth;
+    growth_.Anywhere();
   }
 }
 

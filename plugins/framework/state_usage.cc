@@ -113,7 +113,7 @@ void State::AdvanceUsage(TimeMs now) {
   if (!usage.Sweep()) return;
   memory_due_ = true;
   // Shares move with what is used, though nothing else may have changed.
-  if (!books_.waiting.empty()) ++books_.growth;
+  if (!books_.waiting.empty()) growth_.Anywhere();
 }
 
 Memory State::Remember() const {
@@ -197,7 +197,7 @@ absl::Status State::On(const MemoryTold& fact) {
     }
   }
   books_.occupancy.Grow(books_.facts());
-  ++books_.growth;
+  growth_.Anywhere();
   return absl::OkStatus();
 }
 

@@ -115,7 +115,7 @@ class SearchRelief final : public Relief {
     std::vector<KindSet> over = book_.OverIn(rights);
     if (!fresh && over == reach.over) return reach.who;
     reach = Reach{std::move(over), {}};
-    const auto& candidates = book_.candidates();
+    const auto& candidates = book_.CandidatesFor(rights.queue);
     for (std::uint32_t c = 0; c < candidates.size(); ++c) {
       for (std::uint32_t v = 0; v < candidates[c].victims.size(); ++v) {
         const Candidate::Victim& victim = candidates[c].victims[v];

@@ -11,6 +11,11 @@
 namespace tephra {
 namespace {
 
+std::span<const JobId> PlacedIn(const Books& books, QueueId queue) {
+  if (queue.index() >= books.placed.size()) return {};
+  return books.placed[queue.index()];
+}
+
 // Whether a job of the queue has a lower priority and may go for one that has this.
 bool AnybodyBelow(const Snapshot& snapshot, QueueId queue, const Precedence& rank) {
   if (!snapshot.config().enables("preempt")) return false;
@@ -18,7 +23,11 @@ bool AnybodyBelow(const Snapshot& snapshot, QueueId queue, const Precedence& ran
   const auto& jobs = snapshot.books().queue_priorities[queue.index()];
   if (jobs.empty()) return false;
   const std::int64_t lowest = jobs.begin()->first;
-  return lowest < rank.priority || (lowest == rank.priority && PreemptsByLeft(snapshot.config()));
+  if (lowest < rank.priority) return true;
+  return lowest == rank.priority && PreemptsByLeft(snapshot.config()) &&
+         std::ranges::any_of(PlacedIn(snapshot.books(), queue), [&](JobId job) {
+           return PrecedenceOf(snapshot, snapshot.job(job)) < rank;
+         });
 }
 
 // What the last of a gang hold when `surplus` of its tasks, those that hold most, have gone.
@@ -75,21 +84,39 @@ bool VictimBook::AnyFor(const Rights& rights) const {
 }
 
 const std::vector<Candidate>& VictimBook::candidates() {
-  if (listed_) return candidates_;
-  listed_ = true;
+  for (std::size_t q = 0; q < snapshot().books().placed.size(); ++q) ToList(QueueId(q));
+  return List();
+}
+
+// Where nothing is reclaimed others than its own queue's go for nobody.
+const std::vector<Candidate>& VictimBook::CandidatesFor(QueueId queue) {
+  if (snapshot().config().enables("reclaim")) return candidates();
+  ToList(queue);
+  return List();
+}
+
+void VictimBook::ToList(QueueId queue) {
+  if (!listed_.insert(queue).second) return;
+  const std::span<const JobId> placed = PlacedIn(snapshot().books(), queue);
+  to_list_.insert(to_list_.end(), placed.begin(), placed.end());
+}
+
+const std::vector<Candidate>& VictimBook::List() {
+  if (to_list_.empty()) return candidates_;
   const Books& books = snapshot().books();
-  std::vector<JobId> jobs;
-  for (std::size_t j = 0; j < books.jobs.size(); ++j) {
-    if (books.jobs[j].live && books.jobs[j].counted() > 0) jobs.push_back(JobId(j));
-  }
+  std::vector<JobId> jobs = std::move(to_list_);
+  to_list_.clear();
   // By what they are and not by where State keeps them, so that a resync decides the same.
   std::sort(jobs.begin(), jobs.end(), [&](JobId a, JobId b) {
     return books.jobs[a.index()].uid < books.jobs[b.index()].uid;
   });
+  std::size_t c = candidates_.size();
   for (const JobId job : jobs) {
     if (!placed_.contains(job)) AddCandidate(job);
   }
-  for (std::uint32_t c = 0; c < candidates_.size(); ++c) by_job_[candidates_[c].job] = c;
+  for (; c < candidates_.size(); ++c) {
+    by_job_[candidates_[c].job] = static_cast<std::uint32_t>(c);
+  }
   return candidates_;
 }
 

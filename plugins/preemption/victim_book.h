@@ -88,6 +88,8 @@ class VictimBook {
   void Weigh(Rights& rights, const std::vector<VictimRef>& takeable) const;
 
   const std::vector<Candidate>& candidates();
+  // Those that may go for somebody in the queue, and maybe others. Places in it stay when it grows.
+  const std::vector<Candidate>& CandidatesFor(QueueId queue);
   const Candidate& of(VictimRef ref) const { return candidates_[ref.candidate]; }
   const Candidate::Victim& at(VictimRef ref) const {
     return candidates_[ref.candidate].victims[ref.victim];
@@ -114,6 +116,8 @@ class VictimBook {
   bool preempts() const { return snapshot().config().enables("preempt"); }
   // Made when they are first asked for: most gangs that do not fit need neither.
   const QueueBook& queues() const;
+  void ToList(QueueId queue);
+  const std::vector<Candidate>& List();
   void AddCandidate(JobId id);
 
   std::optional<std::int64_t> PriceOf(TaskId task);
@@ -121,7 +125,8 @@ class VictimBook {
   const Workbench& later_;
   Price price_;
   mutable std::optional<QueueBook> queues_;
-  bool listed_ = false;
+  std::set<QueueId> listed_;    // whose jobs are candidates, or
+  std::vector<JobId> to_list_;  // to become them
   std::vector<Candidate> candidates_;
   std::map<JobId, std::uint32_t> by_job_;      // index into candidates_
   std::set<JobId> placed_;                     // before they were listed

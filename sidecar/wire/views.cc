@@ -361,7 +361,7 @@ void FillExplain(const State& state, JobId id, TimeMs now, v1::ExplainReply* out
   std::int32_t living = 0;
   const Snapshot snapshot(books, now, &living);
   const Policies policies =
-      assembly.policies(books.config, snapshot, assembly.score(books.config, books, nullptr));
+      assembly.policies(books.config, assembly.score(books.config, books, nullptr));
   for (const Shortfall& shortfall : FindShortfalls(snapshot, policies, id)) {
     FillShortfall(books.kinds, shortfall, out->add_shortfalls());
   }

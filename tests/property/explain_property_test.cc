@@ -245,7 +245,7 @@ TEST_CASE("What borrowers hold, and what is in its parts, is what State says tha
     std::int32_t living = 0;
     const Snapshot snapshot(books, 2, &living);
     const Policies policies =
-        assembly.policies(books.config, snapshot, assembly.score(books.config, books, nullptr));
+        assembly.policies(books.config, assembly.score(books.config, books, nullptr));
     const std::vector<Resources> own = policies.share->Of(books).own;
     for (const Shortfall& shortfall :
          FindShortfalls(snapshot, policies, told.engine.state().FindJob(kTarget))) {

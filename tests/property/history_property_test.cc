@@ -4,6 +4,7 @@
 #include "plugins/registry.h"
 #include "tests/property/complaints.h"
 #include "tests/property/laws.h"
+#include "tests/support/build.h"
 #include "tests/support/mirror.h"
 #include "tests/support/random_history.h"
 
@@ -109,6 +110,71 @@ TEST_CASE("After any history each gang starts exactly if some placement of it ex
     Live(engine, seed, size, {.refusals = false}, Mirror::Judge::kExactness,
          [](const auto&, const auto&, TimeMs, Mirror&) {});
   });
+}
+
+NamedPlan WithoutNos(NamedPlan plan) {
+  std::erase_if(plan.decisions, [](const NamedDecision& one) {
+    return one.placements.empty() && one.evictions.empty() && one.moves.empty();
+  });
+  return plan;
+}
+
+// The same history on an engine that asks only those whom what has changed may help, and on one
+// that asks everybody, for somebody might be moved there. Nobody is evicted (room that is being
+// left would be set aside for whoever happens to be asked), and all jobs are of one queue, for
+// whose turn it is among queues goes by who is asked. How much was decided.
+std::int64_t LiveTwice(std::uint64_t seed) {
+  Dice dice(seed + 6000000);
+  EngineConfig config = ShortPatience();
+  config.disabled_actions = {"reclaim", "preempt", "consolidate"};
+  const bool fifo = dice.Percent(50);
+  config.tells_behind = dice.Percent(30);
+  Engine thrifty(DefaultAssembly()), thorough(DefaultAssembly());
+  for (Engine* engine : {&thrifty, &thorough}) {
+    REQUIRE(engine->Apply(ConfigChanged{config}).ok());
+  }
+  const JobSpec somebody = AJob("movable").Role("r", 1, APod()).In("nowhere").Movable();
+  REQUIRE(thorough.Apply(JobUpserted{somebody, 1}).ok());
+  CaseSize size{.queue_limits = dice.Percent(50), .groups = dice.Percent(30)};
+  RandomHistory history(seed, size, {});
+  Mirror mirror;
+  std::int64_t decided = 0;
+  const auto tell = [&](Event event) {
+    auto* queue = std::get_if<QueueUpserted>(&event);
+    if (queue != nullptr && fifo) queue->queue.dequeue = Dequeue::kFifo;
+    auto* job = std::get_if<JobUpserted>(&event);
+    if (job != nullptr) {
+      job->job.queue = "q0";
+      job->job.priority = 0;  // a gang in part goes first unless somebody asked has a higher one
+    }
+    REQUIRE(thrifty.Apply(event).ok());
+    REQUIRE(thorough.Apply(event).ok());
+    mirror.Apply(event);
+  };
+  for (const Event& event : history.Opening()) tell(event);
+  TimeMs now = 0;
+  for (int i = 0; i < kEvents; ++i) {
+    INFO("event " << i);
+    tell(history.Next(mirror));
+    if (dice.Percent(40)) continue;
+    now += dice.Below(8) * kSecondMs;
+    mirror.Expire(now, ShortPatience().assume_timeout_ms);
+    const NamedPlan plan = TickNamed(thrifty, now);
+    const NamedPlan all = TickNamed(thorough, now);
+    INFO("the plan:\n"
+         << Text(thrifty.state().books().kinds, plan) << "\nthe other:\n"
+         << Text(thorough.state().books().kinds, all));
+    REQUIRE(WithoutNos(plan) == WithoutNos(all));
+    REQUIRE(mirror.Follow(plan, now, Mirror::Judge::kSoundness) == "");
+    decided += static_cast<std::int64_t>(WithoutNos(plan).decisions.size());
+  }
+  return decided;
+}
+
+TEST_CASE("Who is not asked because nothing that has changed may help him would not start") {
+  std::int64_t decided = 0;
+  ForEachSeed(600, [&](std::uint64_t seed) { decided += LiveTwice(seed); });
+  REQUIRE(decided > 0);
 }
 
 TEST_CASE("A tick with nothing changed gives an empty plan") {

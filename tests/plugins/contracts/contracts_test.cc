@@ -19,7 +19,7 @@ EngineConfig With(const std::string& score) {
 Policies PoliciesOf(const EngineConfig& config, const Snapshot& snapshot) {
   const Assembly assembly = DefaultAssembly();
   REQUIRE(assembly.validate(config).ok());
-  return assembly.policies(config, snapshot, assembly.score(config, snapshot.books(), nullptr));
+  return assembly.policies(config, assembly.score(config, snapshot.books(), nullptr));
 }
 
 // Random nodes, some of them over-committed, and one far beyond any trace.

@@ -14,7 +14,7 @@ std::vector<Shortfall> Lacking(SmallCluster& cluster, const std::string& job, Ti
   std::int32_t living = 0;
   const Snapshot snapshot(books, now, &living);
   const Policies policies =
-      assembly.policies(books.config, snapshot, assembly.score(books.config, books, nullptr));
+      assembly.policies(books.config, assembly.score(books.config, books, nullptr));
   return FindShortfalls(snapshot, policies, cluster.engine().state().FindJob(job));
 }
 

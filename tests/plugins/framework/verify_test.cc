@@ -357,9 +357,8 @@ class Careless final : public Placer {
 Assembly WithCarelessPlacer() {
   Assembly assembly = DefaultAssembly();
   assembly.policies = [sound = assembly.policies](const EngineConfig& config,
-                                                  const Snapshot& snapshot,
                                                   std::shared_ptr<const Score> score) {
-    Policies policies = sound(config, snapshot, std::move(score));
+    Policies policies = sound(config, std::move(score));
     policies.placer = std::make_unique<Careless>();
     return policies;
   };
@@ -388,9 +387,8 @@ TEST_CASE("Engine: a decision that fails verification is dropped, told, and its 
   CHECK(plan.decisions[0].job == "fits");
   REQUIRE(ear.dropped.size() == 1);
   Says(ear.dropped[0], "cpu 8000 of 4000");
-  CHECK(ear.passes ==
-        std::vector<std::string>{"+allocate", "-allocate", "+consolidate", "-consolidate",
-                                 "+repair", "-repair"});
+  CHECK(ear.passes == std::vector<std::string>{"+allocate", "-allocate", "+consolidate",
+                                               "-consolidate", "+repair", "-repair"});
   CHECK(cluster.job("big").quarantined);
 
   // It is not tried again, whatever happens to others.
