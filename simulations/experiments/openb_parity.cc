@@ -21,7 +21,7 @@ namespace tephra {
 namespace {
 
 constexpr int kPercents = Curve::kPercents;
-using Points = std::vector<std::optional<double>>;  // by whole percent
+using ByPercent = std::vector<std::optional<double>>;  // by whole percent
 // Both sides hold decimal fractions as doubles.
 constexpr double kSlack = 1e-9;
 
@@ -30,7 +30,7 @@ struct CurveKey {
   std::int64_t seed = 0;
   auto operator<=>(const CurveKey&) const = default;
 };
-using Published = std::map<CurveKey, Points>;
+using Published = std::map<CurveKey, ByPercent>;
 
 absl::StatusOr<Published> ReadPublished(const std::string& path) {
   std::vector<std::string> columns = {"workload", "sc_policy", "seed"};
@@ -41,7 +41,7 @@ absl::StatusOr<Published> ReadPublished(const std::string& path) {
     TEPHRA_ASSIGN_OR_RETURN(const bool more, csv.Next());
     if (!more) return curves;
     TEPHRA_ASSIGN_OR_RETURN(const std::int64_t seed, csv.Whole(2, 0, INT64_MAX));
-    Points points(kPercents);
+    ByPercent points(kPercents);
     for (std::size_t p = 0; p < kPercents; ++p) {
       if (csv.Text(3 + p).empty()) continue;
       TEPHRA_ASSIGN_OR_RETURN(points[p], csv.Real(3 + p));
@@ -64,7 +64,7 @@ struct Gap {
 
 double Rounded(double value) { return std::round(value * 100) / 100; }
 
-Gap Compare(const Points& ours, const Points& published) {
+Gap Compare(const ByPercent& ours, const ByPercent& published) {
   Gap gap;
   for (std::size_t p = 0; p < kPercents; ++p) {
     if (!ours[p].has_value() && !published[p].has_value()) continue;
@@ -79,8 +79,8 @@ Gap Compare(const Points& ours, const Points& published) {
   return gap;
 }
 
-Points Allocated(const Curve& curve) {
-  Points points(kPercents);
+ByPercent Allocated(const Curve& curve) {
+  ByPercent points(kPercents);
   for (int p = 0; p < kPercents; ++p) {
     if (const auto bin = curve.At(p)) points[static_cast<std::size_t>(p)] = bin->allocated;
   }
@@ -88,12 +88,12 @@ Points Allocated(const Curve& curve) {
 }
 
 // The mean at each percent that all of the curves have.
-Points Mean(const std::vector<Points>& curves) {
-  Points mean(kPercents);
+ByPercent Mean(const std::vector<ByPercent>& curves) {
+  ByPercent mean(kPercents);
   for (std::size_t p = 0; p < kPercents; ++p) {
     double sum = 0;
     bool all = true;
-    for (const Points& curve : curves) {
+    for (const ByPercent& curve : curves) {
       all = all && curve[p].has_value();
       sum += curve[p].value_or(0);
     }
@@ -162,7 +162,7 @@ class Parity {
     const std::vector<ExpectedPod> expected =
         options_.untold ? std::vector<ExpectedPod>{} : pods->Expected();
     for (const OpenbPolicy& policy : policies_) {
-      std::vector<Points> ours, theirs;
+      std::vector<ByPercent> ours, theirs;
       for (const std::uint64_t seed : options_.seeds) {
         const std::string order_path = OrderPath(workload, seed);
         TEPHRA_ASSIGN_OR_RETURN(OpenbOrder order, ReadOpenbOrder(order_path, pods->pods.size()));
@@ -230,7 +230,7 @@ class Parity {
   }
 
   void PrintOurs(const std::string& workload, const OpenbPolicy& policy, std::uint64_t seed,
-                 const Points& ours, double ms) {
+                 const ByPercent& ours, double ms) {
     nlohmann::ordered_json row = {
         {"workload", workload}, {"policy", policy.name()}, {"seed", seed}};
     std::string at;
@@ -270,7 +270,7 @@ class Parity {
   }
 
   void Keep(const std::string& workload, const OpenbPolicy& policy, std::uint64_t seed,
-            const Points& points) {
+            const ByPercent& points) {
     if (curves_ == nullptr) return;
     std::string row = workload + "," + policy.name() + "," + std::to_string(seed);
     for (const auto& point : points) row += point ? Text(",%.6f", *point) : ",";
