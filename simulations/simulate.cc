@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "plugins/registry.h"
 #include "sidecar/wire/journal_writer.h"
@@ -42,9 +44,13 @@ absl::StatusOr<SimulateResult> RunSimulation(const SimulateOptions& options) {
                           LoadSimulation(options.path, {}, {options.trace, options.strict}));
   if (options.seed.has_value()) simulation.config.seed = *options.seed;
   if (options.directory.has_value()) simulation.outputs.directory = *options.directory;
+  return RunSimulation(std::move(simulation), {options.journal, options.stop, false});
+}
+
+absl::StatusOr<SimulateResult> RunSimulation(Simulation simulation, const RunOptions& options) {
   const Outputs outputs = simulation.outputs;
   SimulateResult result;
-  const std::string name = simulation.name;
+  const std::string name = simulation.name, path = simulation.file;
 
   std::unique_ptr<JournalWriter> journal;
   if (!options.journal.empty()) {
@@ -60,33 +66,35 @@ absl::StatusOr<SimulateResult> RunSimulation(const SimulateOptions& options) {
   Engine bare(DefaultAssembly());
   JournaledEngine engine(bare, journal.get());
   Recorder recorder(engine.state(), simulation.shapes, simulation.bandwidths, std::move(tasks),
-                    std::move(jobs));
+                    std::move(jobs), outputs.large_gpus);
   TEPHRA_ASSIGN_OR_RETURN(std::unique_ptr<Arrivals> arrivals, TakeArrivals(simulation));
   const std::string trace = simulation.trace ? simulation.trace->path : "";
   bool stopped = false;
   World world(std::move(simulation), std::move(arrivals), engine.state(), &recorder);
   {
-    Progress progress(world.total_arrivals());
+    std::optional<Progress> progress;
+    if (!options.one_of_many) progress.emplace(world.total_arrivals());
     while (auto batch = world.Next()) {
       if (options.stop != nullptr && *options.stop != 0) {
+        if (options.one_of_many) return absl::CancelledError(path + ": interrupted");
         stopped = true;
         break;
       }
       for (const Event& event : batch->events) {
         const absl::Status status = engine.Apply(event);
-        if (!status.ok()) return At(*batch, options.path, status);
+        if (!status.ok()) return At(*batch, path, status);
       }
       const Plan plan = engine.Tick(batch->time);
       world.Execute(plan);
       recorder.AfterCycle(batch->time, batch->events.size(), plan);
       world.Recycle(std::move(*batch));
-      progress.Show(world.arrived());
+      if (progress) progress->Show(world.arrived());
     }
   }
   TEPHRA_RETURN_IF_ERROR(world.status());
   result.summary = recorder.Finish(world, world.now());
   result.summary.name = name;
-  result.summary.file = options.path;
+  result.summary.file = path;
   result.summary.interrupted = stopped;
   if (world.reading() != nullptr) result.summary.trace = TraceLine{trace, *world.reading()};
   result.curve = recorder.curve();

@@ -8,6 +8,7 @@
 
 #include "simulations/report/curve.h"
 #include "simulations/report/summary.h"
+#include "simulations/workload/simulation.h"
 #include "topology/base/status.h"
 
 namespace tephra {
@@ -23,6 +24,14 @@ struct SimulateOptions {
   const volatile std::sig_atomic_t* stop = nullptr;
 };
 
+// How a simulation that was read is run.
+struct RunOptions {
+  std::string journal;                               // as above
+  const volatile std::sig_atomic_t* stop = nullptr;  // as above
+  // For a run among many: silent, and where it is stopped it fails, CANCELLED, and writes nothing.
+  bool one_of_many = false;
+};
+
 struct SimulateResult {
   Summary summary;
   Curve curve;
@@ -34,5 +43,6 @@ struct SimulateResult {
 // summary.json); where it fails,
 // none of them. The journal alone is written as the run goes, so that it shows how a run died.
 absl::StatusOr<SimulateResult> RunSimulation(const SimulateOptions& options);
+absl::StatusOr<SimulateResult> RunSimulation(Simulation simulation, const RunOptions& options);
 
 }  // namespace tephra

@@ -145,6 +145,7 @@ void World::Arrive(Batch& batch) {
   if (simulation_.queues_of_jobs && !queues_.contains(arrival.job.queue)) {
     QueueSpec queue;
     queue.name = arrival.job.queue;
+    queue.dequeue = simulation_.dequeue;
     On(QueueChanges{std::move(queue)}, batch);
   }
   auto record = std::make_unique<JobRecord>();

@@ -46,7 +46,8 @@ AmountsLine Amounts::Line() const {
   return line;
 }
 
-JobStats::JobStats(std::unique_ptr<OutputFile> rows) : rows_(std::move(rows)) {
+JobStats::JobStats(std::unique_ptr<OutputFile> rows, std::int64_t large_gpus)
+    : rows_(std::move(rows)), large_gpus_(large_gpus) {
   if (rows_ == nullptr) return;
   rows_->Write(
       "job,user,queue,state,gpus,tasks,submit_s,start_s,end_s,wait_s,run_s,jct_s,"
@@ -55,6 +56,7 @@ JobStats::JobStats(std::unique_ptr<OutputFile> rows) : rows_(std::move(rows)) {
 
 void JobStats::Add(const JobRecord& job, JobState state, const std::string& why) {
   all_.Add(job, state);
+  if (large_gpus_ > 0 && job.gpu_demand >= large_gpus_ * kWholeGpu) large_.Add(job, state);
   queues_[job.queue].Add(job, state);
   if (!job.user.empty()) {
     User& user = users_[job.user];
@@ -137,6 +139,7 @@ absl::Status JobStats::Commit() { return rows_ == nullptr ? absl::OkStatus() : r
 
 void JobStats::Fill(Summary& summary) const {
   summary.all = all_.Line("");
+  if (large_gpus_ > 0) summary.large = LargeLine{large_gpus_, large_.Line("")};
   for (const auto& [name, group] : queues_) summary.by_queue.push_back(group.Line(name));
   for (const auto& [name, user] : users_) {
     UserLine line{name, user.jobs, user.finished, user.gpu_s / 3600, 0, 0};

@@ -30,8 +30,9 @@ class Amounts {
 
 class JobStats {
  public:
-  // A null file: no rows are written.
-  explicit JobStats(std::unique_ptr<OutputFile> rows);
+  // A null file: no rows are written. Jobs of `large_gpus` GPUs or more are also told apart; 0:
+  // none.
+  explicit JobStats(std::unique_ptr<OutputFile> rows, std::int64_t large_gpus = 0);
 
   // A job that ended, or is still there when all ends. `why` it does not run; may be empty.
   void Add(const JobRecord& job, JobState state, const std::string& why);
@@ -58,7 +59,8 @@ class JobStats {
 
   std::unique_ptr<OutputFile> rows_;
   std::string row_;
-  Group all_;
+  const std::int64_t large_gpus_;
+  Group all_, large_;
   std::map<std::string, Group> queues_;
   std::map<std::string, User> users_;
 };

@@ -46,7 +46,8 @@ Json ResourceList(const Summary& summary) {
                     {"capacity", amount(line.capacity)},
                     {"used", amount(line.used)},
                     {"peak", amount(line.peak)},
-                    {"mean_percent", line.mean_percent}});
+                    {"mean_percent", line.mean_percent},
+                    {"mean_percent_while_jobs_come", line.mean_percent_while_jobs_come}});
   }
   return list;
 }
@@ -183,6 +184,10 @@ std::string JsonText(const Summary& summary, const Curve& curve) {
               {"jobs_left_out", summary.jobs_left_out},
               {"curve", PointList(curve)}};
   if (summary.interrupted) all["interrupted"] = true;
+  if (summary.large) {
+    all["large_gangs"] = {{"gpus", summary.large->gpus}};
+    all["large_gangs"].update(GroupJson(summary.large->jobs));
+  }
   if (summary.trace) {
     const TraceReading& reading = summary.trace->reading;
     all["trace"] = {{"file", summary.trace->path},

@@ -110,12 +110,12 @@ const char* VerdictText(Verdict verdict) {
 
 Recorder::Recorder(const State& state, const std::vector<ExpectedPod>& shapes,
                    std::optional<Bandwidths> bandwidths, std::unique_ptr<OutputFile> tasks,
-                   std::unique_ptr<OutputFile> jobs)
+                   std::unique_ptr<OutputFile> jobs, std::int64_t large_gpus)
     : state_(state),
       bandwidths_(std::move(bandwidths)),
       tasks_(std::move(tasks)),
       fragments_(shapes),
-      stats_(std::move(jobs)) {
+      stats_(std::move(jobs), large_gpus) {
   if (tasks_ != nullptr) {
     tasks_->Write(
         "job,task,queue,state,arrival_s,start_s,finish_s,wait_s,node,devices,verdict,"
@@ -247,6 +247,11 @@ void Recorder::WriteRows(const JobRecord& job) {
   }
 }
 
+double Recorder::Use::Percent(Kind kind) const {
+  const auto k = static_cast<std::size_t>(kind);
+  return capacity_ms[k] > 0 ? 100 * used_ms[k] / capacity_ms[k] : 0;
+}
+
 void Recorder::Integrate(TimeMs now) {
   timeline_.Add(last_, now, cluster_now_, queues_now_);
   const auto span = static_cast<double>(now - last_);
@@ -255,8 +260,8 @@ void Recorder::Integrate(TimeMs now) {
   const int kinds = state_.books().kinds.size();
   for (int k = 0; k < kinds; ++k) {
     const auto kind = static_cast<std::size_t>(k);
-    used_times_ms_[kind] += span * static_cast<double>(used_.amount[kind]);
-    capacity_times_ms_[kind] += span * static_cast<double>(capacity_.amount[kind]);
+    use_.used_ms[kind] += span * static_cast<double>(used_.amount[kind]);
+    use_.capacity_ms[kind] += span * static_cast<double>(capacity_.amount[kind]);
   }
 }
 
@@ -304,6 +309,7 @@ void Recorder::AfterCycle(TimeMs now, std::size_t events, const Plan& plan) {
   FollowTime(now);
   if (!arrivals_) return;
   arrivals_ = false;
+  use_until_last_arrival_ = use_;
   curve_.Add(gpu_arrived_, std::max<std::int64_t>(used_[kGpu], 0), fragments_.Update(books),
              capacity_[kGpu]);
 }
@@ -369,8 +375,8 @@ void Recorder::AddResources(Summary& summary) const {
     line.capacity = capacity_[kind];
     line.used = used_[kind];
     line.peak = peak_[kind];
-    const double capacity_ms = capacity_times_ms_[kind];
-    if (capacity_ms > 0) line.mean_percent = 100 * used_times_ms_[kind] / capacity_ms;
+    line.mean_percent = use_.Percent(kind);
+    line.mean_percent_while_jobs_come = use_until_last_arrival_.Percent(kind);
     summary.resources.push_back(std::move(line));
   }
 }

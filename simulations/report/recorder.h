@@ -5,6 +5,7 @@
 // first kMostEndedLines are kept for the summary). One owner thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -30,10 +31,10 @@ class Recorder final : public WorldListener {
   static constexpr std::size_t kMostEndedLines = 1000;
 
   // `state` is the engine's. `shapes` are the usual pods, for the fragmentation. A null file: no
-  // rows are written. Without bandwidths no all-reduce is estimated.
+  // rows are written. Without bandwidths no all-reduce is estimated. `large_gpus`: see JobStats.
   Recorder(const State& state, const std::vector<ExpectedPod>& shapes,
            std::optional<Bandwidths> bandwidths, std::unique_ptr<OutputFile> tasks,
-           std::unique_ptr<OutputFile> jobs);
+           std::unique_ptr<OutputFile> jobs, std::int64_t large_gpus = 0);
 
   void JobArrived(const JobRecord& job) override;
   void JobEnded(const JobRecord& job) override;
@@ -78,8 +79,12 @@ class Recorder final : public WorldListener {
   std::int64_t gpu_arrived_ = 0;  // milli-GPUs
   std::int64_t ended_jobs_ = 0;
   TimeMs last_ = 0;
-  std::vector<double> used_times_ms_ = std::vector<double>(kMaxKinds, 0);
-  std::vector<double> capacity_times_ms_ = std::vector<double>(kMaxKinds, 0);
+  // Sums over time, of each kind.
+  struct Use {
+    std::array<double, kMaxKinds> used_ms{}, capacity_ms{};
+    double Percent(Kind kind) const;
+  };
+  Use use_, use_until_last_arrival_;
   Resources used_, capacity_, peak_;
   std::map<std::string, QueueSums> queues_;
   JobStats stats_;

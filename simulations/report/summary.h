@@ -47,7 +47,8 @@ struct ResourceLine {
   std::int64_t unit = 1;  // divide by this for people: cores, GiB, GPUs ...
   std::string unit_name;
   std::int64_t capacity = 0, used = 0, peak = 0;
-  double mean_percent = 0;  // of capacity, over the time of the simulation
+  double mean_percent = 0;                  // of capacity, over the time of the simulation
+  double mean_percent_while_jobs_come = 0;  // the same, until the last came
 };
 
 struct QueueLine {
@@ -82,6 +83,12 @@ struct GroupLine {
   AmountsLine wait_s;         // of those that started, from when they came
   AmountsLine jct_s;          // of those that finished, as is what follows
   AmountsLine bounded_slowdown;
+};
+
+// Jobs of so many GPUs or more.
+struct LargeLine {
+  std::int64_t gpus = 0;
+  GroupLine jobs;
 };
 
 struct UserLine {
@@ -121,6 +128,7 @@ struct Summary {
                dropped = 0, removed = 0;
   std::int64_t tasks_started = 0, tasks_finished = 0, tasks_running = 0, dropped_decisions = 0;
   GroupLine all;
+  std::optional<LargeLine> large;   // where it was asked for
   std::vector<GroupLine> by_queue;  // by name, of jobs; a queue without jobs is not there
   std::vector<UserLine> by_user;    // by name
   Fairness fairness;

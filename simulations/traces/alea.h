@@ -16,6 +16,8 @@
 
 namespace tephra {
 
+inline constexpr const char* kAleaTables[] = {".queues", ".groups", ".users", ".machines"};
+
 // A user, a group or a queue.
 struct AleaQuota {
   std::string name;
@@ -30,7 +32,8 @@ struct AleaTables {
   TraceMachine machine;  // a cluster each
 };
 
-// `trace`.queues, .groups, .users and .machines. INVALID_ARGUMENT with file, line and field.
+// From the files beside the trace of its name and these ends. INVALID_ARGUMENT with file, line and
+// field.
 absl::StatusOr<AleaTables> ReadAleaTables(const std::string& trace);
 
 // A queue that is not in the table is the fault of the job; a user or group keeps its number.

@@ -38,7 +38,7 @@ std::vector<std::string> ReadHostList(Sections& sections, const Item& item,
   fields.Texts("tiers", tiers);
   fields.Done();
   if (!item.wrong->ok()) return {};
-  absl::StatusOr<Hosts> read = ReadHosts(Resolved(sections.file, hosts), name, tiers);
+  absl::StatusOr<Hosts> read = ReadHosts(sections.Input(hosts), name, tiers);
   item.wrong->Keep(read.status());
   if (!read.ok()) return {};
   domains = std::move(read->domains);

@@ -121,6 +121,7 @@ const std::vector<std::pair<std::string, Read>>& Kinds() {
        [](Sections&, const Item& i) -> Happening {
          PolicySettings settings = ReadPolicies(i);
          if (settings.expected_from_workload) i.Wrong("expected_pods as a list in an event");
+         if (settings.dequeue) i.Wrong("dequeue_strategy by set_queue in an event");
          return PoliciesChange{std::move(settings.config)};
        }},
   };

@@ -56,6 +56,10 @@ PolicySettings ReadPolicies(const Item& item) {
   }
   ReadCommonSettings(fields, config);
   ReadExpectedPods(fields.At("expected_pods"), settings);
+  int dequeue = 0;
+  if (fields.OneOf("dequeue_strategy", {"traverse", "fifo"}, dequeue)) {
+    settings.dequeue = static_cast<Dequeue>(dequeue);
+  }
   fields.Done();
   if (item.wrong->ok()) {
     EngineConfig checked = config;

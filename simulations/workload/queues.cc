@@ -46,7 +46,7 @@ QueueSpec ReadQueue(Sections& sections, const Item& item) {
 
 QueueSpec ReadQueue(Sections& sections, Fields& fields) {
   QueueSpec queue;
-  int state = 0, dequeue = 0;
+  int state = 0, dequeue = static_cast<int>(sections.dequeue);
   fields.Need("name");
   fields.Text("name", queue.name);
   fields.Text("parent", queue.parent);

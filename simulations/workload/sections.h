@@ -32,6 +32,12 @@ struct Sections {
   // No file may describe more: a slip of the hand should not take all memory.
   static constexpr std::int64_t kMostNodes = 1'000'000, kMostTasks = 10'000'000;
 
+  Dequeue dequeue = Dequeue::kTraverse;  // of queues that do not say
+  std::vector<std::string> inputs;       // other files that are read, as Input has named them
+
+  // The path of a file to be read, as the simulation file means it.
+  std::string Input(const std::string& path);
+
   // A fault where the name was there before.
   static void Once(std::set<std::string>& names, const std::string& name, int line,
                    const std::string& path, Diagnosis& wrong);
@@ -85,6 +91,7 @@ FailureRates ReadFailures(const Item& item);
 
 struct PolicySettings {
   EngineConfig config;
+  std::optional<Dequeue> dequeue;       // of queues that do not say
   bool expected_from_workload = false;  // expected_pods is to be worked out
 };
 PolicySettings ReadPolicies(const Item& item);

@@ -108,6 +108,7 @@ struct Outputs {
   bool jobs = true;
   bool timeline = true;  // of the cluster and of queues
   bool curve = true;
+  std::int64_t large_gpus = 0;  // jobs of at least so many GPUs are told apart; 0: none are
 };
 
 struct Simulation {
@@ -123,6 +124,7 @@ struct Simulation {
   std::optional<OpenbWorkload> openb;    // instead of jobs
   std::optional<TraceWorkload> trace;    // instead of both
   bool queues_of_jobs = false;           // a queue that is not there comes with its first job
+  Dequeue dequeue = Dequeue::kTraverse;  // of such queues
   Unstarted unstarted = Unstarted::kWaits;
   std::vector<DatedHappening> events;  // by time, then as in the file
   EngineConfig config;
@@ -132,7 +134,8 @@ struct Simulation {
   Restarts restarts;
   FailureRates failures;
   Outputs outputs;
-  Yaml::Ptr document;  // the whole file, for keys of the caller's own
+  std::vector<std::string> inputs;  // the other files that it is read from; some may not be there
+  Yaml::Ptr document;               // the whole file, for keys of the caller's own
 };
 
 // The jobs, listed or from a trace. Those listed are moved out of the simulation.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "simulations/traces/alea.h"
 #include "simulations/traces/pod_shapes.h"
 #include "simulations/workload/sections.h"
 #include "text/text_file.h"
@@ -51,6 +52,10 @@ std::string Resolved(const std::string& file, const std::string& path) {
   return (std::filesystem::path(file).parent_path() / path).lexically_normal().string();
 }
 
+std::string Sections::Input(const std::string& path) {
+  return inputs.emplace_back(Resolved(file, path));
+}
+
 namespace {
 
 class Loader {
@@ -71,11 +76,18 @@ class Loader {
     ReadTrace(workload);
     const bool tells_machine = simulation_.trace && !simulation_.trace->model;
     ReadClusterSection(tells_machine ? top.At("cluster") : top.Need("cluster"));
+    // Before the queues, which may be told there how jobs leave them.
+    const Item policies = top.At("policies");
+    PolicySettings settings;
+    if (policies.node != nullptr) settings = ReadPolicies(policies);
+    simulation_.config = std::move(settings.config);
+    simulation_.dequeue = sections_.dequeue = settings.dequeue.value_or(Dequeue::kTraverse);
     const Item queues = top.At("queues");
     if (queues.node != nullptr) ReadQueues(sections_, queues, simulation_.queues, simulation_.past);
     if (sections_.queues.insert("default").second) {
       QueueSpec usual;
       usual.name = "default";
+      usual.dequeue = sections_.dequeue;
       simulation_.queues.push_back(usual);
     }
     const Item jobs = top.At("jobs");
@@ -86,10 +98,6 @@ class Loader {
     }
     if (queues.node == nullptr) AddQueuesOfJobs();
     simulation_.queues_of_jobs = queues.node == nullptr && simulation_.trace.has_value();
-    const Item policies = top.At("policies");
-    PolicySettings settings;
-    if (policies.node != nullptr) settings = ReadPolicies(policies);
-    simulation_.config = std::move(settings.config);
     AddGpuMemory(simulation_.nodes, simulation_.past);
     simulation_.past.half_life_ms = simulation_.config.usage_half_life_ms;
     if (wrong_.ok() && !simulation_.past.queues.empty() && simulation_.past.half_life_ms == 0) {
@@ -119,6 +127,7 @@ class Loader {
       }
     }
     if (!wrong_.ok()) return wrong_.status();
+    simulation_.inputs = std::move(sections_.inputs);
     return std::move(simulation_);
   }
 
@@ -135,6 +144,10 @@ class Loader {
     }
     simulation_.trace = ReadTraceWorkload(sections_, trace);
     if (choice_.path) simulation_.trace->path = *choice_.path;
+    sections_.inputs.push_back(simulation_.trace->path);
+    for (const char* suffix : kAleaTables) {
+      sections_.inputs.push_back(simulation_.trace->path + suffix);
+    }
     simulation_.trace->options.strict = simulation_.trace->options.strict || choice_.strict;
   }
 
@@ -176,9 +189,9 @@ class Loader {
   }
 
   absl::Status LoadOpenbCluster(const std::string& nodes, const std::string& order) {
-    TEPHRA_ASSIGN_OR_RETURN(simulation_.nodes, ReadOpenbNodes(Resolved(simulation_.file, nodes)));
+    TEPHRA_ASSIGN_OR_RETURN(simulation_.nodes, ReadOpenbNodes(sections_.Input(nodes)));
     if (!order.empty()) {
-      const std::string path = Resolved(simulation_.file, order);
+      const std::string path = sections_.Input(order);
       TEPHRA_ASSIGN_OR_RETURN(const OpenbOrder keys, ReadOpenbOrder(path, UINT32_MAX));
       TEPHRA_RETURN_IF_ERROR(RenameByOrder(path, keys, simulation_.nodes));
     }
@@ -226,11 +239,11 @@ class Loader {
 
   absl::Status LoadOpenbWorkload(const std::string& pods, const std::string& order) {
     OpenbWorkload& openb = simulation_.openb.emplace();
-    openb.path = Resolved(simulation_.file, pods);
+    openb.path = sections_.Input(pods);
     if (order.empty()) return absl::OkStatus();
     TEPHRA_ASSIGN_OR_RETURN(OpenbPods list, ReadOpenbPods(openb.path, sections_.models));
     TEPHRA_ASSIGN_OR_RETURN(OpenbOrder turns,
-                            ReadOpenbOrder(Resolved(simulation_.file, order), list.pods.size()));
+                            ReadOpenbOrder(sections_.Input(order), list.pods.size()));
     openb.pods = std::make_shared<const OpenbPods>(std::move(list));
     openb.order = std::make_shared<const OpenbOrder>(std::move(turns));
     return absl::OkStatus();
@@ -240,7 +253,9 @@ class Loader {
   void AddQueuesOfJobs() {
     for (const Arrival& arrival : simulation_.jobs) {
       if (!sections_.queues.insert(arrival.job.queue).second) continue;
-      simulation_.queues.emplace_back().name = arrival.job.queue;
+      QueueSpec& queue = simulation_.queues.emplace_back();
+      queue.name = arrival.job.queue;
+      queue.dequeue = sections_.dequeue;
     }
   }
 
@@ -268,6 +283,13 @@ class Loader {
     fields.Switch("jobs", outputs.jobs);
     fields.Switch("timeline", outputs.timeline);
     fields.Switch("curve", outputs.curve);
+    const Item large = fields.At("large_gangs");
+    if (large.node != nullptr) {
+      Fields of(large);
+      of.Need("gpus");
+      of.Whole("gpus", outputs.large_gpus, 1);
+      of.Done();
+    }
     fields.Done();
   }
 
@@ -312,6 +334,10 @@ absl::StatusOr<Simulation> ParseSimulation(const std::string& path, const std::s
                                            const std::vector<std::string>& extra_keys) {
   TEPHRA_ASSIGN_OR_RETURN(Yaml::Ptr root, ParseYaml(path, text));
   return Loader(path, std::move(root)).Load(extra_keys);
+}
+
+absl::StatusOr<Simulation> LoadSimulation(const std::string& path, Yaml::Ptr document) {
+  return Loader(path, std::move(document)).Load({});
 }
 
 absl::StatusOr<Simulation> LoadSimulation(const std::string& path,

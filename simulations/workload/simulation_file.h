@@ -25,6 +25,10 @@ absl::StatusOr<Simulation> LoadSimulation(const std::string& path,
                                           const std::vector<std::string>& extra_keys = {},
                                           TraceChoice trace = {});
 
+// The same from a document that was read; `path` stands in messages, and relative paths start in
+// its folder.
+absl::StatusOr<Simulation> LoadSimulation(const std::string& path, Yaml::Ptr document);
+
 // The same from text; `path` stands in messages, and relative paths start in its folder.
 absl::StatusOr<Simulation> ParseSimulation(const std::string& path, const std::string& text,
                                            const std::vector<std::string>& extra_keys = {});

@@ -18,6 +18,12 @@ void ReadJobsAlike(Fields& fields, TraceWorkload& trace) {
     trace.estimate = static_cast<Estimate>(word);
   }
   fields.Duration("least_run", trace.least_run);
+  const Item load = fields.At("load");
+  if (load.node != nullptr && ReadQuantity(load, trace.load, 1000) &&
+      (trace.load < 1 || trace.load > TraceWorkload::kMostLoad)) {
+    load.Wrong("a number from 0.001 to 1000");
+    trace.load = 1000;
+  }
   fields.Text("partition_label", trace.partition_label);
   if (fields.OneOf("on_failure", {"task", "gang"}, word)) trace.fails_whole = word == 1;
   fields.Switch("movable", trace.movable);

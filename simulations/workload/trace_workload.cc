@@ -34,6 +34,11 @@ std::string OrdinalText(std::uint64_t ordinal) {
   return text;
 }
 
+// The time over the load in thousandths, without leaving 64 bits.
+TimeMs Compressed(TimeMs time, std::int64_t load) {
+  return time / load * 1000 + time % load * 1000 / load;
+}
+
 // What is done with each job, wherever it comes from.
 class JobArrivals : public Arrivals {
  public:
@@ -45,7 +50,7 @@ class JobArrivals : public Arrivals {
   // job_ as a gang.
   void Make(Arrival& out) {
     out = Arrival{};
-    out.at = job_.submit;
+    out.at = Compressed(job_.submit, workload_.load);
     out.run = RunOf(job_);
     out.fails_whole = workload_.fails_whole;
     JobSpec& job = out.job;
@@ -53,7 +58,7 @@ class JobArrivals : public Arrivals {
     job.name = job_.id;
     job.queue = job_.queue.empty() ? "default" : job_.queue;
     job.user = job_.user;
-    job.created = job_.submit;
+    job.created = out.at;
     job.movable = workload_.movable;
     job.preemptible = workload_.preemptible;
     const DurationMs expected =

@@ -35,6 +35,8 @@ struct TraceWorkload {
   Estimate estimate = Estimate::kRequested;
   bool clamp_runs = false;   // to what was requested: then it is ended
   DurationMs least_run = 0;  // a shorter one counts as this
+  std::int64_t load = 1000;  // in thousandths: times of submission are divided by it
+  static constexpr std::int64_t kMostLoad = 1'000'000;
   // Jobs select the nodes whose label of this name is their partition. Empty: any.
   std::string partition_label;
   bool fails_whole = false, movable = false, preemptible = true;  // Arrival, JobSpec

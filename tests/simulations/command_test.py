@@ -114,6 +114,25 @@ class Command(unittest.TestCase):
         self.assertTrue(json.loads(out)["interrupted"])
         self.assertIn("jobs.csv", files(self.folder / "out"))
 
+    def test_large_gangs_are_told_apart_where_that_is_asked_for(self):
+        made = self.folder / "made.yaml"
+        made.write_text(
+            "cluster: { nodes: 1, gpus_per_node: 4 }\n"
+            "outputs: { large_gangs: { gpus: 3 } }\n"
+            "jobs:\n"
+            "  - { name: a, gpus: 2, run: 10s }\n"
+            "  - { name: b, members: 3, gpus: 1, at: 1s, run: 10s }\n"
+            "  - { name: c, gpus: 4, at: 2s, run: 10s }\n"
+        )
+        told = json.loads(run("simulate", made, "--output", "json").stdout)
+        large = told["large_gangs"]
+        self.assertEqual((large["gpus"], large["jobs"], large["finished"]), (3, 2, 2))
+        self.assertEqual(large["wait_s"]["mean"], (9 + 18) / 2)
+        # Until the last came, after 2 s, two of four were held; 10 s by 2, 3 and 4 in 30 s.
+        gpu = next(one for one in told["resources"] if one["name"] == "gpu")
+        self.assertEqual(gpu["mean_percent_while_jobs_come"], 50)
+        self.assertEqual(gpu["mean_percent"], 75)
+
     def test_a_trace_is_told_with_its_faults(self):
         timed = ROOT / "simulations/examples/timed.yaml"
         told = json.loads(run("simulate", timed, "--output", "json").stdout)

@@ -39,6 +39,23 @@ jobs:
   CHECK(read->jobs[1].job.created == 60'000);
 }
 
+TEST_CASE("simulation: queues that do not say how jobs leave them do as policies say") {
+  const std::string fifo = kCluster + "policies: { dequeue_strategy: fifo }\n";
+  const auto named = ParseSimulation(
+      "f", fifo + "queues: [{ name: a }, { name: b, dequeue_strategy: traverse }]\n");
+  REQUIRE(named.ok());
+  REQUIRE(named->queues.size() == 3);
+  CHECK(named->queues[0].dequeue == Dequeue::kFifo);
+  CHECK(named->queues[1].dequeue == Dequeue::kTraverse);
+  CHECK(named->queues[2].dequeue == Dequeue::kFifo);  // default
+  const auto of_jobs = ParseSimulation("f", fifo + "jobs: [{ name: j, queue: q, gpus: 1 }]\n");
+  REQUIRE(of_jobs.ok());
+  CHECK(of_jobs->queues[1].dequeue == Dequeue::kFifo);
+  CHECK(ParseSimulation("f", kCluster)->queues[0].dequeue == Dequeue::kTraverse);
+  CHECK(FileError(fifo + "events: [{ at: 1s, set_policies: { dequeue_strategy: fifo } }]\n")
+            .find("set_queue") != std::string::npos);
+}
+
 TEST_CASE("simulation: domains that are no forest, or name what is not there, are a fault") {
   const std::string two = "cluster: { nodes: 2, domains: [";
   CHECK(FileError(two + "{ name: a, nodes: [n-0] }] }\n") == "");

@@ -96,6 +96,33 @@ TEST_CASE("Trace workload: what SWF says gives the machine, estimates and run ti
   CHECK(jobs[2].job.expected_run_ms == 0);
 }
 
+TEST_CASE("Trace workload: a load divides the times of submission, of a trace and of a model") {
+  const TraceFile file(kPhilly + "a,x,1,5,60\nb,x,1,4000000000,60\n");
+  const auto times = [](const std::string& text) {
+    Simulation simulation = Read(kCluster + text);
+    const auto arrivals = TakeArrivals(simulation);
+    REQUIRE(arrivals.ok());
+    std::vector<TimeMs> all;
+    for (const Arrival& arrival : All(**arrivals)) {
+      CHECK(arrival.job.created == arrival.at);
+      CHECK(arrival.run == 60'000);
+      all.push_back(arrival.at);
+    }
+    return all;
+  };
+  const std::string trace = "workload: { trace: { file: " + file.path() + ", load: ";
+  CHECK(times(trace + "1.25 } }\n") == std::vector<TimeMs>{4000, 3'200'000'000'000});
+  CHECK(times(trace + "0.5 } }\n")[0] == 10'000);
+  const std::string model =
+      "workload: { generate: { jobs: 3, every: 1h, gpus: [{ gpus: 1 }], run: 60s, least_run: 60s";
+  const auto last = [&](const std::string& load) {
+    Simulation simulation = Read(kCluster + model + load + " } }\n");
+    return All(**TakeArrivals(simulation)).back().at;
+  };
+  CHECK(last(", load: 2") == last("") / 2);
+  CHECK_FALSE(ParseSimulation("f", kCluster + trace + "0 } }\n").ok());
+}
+
 TEST_CASE("Trace workload: without a cluster a trace that tells no machine is refused") {
   const TraceFile file(kPhilly + "a,x,1,5,9\n");
   const auto read = ParseSimulation("f", "workload: { trace: { file: " + file.path() + " } }\n");
