@@ -8,6 +8,7 @@
 #include "simulations/replay_command.h"
 #include "simulations/report_command.h"
 #include "simulations/simulate_command.h"
+#include "simulations/sweep_command.h"
 #include "simulations/topology_command.h"
 #include "simulations/trace_command.h"
 
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
       "usage, 3 no engine answers.");
   int code = 0;
   tephra::AddSimulateCommand(app, code);
+  tephra::AddSweepCommand(app, code);
   tephra::AddReplayCommand(app, code);
   tephra::AddOpenbCommand(app, code);
   tephra::AddExplainCommand(app, tephra::ExplainInSimulation, code);

@@ -12,8 +12,12 @@ constexpr std::chrono::milliseconds kBetween(100);
 
 }  // namespace
 
-Progress::Progress(std::uint64_t total)
-    : total_(total), on_(isatty(STDERR_FILENO) == 1), began_(Clock::now()), last_(began_) {}
+Progress::Progress(std::uint64_t total, const char* what)
+    : total_(total),
+      what_(what),
+      on_(isatty(STDERR_FILENO) == 1),
+      began_(Clock::now()),
+      last_(began_) {}
 
 Progress::~Progress() {
   if (drawn_) std::fputs("\r\x1b[K", stderr);
@@ -27,7 +31,7 @@ void Progress::Show(std::uint64_t done) {
   drawn_ = true;
   const double elapsed = std::chrono::duration<double>(now - began_).count();
   if (total_ == 0 || done == 0) {
-    std::fprintf(stderr, "\r\x1b[K%llu jobs, %.0f s", static_cast<unsigned long long>(done),
+    std::fprintf(stderr, "\r\x1b[K%llu %s, %.0f s", static_cast<unsigned long long>(done), what_,
                  elapsed);
     return;
   }
@@ -35,9 +39,9 @@ void Progress::Show(std::uint64_t done) {
   const double part = static_cast<double>(done) / static_cast<double>(total_);
   const auto filled = static_cast<std::size_t>(part * kWidth);
   const std::string bar = std::string(filled, '#') + std::string(kWidth - filled, '.');
-  std::fprintf(stderr, "\r\x1b[K[%s] %3.0f %%  %llu of %llu jobs, %.0f s left", bar.c_str(),
+  std::fprintf(stderr, "\r\x1b[K[%s] %3.0f %%  %llu of %llu %s, %.0f s left", bar.c_str(),
                100 * part, static_cast<unsigned long long>(done),
-               static_cast<unsigned long long>(total_), elapsed * (1 - part) / part);
+               static_cast<unsigned long long>(total_), what_, elapsed * (1 - part) / part);
 }
 
 }  // namespace tephra

@@ -9,8 +9,8 @@ namespace tephra {
 
 class Progress {
  public:
-  // `total` 0: not known, only a count is shown.
-  explicit Progress(std::uint64_t total);
+  // Of `total` jobs, or what is said. 0: not known, only a count is shown.
+  explicit Progress(std::uint64_t total, const char* what = "jobs");
   // Wipes the bar away.
   ~Progress();
   Progress(const Progress&) = delete;
@@ -20,6 +20,7 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
   std::uint64_t total_;
+  const char* what_;
   bool on_;
   bool drawn_ = false;
   Clock::time_point began_, last_;

@@ -1,6 +1,5 @@
 #include "simulations/simulate_command.h"
 
-#include <csignal>
 #include <cstdint>
 #include <iostream>
 #include <limits>
@@ -8,22 +7,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "simulations/interrupt.h"
 #include "simulations/report/print.h"
 #include "simulations/simulate.h"
 
 namespace tephra {
-namespace {
-
-constexpr int kInterrupted = 130;  // as a shell has it of a program that SIGINT ended
-volatile std::sig_atomic_t interrupted = 0;
-
-// Once more ends it at once.
-void Interrupt(int signal) {
-  interrupted = 1;
-  std::signal(signal, SIG_DFL);
-}
-
-}  // namespace
 
 void AddSimulateCommand(CLI::App& app, int& code) {
   struct Arguments {
@@ -57,9 +45,7 @@ void AddSimulateCommand(CLI::App& app, int& code) {
     if (directory->count() > 0) options.directory = arguments->directory;
     if (seed->count() > 0) options.seed = static_cast<std::uint64_t>(arguments->seed);
     if (trace->count() > 0) options.trace = arguments->trace;
-    options.stop = &interrupted;
-    std::signal(SIGINT, Interrupt);
-    std::signal(SIGTERM, Interrupt);
+    options.stop = StopOnSignal();
     const absl::StatusOr<SimulateResult> result = RunSimulation(options);
     if (!result.ok()) {
       std::cerr << "tephra simulate: " << result.status().message() << "\n";

@@ -173,6 +173,30 @@ absl::StatusOr<Yaml::Ptr> ParseYaml(const std::string& file, const std::string& 
   }
 }
 
+Yaml::Ptr LaidOver(const Yaml::Ptr& base, const Yaml::Ptr& over) {
+  if (over->kind == Yaml::Kind::kNull) return base;
+  if (over->kind != Yaml::Kind::kMap || base->kind != Yaml::Kind::kMap) return over;
+  auto both = std::make_shared<Yaml>();
+  both->kind = Yaml::Kind::kMap;
+  both->line = over->line;
+  both->entries = base->entries;
+  for (const Yaml::Entry& entry : over->entries) {
+    const auto found =
+        std::find_if(both->entries.begin(), both->entries.end(),
+                     [&](const Yaml::Entry& known) { return known.key == entry.key; });
+    if (found == both->entries.end()) {
+      both->entries.push_back(entry);
+    } else {
+      *found = {entry.key, entry.line, LaidOver(found->value, entry.value)};
+    }
+  }
+  for (const Yaml::Entry& entry : both->entries) {
+    both->size += 1 + entry.value->size;
+    both->depth = std::max(both->depth, entry.value->depth + 1);
+  }
+  return both;
+}
+
 absl::StatusOr<Yaml::Ptr> ReadYaml(const std::string& path) {
   TEPHRA_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostYamlBytes));
   return ParseYaml(path, text);

@@ -42,6 +42,10 @@ constexpr std::size_t kMostYamlBytes = 256u << 20;
 // text, an alias of something around itself, too many or too deep nodes, a second document.
 absl::StatusOr<Yaml::Ptr> ParseYaml(const std::string& file, const std::string& text);
 
+// `over` laid over `base`: maps key by key, new keys last; anything else takes the place of what
+// was there, but for nothing at all, which changes nothing. A map of both has the line of `over`.
+Yaml::Ptr LaidOver(const Yaml::Ptr& base, const Yaml::Ptr& over);
+
 // Reads the file (see text_file.h for what it refuses) and parses it.
 absl::StatusOr<Yaml::Ptr> ReadYaml(const std::string& path);
 

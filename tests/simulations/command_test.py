@@ -133,6 +133,63 @@ class Command(unittest.TestCase):
         self.assertEqual(gpu["mean_percent_while_jobs_come"], 50)
         self.assertEqual(gpu["mean_percent"], 75)
 
+    def test_a_sweep_is_interrupted_and_goes_on(self):
+        made = self.folder / "made.yaml"
+        made.write_text(
+            "cluster: { nodes: 4, gpus_per_node: 8 }\n"
+            "workload: { generate: { jobs: 5000, every: 20m, gpus: [{ gpus: 1 }, { gpus: 16 }], run: 1h } }\n"
+        )
+        sweep = self.folder / "sweep.yaml"
+        sweep.write_text(
+            "simulation: made.yaml\nseeds: 1-20\n"
+            "policies: { fifo: { dequeue_strategy: fifo }, easy: { backfill: { mode: easy } } }\n"
+        )
+        out = self.folder / "out"
+        arguments = ["sweep", sweep, "--out", out, "--jobs", "2"]
+        process = subprocess.Popen([TEPHRA, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not list(out.glob("*/*/*/inputs.txt")):  # the first is there
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate()
+        self.assertEqual((process.returncode, stdout), (130, b""))
+        self.assertIn(b"the same command goes on from there", stderr)
+        kept = len(list(out.glob("*/*/*/inputs.txt")))
+        self.assertTrue(0 < kept < 40)
+        self.assertEqual(len(list(out.glob("*/*/*/summary.json"))), kept)
+        sweep.write_text(sweep.read_text().replace("1-20", "1-2"))
+        kept = len([p for p in out.glob("*/*/*/inputs.txt") if p.parent.name in "12"])
+        done = run(*arguments)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stderr.decode(), f"tephra sweep: {4 - kept} runs made, {kept} were there, 0 failed, of 4\n")
+        again = run(*arguments)
+        self.assertEqual(again.stdout, done.stdout)
+        self.assertIn(b"0 runs made, 4 were there", again.stderr)
+        told = json.loads(run(*arguments, "--output", "json").stdout)
+        self.assertEqual(told["baseline"], "fifo")
+        self.assertIn(b"load,metric,policy,", run(*arguments, "--output", "csv").stdout)
+
+    def test_a_sweep_of_what_is_wrong_runs_nothing_and_its_folders_can_be_reported(self):
+        demo = ROOT / "simulations/examples/demo.yaml"
+        sweep = self.folder / "sweep.yaml"
+        sweep.write_text(f"simulation: {demo}\npolicies: {{ a: , b: {{ job_order: tallest }} }}\n")
+        out = self.folder / "out"
+        bad = run("sweep", sweep, "--out", out)
+        self.assertEqual((bad.returncode, bad.stdout), (2, b""))
+        self.assertIn(b'sweep.yaml:2: policies.b.job_order: "tallest", expected', bad.stderr)
+        self.assertFalse(out.exists())
+        sweep.write_text(f"simulation: {demo}\npolicies: {{ a: , b: {{ job_order: sjf }} }}\n")
+        self.assertEqual(run("sweep", sweep, "--out", out, "--files").returncode, 0)
+        page = self.folder / "page.html"
+        done = run("report", out / "a/1/1", out / "b/1/1", "--out", page)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        (out / "a/1/1/inputs.txt").unlink()
+        (out / "a/1/1/summary.json").unlink()
+        (out / "a/1/1/summary.json").mkdir()  # in the way
+        failed = run("sweep", sweep, "--out", out, "--files")
+        self.assertEqual(failed.returncode, 2)
+        self.assertIn(b"tephra sweep: a/1/1: ", failed.stderr)
+        self.assertIn(b"b ", failed.stdout)
+
     def test_a_trace_is_told_with_its_faults(self):
         timed = ROOT / "simulations/examples/timed.yaml"
         told = json.loads(run("simulate", timed, "--output", "json").stdout)

@@ -49,6 +49,32 @@ TEST_CASE("Yaml: nesting is bounded, with aliases too") {
   CHECK(TreeError(chain).find("64 levels") != std::string::npos);
 }
 
+TEST_CASE("Yaml: a tree laid over another changes what it names, map by map") {
+  const auto laid = [](const std::string& base, const std::string& over) {
+    const auto below = ParseYaml("f", base), above = ParseYaml("g", over);
+    REQUIRE(below.ok());
+    REQUIRE(above.ok());
+    return LaidOver(*below, *above);
+  };
+  const Yaml::Ptr both =
+      laid("a: { x: 1, y: 2 }\nb: [1, 2]\nc: 5\n", "\nb: [3]\na: { y: 7, z: 8 }\nd:\nc:\n");
+  REQUIRE(both->entries.size() == 4);
+  const Yaml& a = *both->entries[0].value;
+  REQUIRE(a.entries.size() == 3);
+  CHECK(a.line == 3);
+  CHECK(a.entries[0].value->text == "1");
+  CHECK(a.entries[0].line == 1);
+  CHECK(a.entries[1].value->text == "7");
+  CHECK(a.entries[2].key == "z");
+  CHECK(both->entries[1].value->items.size() == 1);  // lists are not joined
+  CHECK(both->entries[2].value->text == "5");        // nothing changes nothing
+  CHECK(both->entries[3].value->kind == Yaml::Kind::kNull);
+  CHECK(both->size == 1 + 1 + 7 + 1 + 2 + 2 + 2);
+  CHECK(both->depth == 3);
+  CHECK(laid("a: 1\n", "b")->text == "b");
+  CHECK(laid("a", "b: 1\n")->entries.size() == 1);
+}
+
 TEST_CASE("Yaml: faults name the line") {
   CHECK(TreeError("a: 1\nb: 2\na: 3\n") == "f:3: \"a\", expected each key once");
   CHECK(TreeError("a: [1, 2\nb: }\n").starts_with("f:2: "));

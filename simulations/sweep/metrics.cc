@@ -1,0 +1,74 @@
+#include "simulations/sweep/metrics.h"
+
+namespace tephra {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Figure = std::optional<double>;
+
+// A statistic of wait_s, jct_s or bounded_slowdown, of jobs that there are.
+Figure StatisticOf(const Json& group, const char* amount, const char* statistic) {
+  const Json& amounts = group.at(amount);
+  if (amounts.at("jobs").get<std::int64_t>() == 0) return std::nullopt;
+  return amounts.at(statistic).get<double>();
+}
+
+Figure OfLarge(const Json& summary, const char* statistic) {
+  const auto large = summary.find("large_gangs");
+  return large == summary.end() ? Figure() : StatisticOf(*large, "wait_s", statistic);
+}
+
+// Of GPUs; where there are none, of processors.
+Figure Utilisation(const Json& summary) {
+  Figure held;
+  for (const Json& resource : summary.at("resources")) {
+    const auto name = resource.at("name").get<std::string>();
+    if (name != "gpu" && name != "cpu") continue;
+    held = resource.at("mean_percent_while_jobs_come").get<double>();
+    if (name == "gpu") return held;
+  }
+  return held;
+}
+
+// 0 is of nothing.
+Figure Jain(const Json& summary, const char* index) {
+  const auto of = summary.at("fairness").at(index).get<double>();
+  return of > 0 ? Figure(of) : std::nullopt;
+}
+
+Figure Unfinished(const Json& summary) {
+  const Json& jobs = summary.at("jobs_by_state");
+  return jobs.at("arrived").get<double>() - jobs.at("finished").get<double>();
+}
+
+}  // namespace
+
+const std::vector<Metric>& Metrics() {
+  static const std::vector<Metric> kMetrics = {
+      {"mean_wait_s", "mean wait, s", 1,
+       [](const Json& s) { return StatisticOf(s.at("all"), "wait_s", "mean"); }},
+      {"p95_wait_s", "95 % wait within, s", 1,
+       [](const Json& s) { return StatisticOf(s.at("all"), "wait_s", "p95"); }},
+      {"large_mean_wait_s", "mean wait of large gangs, s", 1,
+       [](const Json& s) { return OfLarge(s, "mean"); }},
+      {"large_p95_wait_s", "95 % of large gangs within, s", 1,
+       [](const Json& s) { return OfLarge(s, "p95"); }},
+      {"mean_jct_s", "mean completion time, s", 1,
+       [](const Json& s) { return StatisticOf(s.at("all"), "jct_s", "mean"); }},
+      {"mean_bounded_slowdown", "mean bounded slowdown", 2,
+       [](const Json& s) { return StatisticOf(s.at("all"), "bounded_slowdown", "mean"); }},
+      {"utilisation_percent", "utilisation while jobs come, %", 2, Utilisation},
+      {"jain_queues", "fairness between queues (Jain)", 4,
+       [](const Json& s) { return Jain(s, "jain_queues"); }},
+      {"jain_users", "fairness between users (Jain)", 4,
+       [](const Json& s) { return Jain(s, "jain_users"); }},
+      {"evictions", "evictions", 1,
+       [](const Json& s) { return Figure(s.at("all").at("evictions").get<double>()); }},
+      {"lost_gpu_hours", "GPU hours of work lost", 1,
+       [](const Json& s) { return Figure(s.at("all").at("lost_gpu_hours").get<double>()); }},
+      {"unfinished", "jobs that did not finish", 1, Unfinished},
+  };
+  return kMetrics;
+}
+
+}  // namespace tephra
