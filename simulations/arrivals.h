@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,12 +16,19 @@ namespace tephra {
 
 struct TraceReading;
 
+struct TaskRun {
+  std::string role;
+  std::int32_t index = 0;
+  DurationMs run = 0;
+};
+
 // A job and when it comes.
 struct Arrival {
   TimeMs at = 0;
   JobSpec job;
-  std::optional<DurationMs> run;  // how long each task runs; none: for ever
-  bool fails_whole = false;       // where a task of it fails all of it starts anew
+  std::optional<DurationMs> run;   // how long each task runs; none: for ever
+  std::vector<TaskRun> task_runs;  // those that run longer or shorter than that
+  bool fails_whole = false;        // where a task of it fails all of it starts anew
 };
 
 class Arrivals {

@@ -37,6 +37,24 @@ absl::Status At(const Batch& batch, const std::string& file, const absl::Status&
                                          " ms: " + std::string(status.message()));
 }
 
+// Tells both.
+class Both final : public WorldListener {
+ public:
+  Both(WorldListener& first, WorldListener* second) : first_(first), second_(second) {}
+  void JobArrived(const JobRecord& job) override {
+    first_.JobArrived(job);
+    if (second_ != nullptr) second_->JobArrived(job);
+  }
+  void JobEnded(const JobRecord& job) override {
+    first_.JobEnded(job);
+    if (second_ != nullptr) second_->JobEnded(job);
+  }
+
+ private:
+  WorldListener& first_;
+  WorldListener* second_;
+};
+
 }  // namespace
 
 absl::StatusOr<SimulateResult> RunSimulation(const SimulateOptions& options) {
@@ -44,7 +62,7 @@ absl::StatusOr<SimulateResult> RunSimulation(const SimulateOptions& options) {
                           LoadSimulation(options.path, {}, {options.trace, options.strict}));
   if (options.seed.has_value()) simulation.config.seed = *options.seed;
   if (options.directory.has_value()) simulation.outputs.directory = *options.directory;
-  return RunSimulation(std::move(simulation), {options.journal, options.stop, false});
+  return RunSimulation(std::move(simulation), {.journal = options.journal, .stop = options.stop});
 }
 
 absl::StatusOr<SimulateResult> RunSimulation(Simulation simulation, const RunOptions& options) {
@@ -63,14 +81,18 @@ absl::StatusOr<SimulateResult> RunSimulation(Simulation simulation, const RunOpt
   TEPHRA_ASSIGN_OR_RETURN(const File curve, CreateIn(outputs, "curve.csv", outputs.curve));
   TEPHRA_ASSIGN_OR_RETURN(const File json, CreateIn(outputs, "summary.json", true));
 
-  Engine bare(DefaultAssembly());
-  JournaledEngine engine(bare, journal.get());
+  std::optional<Engine> fresh;
+  if (options.engine == nullptr) fresh.emplace(DefaultAssembly());
+  JournaledEngine engine(fresh ? *fresh : *options.engine, journal.get());
   Recorder recorder(engine.state(), simulation.shapes, simulation.bandwidths, std::move(tasks),
                     std::move(jobs), outputs.large_gpus);
   TEPHRA_ASSIGN_OR_RETURN(std::unique_ptr<Arrivals> arrivals, TakeArrivals(simulation));
   const std::string trace = simulation.trace ? simulation.trace->path : "";
+  const TimeMs origin = simulation.origin;
+  if (simulation.handover.has_value()) recorder.BeginAt(simulation.handover->at);
   bool stopped = false;
-  World world(std::move(simulation), std::move(arrivals), engine.state(), &recorder);
+  Both listeners(recorder, options.listener);
+  World world(std::move(simulation), std::move(arrivals), engine.state(), &listeners);
   {
     std::optional<Progress> progress;
     if (!options.one_of_many) progress.emplace(world.total_arrivals());
@@ -84,7 +106,7 @@ absl::StatusOr<SimulateResult> RunSimulation(Simulation simulation, const RunOpt
         const absl::Status status = engine.Apply(event);
         if (!status.ok()) return At(*batch, path, status);
       }
-      const Plan plan = engine.Tick(batch->time);
+      const Plan plan = engine.Tick(origin + batch->time);
       world.Execute(plan);
       recorder.AfterCycle(batch->time, batch->events.size(), plan);
       world.Recycle(std::move(*batch));
@@ -92,6 +114,9 @@ absl::StatusOr<SimulateResult> RunSimulation(Simulation simulation, const RunOpt
     }
   }
   TEPHRA_RETURN_IF_ERROR(world.status());
+  if (options.listener != nullptr) {
+    for (const JobRecord* job : world.Jobs()) options.listener->JobLeft(*job);
+  }
   result.summary = recorder.Finish(world, world.now());
   result.summary.name = name;
   result.summary.file = path;

@@ -6,9 +6,11 @@
 #include <optional>
 #include <string>
 
+#include "plugins/framework/engine.h"
 #include "simulations/report/curve.h"
 #include "simulations/report/summary.h"
 #include "simulations/workload/simulation.h"
+#include "simulations/world.h"
 #include "topology/base/status.h"
 
 namespace tephra {
@@ -26,10 +28,13 @@ struct SimulateOptions {
 
 // How a simulation that was read is run.
 struct RunOptions {
-  std::string journal;                               // as above
+  std::string journal{};                             // as above
   const volatile std::sig_atomic_t* stop = nullptr;  // as above
   // For a run among many: silent, and where it is stopped it fails, CANCELLED, and writes nothing.
   bool one_of_many = false;
+  // Was told what simulation.handover says, and else nothing; null: a new one.
+  Engine* engine = nullptr;
+  WorldListener* listener = nullptr;  // hears of all jobs
 };
 
 struct SimulateResult {

@@ -11,16 +11,6 @@ namespace {
 
 constexpr TimeMs kNever = std::numeric_limits<TimeMs>::max();
 
-TaskFact FactOf(const JobRecord& job, const TaskRecord& task, TaskPhase phase) {
-  TaskFact fact;
-  fact.uid = TaskUid(job, task);
-  fact.job = job.uid;
-  fact.role = job.roles[task.role].name;
-  fact.index = task.index;
-  fact.phase = phase;
-  return fact;
-}
-
 // Makes the record's roles and tasks those of the job; tasks that it had keep what they did.
 void Reshape(JobRecord& record, const JobSpec& job) {
   std::vector<TaskRecord> before = std::move(record.tasks);
@@ -49,7 +39,44 @@ void Reshape(JobRecord& record, const JobSpec& job) {
 
 }  // namespace
 
+TaskFact FactOf(const JobRecord& job, const TaskRecord& task, TaskPhase phase) {
+  TaskFact fact;
+  fact.uid = TaskUid(job, task);
+  fact.job = job.uid;
+  fact.role = job.roles[task.role].name;
+  fact.index = task.index;
+  fact.phase = phase;
+  return fact;
+}
+
+std::optional<std::size_t> IndexOf(const JobRecord& job, const std::string& role,
+                                   std::int32_t index) {
+  for (const JobRecord::Role& one : job.roles) {
+    if (one.name == role && index < one.replicas) {
+      return one.first_task + static_cast<std::size_t>(index);
+    }
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<JobRecord> RecordOf(const Arrival& arrival, std::uint64_t number) {
+  auto record = std::make_unique<JobRecord>();
+  record->number = number;
+  record->uid = arrival.job.uid;
+  record->name = arrival.job.name;
+  record->queue = arrival.job.queue;
+  record->priority = arrival.job.priority;
+  record->user = arrival.job.user;
+  record->arrival = arrival.at;
+  record->run = arrival.run;
+  record->fails_whole = arrival.fails_whole;
+  if (arrival.job.expected_run_ms > 0) record->spec = std::make_shared<JobSpec>(arrival.job);
+  Reshape(*record, arrival.job);
+  return record;
+}
+
 std::string TaskUid(const JobRecord& job, const TaskRecord& task) {
+  if (!task.pod.empty()) return task.pod;
   std::string uid = job.uid;
   uid.append("/").append(job.roles[task.role].name).append("/").append(std::to_string(task.index));
   if (task.attempts > 1) uid.append("#").append(std::to_string(task.attempts));
@@ -63,6 +90,7 @@ World::World(Simulation simulation, std::unique_ptr<Arrivals> arrivals, const St
       state_(state),
       listener_(listener),
       failures_(simulation_.failures) {
+  if (simulation_.handover.has_value()) TakeOver();
   Fetch();
 }
 
@@ -74,7 +102,7 @@ void World::Fetch() {
 }
 
 TimeMs World::NextTime() const {
-  if (!begun_) return 0;
+  if (!begun_) return simulation_.handover.has_value() ? now_ : 0;
   if (!follow_up_.empty()) return now_;
   TimeMs next = kNever;
   if (next_arrival_.has_value()) next = std::min(next, next_arrival_->at);
@@ -125,6 +153,7 @@ std::optional<Batch> World::Next() {
 
 void World::Begin(Batch& batch) {
   begun_ = true;
+  if (simulation_.handover.has_value()) return;
   if (!simulation_.extended_kinds.empty()) {
     batch.events.emplace_back(KindsDeclared{simulation_.extended_kinds});
   }
@@ -148,18 +177,11 @@ void World::Arrive(Batch& batch) {
     queue.dequeue = simulation_.dequeue;
     On(QueueChanges{std::move(queue)}, batch);
   }
-  auto record = std::make_unique<JobRecord>();
-  record->number = arrived_++;
-  record->uid = arrival.job.uid;
-  record->name = arrival.job.name;
-  record->queue = arrival.job.queue;
-  record->priority = arrival.job.priority;
-  record->user = arrival.job.user;
-  record->arrival = arrival.at;
-  record->run = arrival.run;
-  record->fails_whole = arrival.fails_whole;
-  if (arrival.job.expected_run_ms > 0) record->spec = std::make_shared<JobSpec>(arrival.job);
-  Reshape(*record, arrival.job);
+  auto record = RecordOf(arrival, arrived_++);
+  for (const TaskRun& one : arrival.task_runs) {
+    const std::optional<std::size_t> task = IndexOf(*record, one.role, one.index);
+    if (task.has_value()) record->tasks[*task].run = one.run;
+  }
   if (listener_ != nullptr) listener_->JobArrived(*record);
   arrived_now_.push_back(record->number);
   by_uid_[record->uid] = record.get();
@@ -248,6 +270,7 @@ void World::Lose(JobRecord& job, TaskRecord& task, Batch& batch) {
   task.start = task.works = -1;
   task.node.clear();
   task.slices.clear();
+  task.pod.clear();
   TellLeft(job, batch);
 }
 
@@ -263,14 +286,19 @@ void World::Execute(const Plan& plan) {
     } else {
       job->elastic_reason = decision.reason;  // a start has none
     }
-    for (const TaskId task : decision.evictions) Evict(books.tasks[task.index()]);
+    for (const TaskId task : decision.evictions) {
+      const TaskRow& row = books.tasks[task.index()];
+      JobRecord* victim = FindJob(row.job);
+      Evict(*victim, PlaceOf(*victim, row));
+    }
     if (decision.verdict == Verdict::kStartAfterEviction) continue;
     if (!decision.placements.empty()) {
       if (job->start >= 0 && job->running == 0) ++job->restarts;
-      if (job->start < 0) job->start = plan.now;
+      if (job->start < 0) job->start = now_;
     }
     for (const Placement& placement : decision.placements) {
-      Start(*job, IndexOf(*job, books.tasks[placement.task.index()]), placement);
+      Start(*job, PlaceOf(*job, books.tasks[placement.task.index()]),
+            books.hardware.spec(placement.node).name, placement.slices);
     }
   }
   if (simulation_.unstarted == Unstarted::kWaits) return;
@@ -284,7 +312,8 @@ void World::Execute(const Plan& plan) {
   for (Event& event : gone.events) follow_up_.push_back(std::move(event));
 }
 
-void World::Start(JobRecord& job, std::size_t index, const Placement& placement) {
+void World::Start(JobRecord& job, std::size_t index, const std::string& node,
+                  const Slices& slices) {
   TaskRecord& task = job.tasks[index];
   const Restarts& restarts = simulation_.restarts;
   ++task.attempts;
@@ -293,51 +322,54 @@ void World::Start(JobRecord& job, std::size_t index, const Placement& placement)
   task.start = now_;
   task.works =
       now_ + DelayOf(job, task.attempts > 1 ? restarts.restart_delay : restarts.start_delay);
-  task.node = state_.books().hardware.spec(placement.node).name;
-  task.slices = placement.slices;
+  task.node = node;
+  task.slices = slices;
   TaskFact fact = FactOf(job, task, TaskPhase::kRunning);
   fact.node = task.node;
   fact.slices = task.slices;
   follow_up_.emplace_back(TaskUpserted{std::move(fact), Version()});
+  EndLater(job, index);
+}
+
+// The task works: when that will be over.
+void World::EndLater(JobRecord& job, std::size_t index) {
+  const TaskRecord& task = job.tasks[index];
+  const bool ends = RunOf(job, task).has_value();
   const auto at_end = [&](TimeMs at, End end) {
     finishes_.push(
         {at, sequence_++, job.number, static_cast<std::uint32_t>(index), task.attempts, end});
   };
   const std::optional<DurationMs> fails = failures_.TaskFailsAfter();
-  if (fails.has_value() && (!job.run.has_value() || *fails < LeftOf(job, task))) {
+  if (fails.has_value() && (!ends || *fails < LeftOf(job, task))) {
     at_end(task.works + *fails, End::kFailed);
-  } else if (job.run.has_value()) {
+  } else if (ends) {
     at_end(task.works + LeftOf(job, task), End::kDone);
   }
 }
 
 // Its pod is told to go, and goes when its grace is over.
-void World::Evict(const TaskRow& row) {
-  JobRecord* job = FindJob(row.job);
-  const std::size_t index = IndexOf(*job, row);
-  TaskRecord& task = job->tasks[index];
+void World::Evict(JobRecord& job, std::size_t index) {
+  TaskRecord& task = job.tasks[index];
   ++task.evictions;
-  if (job->evicted_at != now_) ++job->evictions;
-  job->evicted_at = now_;
+  if (job.evicted_at != now_) ++job.evictions;
+  job.evicted_at = now_;
   if (simulation_.eviction_grace == 0) {
     Batch gone;
-    Lose(*job, task, gone);
+    Lose(job, task, gone);
     for (Event& event : gone.events) follow_up_.push_back(std::move(event));
     return;
   }
-  TaskFact fact = FactOf(*job, task, TaskPhase::kReleasing);
+  TaskFact fact = FactOf(job, task, TaskPhase::kReleasing);
   fact.node = task.node;
   fact.slices = task.slices;
   follow_up_.emplace_back(TaskUpserted{std::move(fact), Version()});
-  finishes_.push({now_ + simulation_.eviction_grace, sequence_++, job->number,
+  finishes_.push({now_ + simulation_.eviction_grace, sequence_++, job.number,
                   static_cast<std::uint32_t>(index), task.attempts, End::kEvicted});
 }
 
-std::size_t World::IndexOf(const JobRecord& job, const TaskRow& row) const {
+std::size_t World::PlaceOf(const JobRecord& job, const TaskRow& row) const {
   const std::string& role = state_.books().jobs[row.job.index()].roles[row.role].name;
-  const auto found = std::find_if(job.roles.begin(), job.roles.end(),
-                                  [&](const JobRecord::Role& one) { return one.name == role; });
-  return found->first_task + static_cast<std::size_t>(row.index);
+  return *IndexOf(job, role, row.index);
 }
 
 JobRecord* World::FindJob(const std::string& uid) {
@@ -451,15 +483,16 @@ void World::On(const JobChanges& what, Batch& batch) {
   job->queue = what.job.queue;
   job->priority = what.job.priority;
   JobSpec spec = what.job;
-  spec.created = job->arrival;
-  if (spec.expected_run_ms == 0) spec.expected_run_ms = job->run.value_or(0);
+  if (!what.whole) {
+    spec.created = simulation_.origin + job->arrival;
+    if (spec.expected_run_ms == 0) spec.expected_run_ms = job->run.value_or(0);
+  }
   job->spec = spec.expected_run_ms > 0 ? std::make_shared<JobSpec>(spec) : nullptr;
   batch.events.emplace_back(JobUpserted{std::move(spec), Version()});
   // Finishes name tasks by index, which may have moved.
-  if (!job->run.has_value()) return;
   for (std::size_t index = 0; index < job->tasks.size(); ++index) {
     const TaskRecord& task = job->tasks[index];
-    if (!task.running) continue;
+    if (!task.running || !RunOf(*job, task).has_value()) continue;
     finishes_.push({std::max(now_, task.works + LeftOf(*job, task)), sequence_++, job->number,
                     static_cast<std::uint32_t>(index), task.attempts});
   }
@@ -494,6 +527,15 @@ void World::On(const ForeignPodEnds& what, Batch& batch) {
 
 void World::On(const PoliciesChange& what, Batch& batch) {
   batch.events.emplace_back(ConfigChanged{what.config});
+}
+
+void World::On(const Told& what, Batch& batch) {
+  Event& event = batch.events.emplace_back(what.event);
+  std::visit(
+      [&](auto& fact) {
+        if constexpr (requires { fact.version; }) fact.version = Version();
+      },
+      event);
 }
 
 }  // namespace tephra

@@ -50,6 +50,8 @@ struct TaskRecord {
   std::int32_t evictions = 0;
   std::string node;  // of its last attempt
   Slices slices;
+  std::optional<DurationMs> run;  // its own, where that is not its job's
+  std::string pod;                // its uid, where an earlier world gave it
   bool running = false;
 };
 
@@ -97,6 +99,8 @@ class WorldListener {
   virtual void JobArrived(const JobRecord&) {}
   // Nothing will happen to it any more.
   virtual void JobEnded(const JobRecord&) {}
+  // When the world is over, of each that is still there.
+  virtual void JobLeft(const JobRecord&) {}
 };
 
 class World {
@@ -141,10 +145,15 @@ class World {
   };
 
   void Begin(Batch& batch);
+  // What the simulation begins with instead (world_handover.cc).
+  void TakeOver();
+  void Take(HandedJob& job);
+  void Take(JobRecord& job, std::size_t index, const HandedTask& task);
   void Arrive(Batch& batch);
-  void Start(JobRecord& job, std::size_t index, const Placement& placement);
+  void Start(JobRecord& job, std::size_t index, const std::string& node, const Slices& slices);
+  void EndLater(JobRecord& job, std::size_t index);
   void Follow(const Finish& finish, Batch& batch);
-  void Evict(const TaskRow& row);
+  void Evict(JobRecord& job, std::size_t index);
   void Happen(const Happening& what, Batch& batch);
   void On(const NodeComes& what, Batch& batch);
   void On(const NodeGoes& what, Batch& batch);
@@ -159,6 +168,8 @@ class World {
   void On(const ForeignPodRuns& what, Batch& batch);
   void On(const ForeignPodEnds& what, Batch& batch);
   void On(const PoliciesChange& what, Batch& batch);
+  void On(const Told& what, Batch& batch);
+  void On(const CycleDue&, Batch&) {}
 
   void NodeFails(Batch& batch);
   void LoseNode(const std::string& name, Batch& batch);
@@ -166,15 +177,18 @@ class World {
   void Lose(JobRecord& job, TaskRecord& task, Batch& batch);
   void TellLeft(JobRecord& job, Batch& batch);
   DurationMs DelayOf(const JobRecord& job, const std::vector<DelayStep>& steps) const;
-  // Of its run time, from now on.
-  DurationMs LeftOf(const JobRecord& job, const TaskRecord& task) const {
-    return *job.run - task.done;
+  static std::optional<DurationMs> RunOf(const JobRecord& job, const TaskRecord& task) {
+    return task.run.has_value() ? task.run : job.run;
+  }
+  // Of its run time, from now on. REQUIRES: it has one.
+  static DurationMs LeftOf(const JobRecord& job, const TaskRecord& task) {
+    return *RunOf(job, task) - task.done;
   }
   void Close(JobRecord& job, Batch& batch);
   JobRecord* FindJob(const std::string& uid);
   JobRecord* FindJob(JobId id);
   // Of the task among the job's.
-  std::size_t IndexOf(const JobRecord& job, const TaskRow& row) const;
+  std::size_t PlaceOf(const JobRecord& job, const TaskRow& row) const;
   void Fetch();
   TimeMs NextTime() const;
   std::uint64_t Version() { return ++version_; }
@@ -203,7 +217,14 @@ class World {
   std::unordered_map<std::string, QueueSpec> queues_;
 };
 
-// "job/role/3", and "#2" behind it from the second attempt on.
+// "job/role/3", and "#2" behind it from the second attempt on; or what an earlier world called it.
 std::string TaskUid(const JobRecord& job, const TaskRecord& task);
+// Where it is among the job's tasks; none: the job has no such task.
+std::optional<std::size_t> IndexOf(const JobRecord& job, const std::string& role,
+                                   std::int32_t index);
+// What the world tells of it.
+TaskFact FactOf(const JobRecord& job, const TaskRecord& task, TaskPhase phase);
+// The record of a job of which nothing has happened yet.
+std::unique_ptr<JobRecord> RecordOf(const Arrival& arrival, std::uint64_t number);
 
 }  // namespace tephra

@@ -221,6 +221,13 @@ bool Fields::Map(const std::string& key,
   return found.node != nullptr && ReadMap(found, each);
 }
 
+bool Fields::HasMore() const {
+  return std::any_of(item_.node->entries.begin(), item_.node->entries.end(),
+                     [&](const Yaml::Entry& entry) {
+                       return std::find(known_.begin(), known_.end(), entry.key) == known_.end();
+                     });
+}
+
 void Fields::Done() {
   for (const Yaml::Entry& entry : item_.node->entries) {
     if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;

@@ -78,6 +78,8 @@ class Fields {
   const Item& item() const { return item_; }
   Diagnosis& wrong() { return *item_.wrong; }
   bool Has(const std::string& key) const { return Entry(key) != nullptr; }
+  // A key that nobody asked for so far.
+  bool HasMore() const;
   // Marks the key as known. `node` is null where it is absent.
   Item At(const std::string& key);
   // As At; an absent key is a fault.

@@ -10,15 +10,6 @@
 namespace tephra {
 namespace {
 
-JobState StateOf(const JobRecord& job) {
-  if (job.dropped) return JobState::kDropped;
-  if (job.removed) return JobState::kRemoved;
-  if (job.end >= 0) return JobState::kFinished;
-  if (job.start >= 0 && job.verdict == Verdict::kStart) return JobState::kRunning;
-  return job.asked && job.verdict == Verdict::kInfeasible ? JobState::kInfeasible
-                                                          : JobState::kWaiting;
-}
-
 // "4 x 8 GPU", roles joined by " + ".
 std::string ShapeText(const JobRecord& job) {
   std::string text;
@@ -33,21 +24,6 @@ std::string ShapeText(const JobRecord& job) {
     } else {
       text += "CPU";
     }
-  }
-  return text;
-}
-
-// Nodes of running or ended tasks with how many each: "a-0 x8, a-1".
-std::string WhereText(const JobRecord& job) {
-  std::map<std::string, int> nodes;
-  for (const TaskRecord& task : job.tasks) {
-    if (!task.node.empty()) ++nodes[task.node];
-  }
-  std::string text;
-  for (const auto& [node, count] : nodes) {
-    if (!text.empty()) text += ", ";
-    text += node;
-    if (count > 1) text += " x" + std::to_string(count);
   }
   return text;
 }
@@ -73,6 +49,29 @@ double JainIndex(const std::vector<double>& amounts) {
 }
 
 }  // namespace
+
+JobState StateOf(const JobRecord& job) {
+  if (job.dropped) return JobState::kDropped;
+  if (job.removed) return JobState::kRemoved;
+  if (job.end >= 0) return JobState::kFinished;
+  if (job.start >= 0 && job.verdict == Verdict::kStart) return JobState::kRunning;
+  return job.asked && job.verdict == Verdict::kInfeasible ? JobState::kInfeasible
+                                                          : JobState::kWaiting;
+}
+
+std::string WhereText(const JobRecord& job) {
+  std::map<std::string, int> nodes;
+  for (const TaskRecord& task : job.tasks) {
+    if (!task.node.empty()) ++nodes[task.node];
+  }
+  std::string text;
+  for (const auto& [node, count] : nodes) {
+    if (!text.empty()) text += ", ";
+    text += node;
+    if (count > 1) text += " x" + std::to_string(count);
+  }
+  return text;
+}
 
 const char* JobStateText(JobState state) {
   switch (state) {

@@ -26,6 +26,10 @@
 
 namespace tephra {
 
+JobState StateOf(const JobRecord& job);
+// The nodes of its tasks that run or ended, with how many each: "a-0 x8, a-1".
+std::string WhereText(const JobRecord& job);
+
 class Recorder final : public WorldListener {
  public:
   static constexpr std::size_t kMostEndedLines = 1000;
@@ -36,6 +40,8 @@ class Recorder final : public WorldListener {
            std::optional<Bandwidths> bandwidths, std::unique_ptr<OutputFile> tasks,
            std::unique_ptr<OutputFile> jobs, std::int64_t large_gpus = 0);
 
+  // Nothing was before that. REQUIRES: nothing was recorded.
+  void BeginAt(TimeMs time) { last_ = time; }
   void JobArrived(const JobRecord& job) override;
   void JobEnded(const JobRecord& job) override;
   // After the plan of a batch was carried out.

@@ -118,8 +118,9 @@ const std::vector<std::pair<std::string, Read>>& Kinds() {
       {"end_pod",
        [](Sections&, const Item& i) -> Happening { return ForeignPodEnds{ReadName(i)}; }},
       {"set_policies",
-       [](Sections&, const Item& i) -> Happening {
-         PolicySettings settings = ReadPolicies(i);
+       [](Sections& s, const Item& i) -> Happening {
+         PolicySettings settings =
+             s.before == nullptr ? ReadPolicies(i) : ReadPolicies(i, s.before->config);
          if (settings.expected_from_workload) i.Wrong("expected_pods as a list in an event");
          if (settings.dequeue) i.Wrong("dequeue_strategy by set_queue in an event");
          return PoliciesChange{std::move(settings.config)};
@@ -135,16 +136,25 @@ DatedHappening ReadEvent(Sections& sections, const Item& item) {
   Fields fields(item);
   fields.Need("at");
   fields.Duration("at", event.at);
+  const std::optional<Happening> what = ReadHappening(sections, fields);
+  fields.Done();
+  if (!what.has_value()) item.Wrong("one thing that happens, beside at");
+  if (what.has_value()) event.what = *what;
+  return event;
+}
+
+std::optional<Happening> ReadHappening(Sections& sections, Fields& fields,
+                                       const std::set<std::string>& but) {
+  std::optional<Happening> happening;
   int found = 0;
   for (const auto& [key, read] : Kinds()) {
     const Item what = fields.At(key);
-    if (what.node == nullptr) continue;
+    if (what.node == nullptr || but.contains(key)) continue;
     ++found;
-    event.what = read(sections, what);
+    happening = read(sections, what);
   }
-  fields.Done();
-  if (found != 1) item.Wrong("one thing that happens, beside at");
-  return event;
+  if (found != 1) return std::nullopt;
+  return happening;
 }
 
 namespace {
@@ -155,15 +165,15 @@ struct NameCheck {
   bool any_job;
   const Item& item;
 
-  void Node(const std::string& name) const { Known(sections.nodes, name, "a node of this file"); }
-  void Queue(const std::string& name) const {
-    Known(sections.queues, name, "a queue of this file");
-  }
+  void Node(const std::string& name) const { Known(sections.nodes, name, "a node"); }
+  void Queue(const std::string& name) const { Known(sections.queues, name, "a queue"); }
   void Job(const std::string& name) const {
-    if (!any_job) Known(sections.jobs, name, "a job of this file");
+    if (!any_job) Known(sections.jobs, name, "a job");
   }
   void Known(const std::set<std::string>& names, const std::string& name, const char* what) const {
-    if (!names.contains(name)) item.wrong->Wrong(item.node->line, item.path, name, what);
+    if (names.contains(name)) return;
+    item.wrong->Wrong(item.node->line, item.path, name,
+                      std::string(what) + (sections.before == nullptr ? " of this file" : ""));
   }
 
   void operator()(const NodeComes&) const {}
@@ -182,6 +192,8 @@ struct NameCheck {
   void operator()(const ForeignPodRuns& event) const { Node(event.task.node); }
   void operator()(const ForeignPodEnds&) const {}
   void operator()(const PoliciesChange&) const {}
+  void operator()(const Told&) const {}
+  void operator()(const CycleDue&) const {}
 };
 
 }  // namespace

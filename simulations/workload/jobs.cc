@@ -149,6 +149,12 @@ JobSpec ReadJob(Sections& sections, Fields& fields) {
   job.queue = "default";
   fields.Need("name");
   fields.Text("name", job.name);
+  const JobSpec* before = nullptr;
+  if (sections.before != nullptr) {
+    const auto found = sections.before->jobs.find(job.name);
+    if (found != sections.before->jobs.end()) before = &found->second;
+  }
+  if (before != nullptr) job = *before;
   fields.Text("queue", job.queue);
   fields.Text("user", job.user);
   fields.Whole("priority", job.priority);
@@ -157,9 +163,11 @@ JobSpec ReadJob(Sections& sections, Fields& fields) {
   fields.Switch("evicts", job.evicts);
   fields.Duration("min_run", job.min_run_ms);
   fields.Duration("expected_run", job.expected_run_ms);
-  job.locality = ReadLocality(fields.At("network_topology"));
-  job.gang = ReadGang(sections, fields);
-  job.uid = job.name;
+  const Item topology = fields.At("network_topology");
+  if (topology.node != nullptr) job.locality = ReadLocality(topology);
+  // Who it is made of is given whole or not at all.
+  if (before == nullptr || fields.HasMore()) job.gang = ReadGang(sections, fields);
+  if (before == nullptr) job.uid = job.name;
   CheckSums(fields.item(), job);
   for (const RoleSpec& role : job.gang.roles) sections.tasks += role.replicas;
   return job;

@@ -32,6 +32,7 @@ void ReadExpectedPods(const Item& item, PolicySettings& settings) {
   if (item.node->kind == Yaml::Kind::kText && item.node->text == "workload") {
     settings.expected_from_workload = true;
   } else if (item.node->kind == Yaml::Kind::kList) {
+    settings.config.expected_pods.clear();
     ReadList(item, [&](const Item& one) {
       settings.config.expected_pods.push_back(ReadExpectedPod(one));
     });
@@ -42,8 +43,9 @@ void ReadExpectedPods(const Item& item, PolicySettings& settings) {
 
 }  // namespace
 
-PolicySettings ReadPolicies(const Item& item) {
+PolicySettings ReadPolicies(const Item& item, EngineConfig before) {
   PolicySettings settings;
+  settings.config = std::move(before);
   EngineConfig& config = settings.config;
   Fields fields(item);
   const Item score = fields.At("score");

@@ -6,9 +6,12 @@
 namespace tephra {
 namespace {
 
-// The kinds that `field` names, with 0 too.
-KindSet ReadAmounts(Sections& sections, Fields& fields, const char* field, Resources& amounts) {
+// `named`: the kinds that `field` names, with 0 too. What is not given is left as it was.
+void ReadAmounts(Sections& sections, Fields& fields, const char* field, Resources& amounts,
+                 KindSet* named = nullptr) {
+  if (!fields.Has(field)) return;
   KindSet kinds = 0;
+  amounts = {};
   fields.Map(field, [&](const std::string& name, const Item& item) {
     const absl::StatusOr<Kind> kind = sections.kinds.Intern(name);
     if (!kind.ok()) {
@@ -32,7 +35,7 @@ KindSet ReadAmounts(Sections& sections, Fields& fields, const char* field, Resou
     amounts[*kind] = *kind == kGpuMemory ? amount / kMiB : amount;
     kinds |= KindSet{1} << *kind;
   });
-  return kinds;
+  if (named != nullptr) *named = kinds;
 }
 
 }  // namespace
@@ -46,13 +49,18 @@ QueueSpec ReadQueue(Sections& sections, const Item& item) {
 
 QueueSpec ReadQueue(Sections& sections, Fields& fields) {
   QueueSpec queue;
-  int state = 0, dequeue = static_cast<int>(sections.dequeue);
+  queue.dequeue = sections.dequeue;
   fields.Need("name");
   fields.Text("name", queue.name);
+  if (sections.before != nullptr) {
+    const auto before = sections.before->queues.find(queue.name);
+    if (before != sections.before->queues.end()) queue = before->second;
+  }
+  int state = static_cast<int>(queue.state), dequeue = static_cast<int>(queue.dequeue);
   fields.Text("parent", queue.parent);
   fields.Whole("weight", queue.weight, 1);
   fields.Whole("priority", queue.priority);
-  queue.limited_kinds = ReadAmounts(sections, fields, "limit", queue.limit);
+  ReadAmounts(sections, fields, "limit", queue.limit, &queue.limited_kinds);
   ReadAmounts(sections, fields, "guarantee", queue.guarantee);
   ReadAmounts(sections, fields, "deserved", queue.deserved);
   fields.Switch("reclaimable", queue.reclaimable);

@@ -2,6 +2,7 @@
 // must know of another: the names of resource kinds, and which models and names there are.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,7 +15,15 @@
 
 namespace tephra {
 
+// What there is before an event, where that is known: then the event changes only what it gives.
+struct Before {
+  EngineConfig config;
+  std::map<std::string, QueueSpec> queues;  // by name, as jobs
+  std::map<std::string, JobSpec> jobs;
+};
+
 struct Sections {
+  const Before* before = nullptr;
   std::string file;  // in whose folder relative paths start
   ResourceKinds kinds;
   std::set<std::string> models;               // of all devices of the cluster, later nodes included
@@ -94,9 +103,14 @@ struct PolicySettings {
   std::optional<Dequeue> dequeue;       // of queues that do not say
   bool expected_from_workload = false;  // expected_pods is to be worked out
 };
-PolicySettings ReadPolicies(const Item& item);
+// What is not given stays as in `config`.
+PolicySettings ReadPolicies(const Item& item, EngineConfig config = {});
 
 DatedHappening ReadEvent(Sections& sections, const Item& item);
+// What happens, of an event, `but` for what the caller reads; none where that is not exactly one
+// thing.
+std::optional<Happening> ReadHappening(Sections& sections, Fields& fields,
+                                       const std::set<std::string>& but = {});
 // What an event names exists in the file, and no change of queues makes a cycle. The events are in
 // the order of their times. `any_job`: jobs come from a trace, their names are not known.
 void CheckEvents(const Sections& sections, const std::vector<QueueSpec>& queues, bool any_job,

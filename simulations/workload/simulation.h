@@ -14,6 +14,7 @@
 #include "plugins/framework/event.h"
 #include "simulations/arrivals.h"
 #include "simulations/failures.h"
+#include "simulations/handover.h"
 #include "simulations/traces/openb.h"
 #include "simulations/workload/trace_workload.h"
 #include "text/yaml_tree.h"
@@ -46,6 +47,9 @@ struct QueueGoes {
 };
 struct JobChanges {
   JobSpec job;
+  // As it stands; else it came when it did, and is expected to run as long as it does where nothing
+  // is said of that.
+  bool whole = false;
 };
 struct JobGoes {
   std::string name;
@@ -68,10 +72,16 @@ struct ForeignPodEnds {
 struct PoliciesChange {
   EngineConfig config;
 };
+// Any other fact, with a version of its own.
+struct Told {
+  Event event;
+};
+// Nothing: the engine is asked, for what time alone may change.
+struct CycleDue {};
 
 using Happening = std::variant<NodeComes, NodeGoes, NodeCordoned, QueueChanges, QueueStateChanges,
                                QueueGoes, JobChanges, JobGoes, TaskFails, Refused, ForeignPodRuns,
-                               ForeignPodEnds, PoliciesChange>;
+                               ForeignPodEnds, PoliciesChange, Told, CycleDue>;
 
 struct DatedHappening {
   TimeMs at = 0;
@@ -129,8 +139,12 @@ struct Simulation {
   std::vector<DatedHappening> events;  // by time, then as in the file
   EngineConfig config;
   std::vector<ExpectedPod> shapes;  // the usual pods of this workload, most frequent first
-  std::optional<TimeMs> until;      // nothing later happens
-  DurationMs eviction_grace = 0;    // from an eviction until the task is gone
+  // It goes on from there: what is in `nodes` and `queues` the engine knows, and of the rest but
+  // `jobs` and `events` it is told nothing.
+  std::optional<Handover> handover;
+  TimeMs origin = 0;              // the engine's time at time 0
+  std::optional<TimeMs> until;    // nothing later happens
+  DurationMs eviction_grace = 0;  // from an eviction until the task is gone
   Restarts restarts;
   FailureRates failures;
   Outputs outputs;

@@ -1,0 +1,102 @@
+// What a World takes over from before its time.
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "simulations/world.h"
+
+namespace tephra {
+
+void World::TakeOver() {
+  Handover& from = *simulation_.handover;
+  now_ = from.at;
+  begun_ = !from.due;
+  version_ = from.version;
+  for (NodeSpec& node : simulation_.nodes) {
+    failures_.Follow(node.name, now_);
+    std::string name = node.name;
+    nodes_[std::move(name)] = std::move(node);
+  }
+  for (QueueSpec& queue : simulation_.queues) {
+    std::string name = queue.name;
+    queues_[std::move(name)] = std::move(queue);
+  }
+  for (HandedJob& job : from.jobs) Take(job);
+  // Of two that end at one instant that one is first that started first.
+  struct Running {
+    TimeMs start;
+    std::uint64_t turn, job;
+    const HandedTask* task;
+  };
+  std::vector<Running> running;
+  for (std::size_t number = 0; number < from.jobs.size(); ++number) {
+    for (const HandedTask& task : from.jobs[number].tasks) {
+      running.push_back({task.start, task.turn, number, &task});
+    }
+  }
+  std::stable_sort(running.begin(), running.end(), [](const Running& a, const Running& b) {
+    return std::tie(a.start, a.turn) < std::tie(b.start, b.turn);
+  });
+  for (const Running& one : running) {
+    JobRecord& job = *jobs_.at(one.job);
+    const std::optional<std::size_t> index = IndexOf(job, one.task->role, one.task->index);
+    if (index.has_value()) Take(job, *index, *one.task);
+  }
+  from.jobs.clear();
+}
+
+void World::Take(HandedJob& handed) {
+  std::unique_ptr<JobRecord> record = RecordOf(handed.came, arrived_++);
+  record->start = handed.start;
+  const JobId id = state_.FindJob(record->uid);
+  const Standing& standing = state_.books().jobs[id.index()].standing;
+  record->asked = standing.asked;
+  record->verdict = standing.verdict;
+  record->reason = *standing.reason;
+  if (state_.books().jobs[id.index()].satisfied()) record->verdict = Verdict::kStart;
+  if (listener_ != nullptr) listener_->JobArrived(*record);
+  by_uid_[record->uid] = record.get();
+  jobs_[record->number] = std::move(record);
+  if (handed.tell) {
+    follow_up_.emplace_back(JobUpserted{std::move(handed.came.job), Version()});
+  }
+}
+
+void World::Take(JobRecord& job, std::size_t index, const HandedTask& handed) {
+  TaskRecord& task = job.tasks[index];
+  task.pod = handed.pod;
+  task.run = handed.run;
+  task.done = handed.done;
+  task.attempts = handed.attempts;
+  switch (handed.phase) {
+    case TaskPhase::kSucceeded:
+      task.start = task.works = handed.start;
+      task.finish = now_;
+      ++job.finished;
+      // Who does not know so would have it run again.
+      if (handed.pod.empty()) {
+        follow_up_.emplace_back(TaskUpserted{FactOf(job, task, TaskPhase::kSucceeded), Version()});
+      }
+      return;
+    case TaskPhase::kAssumed:
+      if (job.start < 0) job.start = now_;
+      return Start(job, index, handed.node, handed.slices);
+    case TaskPhase::kRunning:
+    case TaskPhase::kReleasing:
+      break;
+    default:
+      return;
+  }
+  task.node = handed.node;
+  task.slices = handed.slices;
+  task.start = task.works = handed.start;
+  task.running = true;
+  ++job.running;
+  EndLater(job, index);
+  if (handed.to_go) Evict(job, index);
+  if (handed.phase == TaskPhase::kRunning) return;
+  finishes_.push({std::max(handed.leaves, now_), sequence_++, job.number,
+                  static_cast<std::uint32_t>(index), task.attempts, End::kEvicted});
+}
+
+}  // namespace tephra
