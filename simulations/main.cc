@@ -11,6 +11,7 @@
 #include "simulations/sweep_command.h"
 #include "simulations/topology_command.h"
 #include "simulations/trace_command.h"
+#include "simulations/whatif_command.h"
 
 namespace {
 
@@ -35,6 +36,7 @@ int main(int argc, char** argv) {
   tephra::AddTopologyCommand(app, code);
   tephra::AddTraceCommand(app, code);
   tephra::AddReportCommand(app, code);
+  tephra::AddWhatifCommand(app, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -133,4 +133,16 @@ std::string PlanBytes(const Plan& plan, const Books& books) {
   return wire.SerializeAsString();  // without maps and unknown fields: always the same bytes
 }
 
+absl::StatusOr<std::vector<PlannedEviction>> EvictionsIn(const std::string& plan_bytes) {
+  v1::Plan plan;
+  if (!plan.ParseFromString(plan_bytes)) return absl::DataLossError("not the bytes of a plan");
+  std::vector<PlannedEviction> evictions;
+  for (const v1::Decision& decision : plan.decisions()) {
+    for (const v1::Eviction& one : decision.evictions()) {
+      if (!one.job().empty()) evictions.push_back({one.job(), one.role(), one.index()});
+    }
+  }
+  return evictions;
+}
+
 }  // namespace tephra

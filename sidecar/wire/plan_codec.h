@@ -2,10 +2,13 @@
 // and in any other engine that was told the same.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "plugins/framework/plan.h"
 #include "plugins/framework/snapshot.h"
+#include "topology/base/status.h"
 
 namespace tephra::v1 {
 class Plan;
@@ -19,5 +22,14 @@ void EncodePlan(const Plan& plan, const Books& books, v1::Plan* out);
 
 // The same, as the bytes of a tephra.v1.Plan.
 std::string PlanBytes(const Plan& plan, const Books& books);
+
+// A task of a job that a plan evicts, by names.
+struct PlannedEviction {
+  std::string job;  // uid
+  std::string role;
+  std::int32_t index = 0;
+};
+// Those of a recorded plan, in its order. DATA_LOSS: these are not the bytes of a tephra.v1.Plan.
+absl::StatusOr<std::vector<PlannedEviction>> EvictionsIn(const std::string& plan_bytes);
 
 }  // namespace tephra

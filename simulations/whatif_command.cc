@@ -1,0 +1,138 @@
+#include "simulations/whatif_command.h"
+
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "simulations/whatif/whatif.h"
+#include "text/bad_input.h"
+#include "text/quantity.h"
+#include "text/text_file.h"
+
+namespace tephra {
+namespace {
+
+constexpr int kWhatifInterrupted = 130;  // as a shell has it of a program that SIGINT ended
+volatile std::sig_atomic_t whatif_interrupted = 0;
+
+// Once more ends it at once.
+void InterruptWhatif(int signal) {
+  whatif_interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+struct WhatifArguments {
+  WhatifOptions options;
+  std::string output = "text", at = "end", file, until, assume, grace, checkpoints;
+  std::vector<std::string> changes;
+};
+
+absl::Status ReadDurationOption(const char* name, const std::string& text,
+                                std::optional<DurationMs>& out) {
+  if (text.empty()) return absl::OkStatus();
+  const std::optional<DurationMs> duration = ParseDuration(text);
+  if (duration.has_value()) out = duration;
+  return duration.has_value() ? absl::OkStatus()
+                              : absl::InvalidArgumentError(std::string(name) + ": \"" + text +
+                                                           "\", expected a duration such as 30m");
+}
+
+absl::Status ReadCut(const std::string& at, Cut& cut) {
+  if (at == "end") return absl::OkStatus();
+  cut.from = Cut::From::kStart;
+  if (at == "start") return absl::OkStatus();
+  const bool from_end = at[0] == '-';
+  const auto distance = ParseDuration(std::string_view(at).substr(from_end ? 1 : 0));
+  if (!distance.has_value()) {
+    return absl::InvalidArgumentError("--at: \"" + at +
+                                      "\", expected start, end, or a duration after the first "
+                                      "cycle such as 2h, or before the last such as -30m");
+  }
+  if (from_end) cut.from = Cut::From::kEnd;
+  cut.distance = *distance;
+  // Else it would be before the first cycle.
+  if (!from_end && cut.distance == 0) cut.whole_cycle = true;
+  return absl::OkStatus();
+}
+
+absl::Status ReadOptions(WhatifArguments& arguments) {
+  WhatifOptions& options = arguments.options;
+  TEPHRA_RETURN_IF_ERROR(ReadCut(arguments.at, options.cut));
+  ContinueOptions& go_on = options.go_on;
+  TEPHRA_RETURN_IF_ERROR(ReadDurationOption("--until", arguments.until, go_on.until));
+  TEPHRA_RETURN_IF_ERROR(ReadDurationOption("--assume-run", arguments.assume, go_on.assume_run));
+  TEPHRA_RETURN_IF_ERROR(ReadDurationOption("--grace", arguments.grace, go_on.grace));
+  TEPHRA_RETURN_IF_ERROR(
+      ReadDurationOption("--checkpoints", arguments.checkpoints, go_on.checkpoints));
+  for (std::string& change : arguments.changes) {
+    options.changes.push_back({kChangeArgument, std::move(change)});
+  }
+  if (arguments.file.empty()) return absl::OkStatus();
+  TEPHRA_ASSIGN_OR_RETURN(std::string text, ReadTextFile(arguments.file, kMostYamlBytes));
+  options.changes.push_back({arguments.file, std::move(text)});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddWhatifCommand(CLI::App& app, int& code) {
+  const auto arguments = std::make_shared<WhatifArguments>();
+  CLI::App* command = app.add_subcommand(
+      "whatif",
+      "Go on from a moment of a journal as it is and with changes, and say what differs.");
+  command
+      ->add_option("JOURNAL", arguments->options.path,
+                   "of a running engine, or of tephra simulate --journal; see docs/whatif.md")
+      ->required();
+  command
+      ->add_option("--change", arguments->changes,
+                   "YAML, such as '{ set_policies: { backfill: { mode: easy } } }'; repeatable")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  command->add_option("--changes", arguments->file, "a YAML file with a list of changes");
+  command
+      ->add_option("--at", arguments->at,
+                   "when it goes on: start, end, a duration after the first cycle, or before the "
+                   "last (-30m)")
+      ->capture_default_str();
+  command->add_option("--until", arguments->until,
+                      "so long after that both runs end; without it when nothing more happens");
+  command->add_option("--assume-run", arguments->assume,
+                      "how long jobs run of which nothing is known; without it for ever");
+  command->add_option("--grace", arguments->grace,
+                      "how long evicted tasks take to go; without it as in the journal, else 30s");
+  command->add_option("--checkpoints", arguments->checkpoints,
+                      "work is saved each time that a task has worked so long; without it none is");
+  command->add_option("--out", arguments->options.directory,
+                      "folder for the files of both runs, in as-is and changed");
+  command->add_option("--output", arguments->output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->footer("Exit codes: 0 done; 2 bad input; 130 interrupted.");
+  command->callback([arguments, &code] {
+    arguments->options.stop = &whatif_interrupted;
+    std::signal(SIGINT, InterruptWhatif);
+    std::signal(SIGTERM, InterruptWhatif);
+    absl::Status read = ReadOptions(*arguments);
+    absl::StatusOr<WhatifResult> result =
+        read.ok() ? RunWhatif(arguments->options) : absl::StatusOr<WhatifResult>(read);
+    if (!result.ok()) {
+      std::cerr << "tephra whatif: " << result.status().message() << "\n";
+      code = 2;
+      return;
+    }
+    if (result->interrupted) code = kWhatifInterrupted;
+    if (arguments->output == "json") {
+      std::cout << WhatifJson(*result);
+    } else {
+      PrintWhatif(*result, std::cout);
+    }
+  });
+}
+
+}  // namespace tephra
