@@ -85,7 +85,7 @@ absl::StatusOr<SimulateResult> RunSimulation(Simulation simulation, const RunOpt
   if (options.engine == nullptr) fresh.emplace(DefaultAssembly());
   JournaledEngine engine(fresh ? *fresh : *options.engine, journal.get());
   Recorder recorder(engine.state(), simulation.shapes, simulation.bandwidths, std::move(tasks),
-                    std::move(jobs), outputs.large_gpus);
+                    std::move(jobs), outputs.large);
   TEPHRA_ASSIGN_OR_RETURN(std::unique_ptr<Arrivals> arrivals, TakeArrivals(simulation));
   const std::string trace = simulation.trace ? simulation.trace->path : "";
   const TimeMs origin = simulation.origin;

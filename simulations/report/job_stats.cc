@@ -46,8 +46,8 @@ AmountsLine Amounts::Line() const {
   return line;
 }
 
-JobStats::JobStats(std::unique_ptr<OutputFile> rows, std::int64_t large_gpus)
-    : rows_(std::move(rows)), large_gpus_(large_gpus) {
+JobStats::JobStats(std::unique_ptr<OutputFile> rows, const std::optional<LargeGangs>& large)
+    : rows_(std::move(rows)), large_(large) {
   if (rows_ == nullptr) return;
   rows_->Write(
       "job,user,queue,state,gpus,tasks,submit_s,start_s,end_s,wait_s,run_s,jct_s,"
@@ -56,7 +56,10 @@ JobStats::JobStats(std::unique_ptr<OutputFile> rows, std::int64_t large_gpus)
 
 void JobStats::Add(const JobRecord& job, JobState state, const std::string& why) {
   all_.Add(job, state);
-  if (large_gpus_ > 0 && job.gpu_demand >= large_gpus_ * kWholeGpu) large_.Add(job, state);
+  if (large_ && job.gpu_demand >= large_->gpus * kWholeGpu &&
+      static_cast<std::int64_t>(job.tasks.size()) >= large_->tasks) {
+    of_large_.Add(job, state);
+  }
   queues_[job.queue].Add(job, state);
   if (!job.user.empty()) {
     User& user = users_[job.user];
@@ -139,7 +142,7 @@ absl::Status JobStats::Commit() { return rows_ == nullptr ? absl::OkStatus() : r
 
 void JobStats::Fill(Summary& summary) const {
   summary.all = all_.Line("");
-  if (large_gpus_ > 0) summary.large = LargeLine{large_gpus_, large_.Line("")};
+  if (large_) summary.large = LargeLine{*large_, of_large_.Line("")};
   for (const auto& [name, group] : queues_) summary.by_queue.push_back(group.Line(name));
   for (const auto& [name, user] : users_) {
     UserLine line{name, user.jobs, user.finished, user.gpu_s / 3600, 0, 0};

@@ -30,9 +30,9 @@ class Amounts {
 
 class JobStats {
  public:
-  // A null file: no rows are written. Jobs of `large_gpus` GPUs or more are also told apart; 0:
-  // none.
-  explicit JobStats(std::unique_ptr<OutputFile> rows, std::int64_t large_gpus = 0);
+  // A null file: no rows are written. Jobs of `large` are also told apart.
+  explicit JobStats(std::unique_ptr<OutputFile> rows,
+                    const std::optional<LargeGangs>& large = std::nullopt);
 
   // A job that ended, or is still there when all ends. `why` it does not run; may be empty.
   void Add(const JobRecord& job, JobState state, const std::string& why);
@@ -59,8 +59,8 @@ class JobStats {
 
   std::unique_ptr<OutputFile> rows_;
   std::string row_;
-  const std::int64_t large_gpus_;
-  Group all_, large_;
+  const std::optional<LargeGangs> large_;
+  Group all_, of_large_;
   std::map<std::string, Group> queues_;
   std::map<std::string, User> users_;
 };

@@ -185,7 +185,8 @@ std::string JsonText(const Summary& summary, const Curve& curve) {
               {"curve", PointList(curve)}};
   if (summary.interrupted) all["interrupted"] = true;
   if (summary.large) {
-    all["large_gangs"] = {{"gpus", summary.large->gpus}};
+    all["large_gangs"] = {{"gpus", summary.large->least.gpus},
+                          {"tasks", summary.large->least.tasks}};
     all["large_gangs"].update(GroupJson(summary.large->jobs));
   }
   if (summary.trace) {

@@ -109,12 +109,12 @@ const char* VerdictText(Verdict verdict) {
 
 Recorder::Recorder(const State& state, const std::vector<ExpectedPod>& shapes,
                    std::optional<Bandwidths> bandwidths, std::unique_ptr<OutputFile> tasks,
-                   std::unique_ptr<OutputFile> jobs, std::int64_t large_gpus)
+                   std::unique_ptr<OutputFile> jobs, const std::optional<LargeGangs>& large)
     : state_(state),
       bandwidths_(std::move(bandwidths)),
       tasks_(std::move(tasks)),
       fragments_(shapes),
-      stats_(std::move(jobs), large_gpus) {
+      stats_(std::move(jobs), large) {
   if (tasks_ != nullptr) {
     tasks_->Write(
         "job,task,queue,state,arrival_s,start_s,finish_s,wait_s,node,devices,verdict,"

@@ -35,10 +35,10 @@ class Recorder final : public WorldListener {
   static constexpr std::size_t kMostEndedLines = 1000;
 
   // `state` is the engine's. `shapes` are the usual pods, for the fragmentation. A null file: no
-  // rows are written. Without bandwidths no all-reduce is estimated. `large_gpus`: see JobStats.
+  // rows are written. Without bandwidths no all-reduce is estimated. `large`: see JobStats.
   Recorder(const State& state, const std::vector<ExpectedPod>& shapes,
            std::optional<Bandwidths> bandwidths, std::unique_ptr<OutputFile> tasks,
-           std::unique_ptr<OutputFile> jobs, std::int64_t large_gpus = 0);
+           std::unique_ptr<OutputFile> jobs, const std::optional<LargeGangs>& large = std::nullopt);
 
   // Nothing was before that. REQUIRES: nothing was recorded.
   void BeginAt(TimeMs time) { last_ = time; }

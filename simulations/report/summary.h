@@ -8,6 +8,7 @@
 
 #include "plugins/framework/plan.h"
 #include "simulations/traces/trace_fault.h"
+#include "simulations/workload/simulation.h"
 #include "topology/base/time.h"
 
 namespace tephra {
@@ -85,9 +86,8 @@ struct GroupLine {
   AmountsLine bounded_slowdown;
 };
 
-// Jobs of so many GPUs or more.
 struct LargeLine {
-  std::int64_t gpus = 0;
+  LargeGangs least;
   GroupLine jobs;
 };
 

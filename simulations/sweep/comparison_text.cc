@@ -53,7 +53,7 @@ void PrintComparison(const Sweep& sweep, const std::vector<ComparisonRow>& rows,
     std::size_t metric = sweep.metrics.size();
     for (const ComparisonRow& row : rows) {
       if (row.load != load) continue;
-      const Metric& of = *sweep.metrics[row.metric];
+      const Metric& of = sweep.metrics[row.metric];
       const bool differs = row.difference && row.difference->Excludes(0);
       table.Add({row.metric == metric ? "" : of.title, PolicyOf(sweep, row),
                  MeanText(row.value, of.decimals), HalfWidthText(row.value, of.decimals),
@@ -73,7 +73,7 @@ std::string ComparisonJson(const Sweep& sweep, const std::vector<ComparisonRow>&
       by_seed[std::to_string(sweep.seeds[s])] = row.by_seed[s] ? Json(*row.by_seed[s]) : Json();
     }
     Json one = {{"load", static_cast<double>(sweep.loads[row.load]) / 1000},
-                {"metric", sweep.metrics[row.metric]->name},
+                {"metric", sweep.metrics[row.metric].name},
                 {"policy", PolicyOf(sweep, row)},
                 {"value", IntervalJson(row.value)}};
     if (row.policy != sweep.baseline) {
@@ -100,7 +100,7 @@ std::string ComparisonCsv(const Sweep& sweep, const std::vector<ComparisonRow>& 
     if (interval && interval->half_width) csv += Exact(*interval->half_width);
   };
   for (const ComparisonRow& row : rows) {
-    csv += LoadText(sweep, row.load) + ',' + sweep.metrics[row.metric]->name + ',' +
+    csv += LoadText(sweep, row.load) + ',' + sweep.metrics[row.metric].name + ',' +
            PolicyOf(sweep, row) + ',' + std::to_string(row.value ? row.value->samples : 0);
     add(row.value);
     add(row.difference);

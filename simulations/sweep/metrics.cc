@@ -18,16 +18,13 @@ Figure OfLarge(const Json& summary, const char* statistic) {
   return large == summary.end() ? Figure() : StatisticOf(*large, "wait_s", statistic);
 }
 
-// Of GPUs; where there are none, of processors.
-Figure Utilisation(const Json& summary) {
-  Figure held;
+// Nothing where none of it was ever held.
+Figure Held(const Json& summary, const char* kind) {
   for (const Json& resource : summary.at("resources")) {
-    const auto name = resource.at("name").get<std::string>();
-    if (name != "gpu" && name != "cpu") continue;
-    held = resource.at("mean_percent_while_jobs_come").get<double>();
-    if (name == "gpu") return held;
+    if (resource.at("name") != kind || resource.at("peak") == 0) continue;
+    return resource.at("mean_percent_while_jobs_come").get<double>();
   }
-  return held;
+  return std::nullopt;
 }
 
 // 0 is of nothing.
@@ -57,7 +54,10 @@ const std::vector<Metric>& Metrics() {
        [](const Json& s) { return StatisticOf(s.at("all"), "jct_s", "mean"); }},
       {"mean_bounded_slowdown", "mean bounded slowdown", 2,
        [](const Json& s) { return StatisticOf(s.at("all"), "bounded_slowdown", "mean"); }},
-      {"utilisation_percent", "utilisation while jobs come, %", 2, Utilisation},
+      {"gpus_held_percent", "GPUs held while jobs come, %", 2,
+       [](const Json& s) { return Held(s, "gpu"); }},
+      {"cpus_held_percent", "CPUs held while jobs come, %", 2,
+       [](const Json& s) { return Held(s, "cpu"); }},
       {"jain_queues", "fairness between queues (Jain)", 4,
        [](const Json& s) { return Jain(s, "jain_queues"); }},
       {"jain_users", "fairness between users (Jain)", 4,
@@ -69,6 +69,18 @@ const std::vector<Metric>& Metrics() {
       {"unfinished", "jobs that did not finish", 1, Unfinished},
   };
   return kMetrics;
+}
+
+std::vector<Metric> MetricsOfQueue(const std::string& queue) {
+  const auto wait = [queue](const char* statistic) {
+    return [queue, statistic](const Json& summary) -> Figure {
+      const Json& queues = summary.at("by_queue");
+      const auto found = queues.find(queue);
+      return found == queues.end() ? Figure() : StatisticOf(*found, "wait_s", statistic);
+    };
+  };
+  return {{"mean_wait_s:" + queue, "mean wait in " + queue + ", s", 1, wait("mean")},
+          {"p95_wait_s:" + queue, "95 % of " + queue + " within, s", 1, wait("p95")}};
 }
 
 }  // namespace tephra

@@ -26,7 +26,7 @@ std::optional<Figures> ReadFigures(const Sweep& sweep, const std::string& folder
   try {
     const auto summary = nlohmann::ordered_json::parse(file);
     Figures figures;
-    for (const Metric* metric : sweep.metrics) figures.push_back(metric->read(summary));
+    for (const Metric& metric : sweep.metrics) figures.push_back(metric.read(summary));
     return figures;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;

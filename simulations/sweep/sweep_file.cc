@@ -101,18 +101,15 @@ class SweepReader {
     TEPHRA_RETURN_IF_ERROR(ReadBase());
     if (large.node != nullptr) {
       base_ = With(base_, {"outputs", "large_gangs"}, Under(root, "large_gangs"));
-      std::int64_t gpus = 0;
-      Fields of(large);
-      of.Need("gpus");
-      of.Whole("gpus", gpus, 1);
-      of.Done();
+      ReadLargeGangs(large);
     }
     ReadPolicyMap(policies, Under(root, "policies"));
     ReadBaseline(top);
     ReadListOrOne(top.At("seeds"), [&](const Item& one) { ReadSeeds(one, sweep_.seeds); });
     if (sweep_.seeds.empty()) sweep_.seeds.push_back(1);
     ReadLoads(top.At("loads"));
-    ReadMetrics(top.At("metrics"));
+    const Item metrics = top.At("metrics");
+    ReadMetrics(metrics, top.At("queues"));
     top.Done();
     if (!wrong_.ok()) return wrong_.status();
     return std::move(sweep_);
@@ -141,9 +138,10 @@ class SweepReader {
         return absl::InvalidArgumentError(sweep_.simulation + ": no workload.trace, to be read " +
                                           "from another file");
       }
-      const std::string path =
-          std::filesystem::absolute(*choice_.trace).lexically_normal().string();
-      base_ = With(base_, {"workload", "trace", "file"}, path);
+      std::error_code error;
+      const auto path = std::filesystem::absolute(*choice_.trace, error);
+      if (error) return absl::InvalidArgumentError("--trace: expected the path of a file");
+      base_ = With(base_, {"workload", "trace", "file"}, path.lexically_normal().string());
     }
     TEPHRA_ASSIGN_OR_RETURN(Simulation simulation, LoadSimulation(sweep_.simulation, base_));
     TEPHRA_RETURN_IF_ERROR(TakeArrivals(simulation).status());
@@ -196,8 +194,8 @@ class SweepReader {
     if (sweep_.loads.empty()) sweep_.loads.push_back(load_);
   }
 
-  void ReadMetrics(const Item& item) {
-    std::vector<std::string> known;
+  void ReadMetrics(const Item& item, const Item& queues) {
+    std::vector<std::string> known, named;
     for (const Metric& metric : Metrics()) known.push_back(metric.name);
     ReadListOrOne(item, [&](const Item& one) {
       const auto found = std::find(known.begin(), known.end(), one.node->text);
@@ -206,10 +204,17 @@ class SweepReader {
         for (const std::string& name : known) all += (all.empty() ? "" : ", ") + name;
         return one.Wrong("one of " + all);
       }
-      AddOnce(one, &Metrics()[static_cast<std::size_t>(found - known.begin())], sweep_.metrics);
+      AddOnce(one, *found, named);
+      sweep_.metrics.push_back(Metrics()[static_cast<std::size_t>(found - known.begin())]);
     });
-    if (!sweep_.metrics.empty()) return;
-    for (const Metric& metric : Metrics()) sweep_.metrics.push_back(&metric);
+    if (item.node == nullptr) sweep_.metrics = Metrics();
+    named.clear();
+    ReadListOrOne(queues, [&](const Item& one) {
+      std::string queue;
+      if (!ReadText(one, queue)) return;
+      AddOnce(one, queue, named);
+      for (Metric& metric : MetricsOfQueue(queue)) sweep_.metrics.push_back(std::move(metric));
+    });
   }
 
   const std::string& path_;

@@ -26,7 +26,7 @@ struct Sweep {
   std::size_t baseline = 0;          // of policies: what the others are told against
   std::vector<std::int64_t> loads;   // in thousandths
   std::vector<std::uint64_t> seeds;  // runs of one seed are paired
-  std::vector<const Metric*> metrics;
+  std::vector<Metric> metrics;
   std::string source;  // what of `workload` a load is said to: "trace", "generate"; empty: nothing
   bool has_failures = false;
 };

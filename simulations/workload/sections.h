@@ -98,6 +98,8 @@ TraceWorkload ReadGenerator(const Item& item);
 Restarts ReadRestarts(const Item& item);
 FailureRates ReadFailures(const Item& item);
 
+LargeGangs ReadLargeGangs(const Item& item);
+
 struct PolicySettings {
   EngineConfig config;
   std::optional<Dequeue> dequeue;       // of queues that do not say

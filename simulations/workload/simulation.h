@@ -112,13 +112,18 @@ struct Restarts {
   std::vector<DelayStep> start_delay, restart_delay;
 };
 
+// Jobs that are told apart: those of at least so many GPUs and so many tasks.
+struct LargeGangs {
+  std::int64_t gpus = 0, tasks = 0;
+};
+
 struct Outputs {
   std::string directory;  // empty: no files
   bool tasks = true;
   bool jobs = true;
   bool timeline = true;  // of the cluster and of queues
   bool curve = true;
-  std::int64_t large_gpus = 0;  // jobs of at least so many GPUs are told apart; 0: none are
+  std::optional<LargeGangs> large;
 };
 
 struct Simulation {

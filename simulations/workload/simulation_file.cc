@@ -52,6 +52,16 @@ std::string Resolved(const std::string& file, const std::string& path) {
   return (std::filesystem::path(file).parent_path() / path).lexically_normal().string();
 }
 
+LargeGangs ReadLargeGangs(const Item& item) {
+  LargeGangs large;
+  Fields fields(item);
+  fields.Whole("gpus", large.gpus, 1);
+  fields.Whole("tasks", large.tasks, 1);
+  fields.Done();
+  if (large.gpus == 0 && large.tasks == 0) item.Wrong("gpus, tasks, or both");
+  return large;
+}
+
 std::string Sections::Input(const std::string& path) {
   return inputs.emplace_back(Resolved(file, path));
 }
@@ -285,10 +295,7 @@ class Loader {
     fields.Switch("curve", outputs.curve);
     const Item large = fields.At("large_gangs");
     if (large.node != nullptr) {
-      Fields of(large);
-      of.Need("gpus");
-      of.Whole("gpus", outputs.large_gpus, 1);
-      of.Done();
+      outputs.large = ReadLargeGangs(large);
     }
     fields.Done();
   }

@@ -98,7 +98,9 @@ class JobArrivals : public Arrivals {
     container.name = "main";
     container.requests[kCpu] = cpus * 1000;
     if (gpus > 0) container.devices.count = static_cast<std::int32_t>(gpus);
-    const std::string& partition = job_.partition.empty() ? job_.queue : job_.partition;
+    // Alea's jobs without one may go anywhere.
+    const std::string& partition =
+        job_.partition.empty() && TasksAreParts(form_) ? job_.queue : job_.partition;
     if (!workload_.partition_label.empty() && !partition.empty()) {
       role.pod.constraints.selector[workload_.partition_label] = partition;
     }

@@ -118,7 +118,7 @@ class Command(unittest.TestCase):
         made = self.folder / "made.yaml"
         made.write_text(
             "cluster: { nodes: 1, gpus_per_node: 4 }\n"
-            "outputs: { large_gangs: { gpus: 3 } }\n"
+            "outputs: { large_gangs: { gpus: 3, tasks: 1 } }\n"
             "jobs:\n"
             "  - { name: a, gpus: 2, run: 10s }\n"
             "  - { name: b, members: 3, gpus: 1, at: 1s, run: 10s }\n"

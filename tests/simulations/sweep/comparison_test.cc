@@ -14,7 +14,7 @@ Sweep Two(std::size_t seeds) {
   sweep.policies = {{"fifo", nullptr}, {"easy", nullptr}};
   sweep.loads = {1000};
   for (std::size_t s = 0; s < seeds; ++s) sweep.seeds.push_back(s + 1);
-  sweep.metrics = {&Metrics()[0], &Metrics()[1]};
+  sweep.metrics = {Metrics()[0], Metrics()[1]};
   return sweep;
 }
 

@@ -24,7 +24,7 @@ struct Fixture {
     made.Write("jobs.csv", kTrace);
     file = made.Write(
         "s.yaml",
-        "simulation: base.yaml\nseeds: 1-2\nloads: [1, 2]\n"
+        "simulation: base.yaml\nseeds: 1-2\nloads: [1, 2]\nqueues: [a, none]\n"
         "policies: { fifo: { dequeue_strategy: fifo }, easy: { backfill: { mode: easy } } }\n");
   }
   Sweep Load() const {
@@ -58,6 +58,11 @@ TEST_CASE("RunSweep: what is there is not made again, and the number of threads 
   // Job 2 waits for job 1; behind it job 3, which fits, waits only under fifo.
   const double fifo = *(*first.runs[0])[0], easy = *(*first.runs[1])[0];
   CHECK(fifo > easy);
+  // All jobs are of queue a, none of the other.
+  const SweepOutcome::Figures& figures = *first.runs[0];
+  REQUIRE(figures.size() == Metrics().size() + 4);
+  CHECK(figures[Metrics().size()] == figures[0]);
+  CHECK_FALSE(figures[Metrics().size() + 2]);
 }
 
 TEST_CASE("RunSweep: a run is made again when the program, a file or the simulation changed") {

@@ -58,7 +58,7 @@ TEST_CASE("Sweep: a run is the simulation with the policy laid over it, its load
   CHECK(last->failures.seed == 9);
   CHECK(last->trace->model->seed == 9);
   CHECK(last->trace->load == 1250);
-  CHECK(last->outputs.large_gpus == 4);
+  CHECK(last->outputs.large->gpus == 4);
   CHECK_FALSE(last->outputs.jobs);
   const auto first = LoadSimulation(sweep->simulation, DocumentOf(*sweep, runs[0]));
   REQUIRE(first.ok());
@@ -94,6 +94,7 @@ TEST_CASE("Sweep: --trace stands for the trace of the simulation, which must hav
   INFO(sweep.status().message());
   REQUIRE(sweep.ok());
   CHECK(LoadSimulation(sweep->simulation, DocumentOf(*sweep, {0, 0, 0}))->trace->path == trace);
+  CHECK_FALSE(LoadSweep(file, {"", false}).ok());
   made.Write("base.yaml", kListed);
   CHECK(LoadSweep(file, {trace, false}).status().message().find("no workload.trace") !=
         std::string::npos);

@@ -96,6 +96,18 @@ TEST_CASE("Trace workload: what SWF says gives the machine, estimates and run ti
   CHECK(jobs[2].job.expected_run_ms == 0);
 }
 
+TEST_CASE("Trace workload: a job of Alea without a property goes anywhere, whatever its queue") {
+  const std::string rest = " 0 60 1 60 1 1 600 1 1 0 1 -1 7 -1 -1 -1 0 60 ";
+  const TraceFile file("; Version: 1.0\n1 5" + rest + "all\n2 6" + rest + "normal\n");
+  Simulation simulation = Read(kCluster + "workload: { trace: { file: " + file.path() +
+                               ", form: alea, partition_label: property } }\n");
+  const std::vector<Arrival> jobs = All(**TakeArrivals(simulation));
+  REQUIRE(jobs.size() == 2);
+  CHECK_FALSE(jobs[0].job.queue.empty());
+  CHECK(jobs[0].job.gang.roles[0].pod.constraints.selector.empty());
+  CHECK(jobs[1].job.gang.roles[0].pod.constraints.selector.at("property") == "normal");
+}
+
 TEST_CASE("Trace workload: a load divides the times of submission, of a trace and of a model") {
   const TraceFile file(kPhilly + "a,x,1,5,60\nb,x,1,4000000000,60\n");
   const auto times = [](const std::string& text) {
