@@ -7,6 +7,7 @@ Exit codes, equal bytes for equal input, and nothing half-written after bad inpu
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -189,6 +190,29 @@ class Command(unittest.TestCase):
         self.assertEqual(failed.returncode, 2)
         self.assertIn(b"tephra sweep: a/1/1: ", failed.stderr)
         self.assertIn(b"b ", failed.stdout)
+
+    def test_every_experiment_can_be_made(self):
+        folder = self.folder / "experiments"
+        shutil.copytree(ROOT / "simulations/experiments", folder)
+        made = folder / "made.yaml"
+        made.write_text(made.read_text().replace("jobs: 2000", "jobs: 20"))
+        philly = self.folder / "philly.csv"
+        philly.write_text("id,vc,gpu,submit,dur\n1,6214e9,16,0,90\n2,ed69ec,3,5,60\n")
+        alea = self.folder / "alea.swf"
+        rest = "0 60 2 60 1 2 600 1 1 0 1 -1 0 -1 -1 -1 0 60"
+        alea.write_text(f"; Version: 1.0\n1 5 {rest} all\n2 6 {rest} normal\n")
+        pathlib.Path(f"{alea}.queues").write_text("0 priority_queue 100 50\n")
+        pathlib.Path(f"{alea}.machines").write_text("0 cl 8 1 1 256 normal 4\n")
+        sweeps = sorted(folder.glob("*-sweep.yaml"))
+        self.assertEqual(len(sweeps), 4)
+        for sweep in sweeps:
+            with self.subTest(sweep=sweep.name):
+                trace = ["--trace", philly if "philly" in sweep.name else alea]
+                done = run("sweep", sweep, "--out", self.folder / sweep.stem, "--output", "json",
+                           *([] if "made" in sweep.name else trace))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                values = {(row["metric"], row["policy"]): row["value"] for row in json.loads(done.stdout)["comparison"]}
+                self.assertIsNotNone(values["mean_wait_s", "default-easy"])
 
     def test_a_trace_is_told_with_its_faults(self):
         timed = ROOT / "simulations/examples/timed.yaml"
