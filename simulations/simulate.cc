@@ -89,10 +89,11 @@ absl::StatusOr<SimulateResult> RunSimulation(Simulation simulation, const RunOpt
   TEPHRA_ASSIGN_OR_RETURN(std::unique_ptr<Arrivals> arrivals, TakeArrivals(simulation));
   const std::string trace = simulation.trace ? simulation.trace->path : "";
   const TimeMs origin = simulation.origin;
-  if (simulation.handover.has_value()) recorder.BeginAt(simulation.handover->at);
+  const bool goes_on = simulation.handover.has_value();
   bool stopped = false;
   Both listeners(recorder, options.listener);
   World world(std::move(simulation), std::move(arrivals), engine.state(), &listeners);
+  if (goes_on) recorder.BeginAt(world.now());
   {
     std::optional<Progress> progress;
     if (!options.one_of_many) progress.emplace(world.total_arrivals());

@@ -297,6 +297,21 @@ void Recorder::AfterCycle(TimeMs now, std::size_t events, const Plan& plan) {
     if (!decision.moves.empty()) NoteMoves(now, decision);
   }
   for (const Decision& proposal : plan.proposals) NoteMoves(now, proposal);
+  FollowUse(now);
+  if (!arrivals_) return;
+  arrivals_ = false;
+  use_until_last_arrival_ = use_;
+  curve_.Add(gpu_arrived_, std::max<std::int64_t>(used_[kGpu], 0),
+             fragments_.Update(state_.books()), capacity_[kGpu]);
+}
+
+void Recorder::BeginAt(TimeMs time) {
+  last_ = time;
+  FollowUse(time);
+}
+
+// What holds from now on.
+void Recorder::FollowUse(TimeMs now) {
   const Books& books = state_.books();
   capacity_ = books.hardware.total();
   used_ = capacity_;
@@ -306,11 +321,6 @@ void Recorder::AfterCycle(TimeMs now, std::size_t events, const Plan& plan) {
     peak_[kind] = std::max(peak_[kind], used_[kind]);
   }
   FollowTime(now);
-  if (!arrivals_) return;
-  arrivals_ = false;
-  use_until_last_arrival_ = use_;
-  curve_.Add(gpu_arrived_, std::max<std::int64_t>(used_[kGpu], 0), fragments_.Update(books),
-             capacity_[kGpu]);
 }
 
 Summary Recorder::Finish(const World& world, TimeMs now) {

@@ -40,8 +40,8 @@ class Recorder final : public WorldListener {
            std::optional<Bandwidths> bandwidths, std::unique_ptr<OutputFile> tasks,
            std::unique_ptr<OutputFile> jobs, const std::optional<LargeGangs>& large = std::nullopt);
 
-  // Nothing was before that. REQUIRES: nothing was recorded.
-  void BeginAt(TimeMs time) { last_ = time; }
+  // Nothing counts that was before that. REQUIRES: no cycle was recorded.
+  void BeginAt(TimeMs time);
   void JobArrived(const JobRecord& job) override;
   void JobEnded(const JobRecord& job) override;
   // After the plan of a batch was carried out.
@@ -72,6 +72,7 @@ class Recorder final : public WorldListener {
   void AddQueues(Summary& summary) const;
   void AddNodes(Summary& summary) const;
   void AddFairness(Summary& summary) const;
+  void FollowUse(TimeMs now);
   void FollowTime(TimeMs now);
   std::string WhyNot(const JobRecord& job, JobState state) const;
 

@@ -10,6 +10,7 @@
 
 #include "plugins/registry.h"
 #include "simulations/replay.h"
+#include "simulations/whatif/whatif.h"
 #include "tests/sidecar/running_server.h"
 #include "tests/sidecar/scheduler_client.h"
 #include "tests/support/build.h"
@@ -127,6 +128,37 @@ TEST_CASE("A changed configuration is in the journal, and the replay follows it"
   const ReplayReport report = Replayed(*Segments(folder.path()).begin());
   CHECK_FALSE(report.divergence.has_value());
   CHECK(report.plans == 2);
+}
+
+TEST_CASE("What-if: the journal of a running engine goes on where it is, and otherwise") {
+  constexpr TimeMs kNoon = 1'790'000'000'000;
+  ScratchFolder folder;
+  RunningServer running({}, JournalSettings{folder.path()});
+  SchedulerClient client(ConnectTo(running.socket()));
+  client.Sync(Cluster());
+  JobUpserted train = NewGang("train", 16), next = NewGang("next", 8);
+  train.job.created = next.job.created = kNoon - 5000;
+  train.job.expected_run_ms = next.job.expected_run_ms = 60'000;
+  client.Delta({train});
+  client.Cycle(kNoon);  // placed, and not yet bound
+  client.Delta({next});
+  client.Cycle(kNoon + 1000);
+  running.owner.Run([&] { running.live.CloseJournal(); });
+  WhatifOptions options;
+  options.path = *Segments(folder.path()).begin();
+  options.changes = {{kChangeArgument, "{ add_node: { like: b } }"}};
+  const auto result = RunWhatif(options);
+  INFO(result.status().message());
+  REQUIRE(result.ok());
+  CHECK_FALSE(result->decided_otherwise);
+  const JobOutcome& as_is = result->as_is.jobs->jobs().at("uid-next");
+  CHECK(as_is.start - result->cut == 60'000);
+  CHECK(as_is.start - as_is.arrival == 66'000);
+  CHECK(as_is.end - result->cut == 120'000);
+  const JobOutcome& changed = result->changed.jobs->jobs().at("uid-next");
+  CHECK(changed.start == result->cut);
+  CHECK(changed.where == "b-copy x8");
+  CHECK(result->differences.size() == 1);
 }
 
 // The system's limit on the size of files stands for a full disk.
