@@ -119,6 +119,7 @@ TimeMs World::NextTime() const {
 }
 
 std::optional<Batch> World::Next() {
+  if (simulation_.handover.has_value()) PassOver();
   const TimeMs time = NextTime();
   if (!status_.ok()) return std::nullopt;
   if (time > simulation_.until.value_or(kNever - 1)) {
@@ -189,15 +190,23 @@ void World::Arrive(Batch& batch) {
   batch.events.emplace_back(JobUpserted{std::move(arrival.job), Version()});
 }
 
+bool World::IsStale(const Finish& finish) const {
+  const auto found = jobs_.find(finish.job);
+  if (found == jobs_.end() || finish.task >= found->second->tasks.size()) return true;
+  const JobRecord& job = *found->second;
+  const TaskRecord& task = job.tasks[finish.task];
+  if (!task.running || task.attempts != finish.attempt) return true;  // it failed or was lost
+  // Another task may stand there now.
+  return finish.end == End::kDone && task.works + LeftOf(job, task) > finish.at;
+}
+
 void World::Follow(const Finish& finish, Batch& batch) {
   const auto found = jobs_.find(finish.job);
-  if (found == jobs_.end() || finish.task >= found->second->tasks.size()) return;
+  if (IsStale(finish)) return;
   JobRecord& job = *found->second;
   TaskRecord& task = job.tasks[finish.task];
-  if (!task.running || task.attempts != finish.attempt) return;  // it failed or was lost meanwhile
   if (finish.end == End::kEvicted) return Lose(job, task, batch);
   if (finish.end == End::kFailed) return Fail(job, task, batch);
-  if (task.works + LeftOf(job, task) > finish.at) return;  // another task stands there now
   batch.events.emplace_back(TaskUpserted{FactOf(job, task, TaskPhase::kSucceeded), Version()});
   task.running = false;
   task.finish = finish.at;

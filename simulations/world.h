@@ -152,7 +152,9 @@ class World {
   void Arrive(Batch& batch);
   void Start(JobRecord& job, std::size_t index, const std::string& node, const Slices& slices);
   void EndLater(JobRecord& job, std::size_t index);
+  bool IsStale(const Finish& finish) const;  // nothing ends then any more
   void Follow(const Finish& finish, Batch& batch);
+  void PassOver();
   void Evict(JobRecord& job, std::size_t index);
   void Happen(const Happening& what, Batch& batch);
   void On(const NodeComes& what, Batch& batch);

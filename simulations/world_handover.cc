@@ -45,6 +45,12 @@ void World::TakeOver() {
   from.jobs.clear();
 }
 
+// The engine is asked when something happens, or CycleDue says so; not because an attempt that is
+// no more would have ended: an earlier world may not have known when.
+void World::PassOver() {
+  while (!finishes_.empty() && IsStale(finishes_.top())) finishes_.pop();
+}
+
 void World::Take(HandedJob& handed) {
   std::unique_ptr<JobRecord> record = RecordOf(handed.came, arrived_++);
   record->start = handed.start;
