@@ -31,13 +31,17 @@ struct Arrival {
   bool fails_whole = false;        // where a task of it fails all of it starts anew
 };
 
+inline double PartOf(std::uint64_t done, std::uint64_t all) {
+  return all == 0 ? 0 : static_cast<double>(done) / static_cast<double>(all);
+}
+
 class Arrivals {
  public:
   virtual ~Arrivals() = default;
   // False after the last. A fault in a file is found where it stands.
   virtual absl::StatusOr<bool> Next(Arrival& out) = 0;
-  // How many there are in all; 0 where that is not known.
-  virtual std::size_t total() const = 0;
+  // Which part of them was given, 0 to 1, of a file by its bytes; 0 where that is not known.
+  virtual double part() const = 0;
   // What was read of a trace so far, and what was wrong with it; null where there is none.
   virtual const TraceReading* reading() const { return nullptr; }
 };
@@ -51,7 +55,7 @@ class ListedArrivals final : public Arrivals {
     out = std::move(jobs_[next_++]);
     return true;
   }
-  std::size_t total() const override { return jobs_.size(); }
+  double part() const override { return PartOf(next_, jobs_.size()); }
 
  private:
   std::vector<Arrival> jobs_;

@@ -9,17 +9,16 @@ namespace tephra {
 
 class Progress {
  public:
-  // Of `total` jobs, or what is said. 0: not known, only a count is shown.
-  explicit Progress(std::uint64_t total, const char* what = "jobs");
+  explicit Progress(const char* what);  // is done: "jobs"
   // Wipes the bar away.
   ~Progress();
   Progress(const Progress&) = delete;
 
-  void Show(std::uint64_t done);
+  // `part`: of all that is to be done, 0 to 1; 0 where it is not known.
+  void Show(std::uint64_t done, double part);
 
  private:
   using Clock = std::chrono::steady_clock;
-  std::uint64_t total_;
   const char* what_;
   bool on_;
   bool drawn_ = false;

@@ -96,7 +96,7 @@ absl::StatusOr<SimulateResult> RunSimulation(Simulation simulation, const RunOpt
   if (goes_on) recorder.BeginAt(world.now());
   {
     std::optional<Progress> progress;
-    if (!options.one_of_many) progress.emplace(world.total_arrivals());
+    if (!options.one_of_many) progress.emplace("jobs");
     while (auto batch = world.Next()) {
       if (options.stop != nullptr && *options.stop != 0) {
         if (options.one_of_many) return absl::CancelledError(path + ": interrupted");
@@ -111,7 +111,7 @@ absl::StatusOr<SimulateResult> RunSimulation(Simulation simulation, const RunOpt
       world.Execute(plan);
       recorder.AfterCycle(batch->time, batch->events.size(), plan);
       world.Recycle(std::move(*batch));
-      if (progress) progress->Show(world.arrived());
+      if (progress) progress->Show(world.arrived(), world.part_arrived());
     }
   }
   TEPHRA_RETURN_IF_ERROR(world.status());

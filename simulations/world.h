@@ -126,7 +126,7 @@ class World {
   // Jobs that are there now, in the order of their arrival.
   std::vector<const JobRecord*> Jobs() const;
   std::uint64_t arrived() const { return arrived_; }
-  std::size_t total_arrivals() const { return arrivals_->total(); }
+  double part_arrived() const { return arrivals_->part(); }
   const TraceReading* reading() const { return arrivals_->reading(); }
 
  private:

@@ -1,5 +1,7 @@
 #include "text/text_file.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -39,7 +41,12 @@ std::size_t FirstInvalidUtf8(std::string_view text) {
 }
 
 LineReader::LineReader(std::string path, std::FILE* file)
-    : path_(std::move(path)), file_(file), buffer_(1 << 16) {}
+    : path_(std::move(path)), file_(file), buffer_(1 << 16) {
+  struct stat about = {};
+  if (fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode)) {
+    size_ = static_cast<std::uint64_t>(about.st_size);
+  }
+}
 
 absl::StatusOr<LineReader> LineReader::Open(const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "rb");
@@ -66,6 +73,7 @@ absl::StatusOr<bool> LineReader::Next(std::string& line) {
     ended_ = stop != nullptr;
     const std::size_t size = ended_ ? static_cast<std::size_t>(stop - from) : end_ - begin_;
     begin_ += size + (ended_ ? 1 : 0);
+    given_ += size + (ended_ ? 1 : 0);
     line.append(from, size);
     if (line.size() > kMostLine) {
       return BadInput(path_, line_ + 1, "", line,

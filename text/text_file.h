@@ -3,6 +3,7 @@
 // A line has at most kMostLine bytes and is UTF-8 without zero bytes. One owner thread.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -28,6 +29,10 @@ class LineReader {
   int line() const { return line_; }
   // The last line that Next gave had an end. A file cut in the middle of a line has none there.
   bool ended() const { return ended_; }
+  // Which part of the file was given, 0 to 1; 0 of what has no size, such as a pipe.
+  double part() const {
+    return size_ > 0 ? static_cast<double>(given_) / static_cast<double>(size_) : 0;
+  }
 
  private:
   struct Closer {
@@ -40,6 +45,7 @@ class LineReader {
   std::unique_ptr<std::FILE, Closer> file_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;
+  std::uint64_t size_ = 0, given_ = 0;  // bytes
   int line_ = 0;
   bool ended_ = true;
 };

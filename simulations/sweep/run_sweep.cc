@@ -71,7 +71,7 @@ SweepOutcome RunSweep(const Sweep& sweep, const SweepOptions& options) {
   std::vector<absl::Status> statuses(runs.size());
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;  // of outcome's sums and the progress bar
-  Progress progress(runs.size(), "runs");
+  Progress progress("runs");
   const auto stopped = [&] { return options.stop != nullptr && *options.stop != 0; };
   const auto work = [&] {
     for (std::size_t r = next++; r < runs.size() && !stopped(); r = next++) {
@@ -82,7 +82,8 @@ SweepOutcome RunSweep(const Sweep& sweep, const SweepOptions& options) {
         outcome.runs[r] = std::move(made->figures);
         ++(made->kept ? outcome.kept : outcome.made);
       }
-      progress.Show(outcome.made + outcome.kept);
+      const std::size_t done = outcome.made + outcome.kept;
+      progress.Show(done, PartOf(done, runs.size()));
     }
   };
   std::vector<std::thread> threads;

@@ -96,7 +96,7 @@ class Ordered final : public Arrivals {
     ++next_;
     return true;
   }
-  std::size_t total() const override { return order_->pods.size(); }
+  double part() const override { return PartOf(next_, order_->pods.size()); }
 
  private:
   std::shared_ptr<const OpenbPods> pods_;
@@ -116,7 +116,7 @@ class Streamed final : public Arrivals {
     if (more) out = MakeArrival(pod, spec, next_++, pod.name);
     return more;
   }
-  std::size_t total() const override { return 0; }
+  double part() const override { return 0; }
 
  private:
   PodRows rows_;

@@ -52,6 +52,7 @@ class TraceReader {
   const AleaTables& tables() const { return tables_; }
   // Lines that were a job or a fault of their own so far; those of jobs read ahead are counted.
   std::int64_t records() const { return records_; }
+  double part() const { return lines_.part(); }
 
  private:
   TraceReader(LineReader lines, TraceOptions options);

@@ -79,6 +79,8 @@ class JobArrivals : public Arrivals {
     for (const RoleSpec& role : job.gang.roles) job.gang.min_member += role.min;
   }
 
+  std::uint64_t given() const { return next_; }
+
   TraceJob job_;
 
  private:
@@ -128,7 +130,7 @@ class TraceArrivals final : public JobArrivals {
     Make(out);
     return true;
   }
-  std::size_t total() const override { return 0; }
+  double part() const override { return reader_.part(); }
   const TraceReading* reading() const override { return &reading_; }
 
  private:
@@ -142,18 +144,18 @@ class ModelArrivals final : public JobArrivals {
   explicit ModelArrivals(const TraceWorkload& workload)
       : JobArrivals(workload, TraceForm::kPhilly),
         jobs_(*workload.model),
-        total_(static_cast<std::size_t>(workload.model->jobs)) {}
+        total_(static_cast<std::uint64_t>(workload.model->jobs)) {}
 
   absl::StatusOr<bool> Next(Arrival& out) override {
     if (!jobs_.Next(job_)) return false;
     Make(out);
     return true;
   }
-  std::size_t total() const override { return total_; }
+  double part() const override { return PartOf(given(), total_); }
 
  private:
   ModelJobs jobs_;
-  std::size_t total_;
+  std::uint64_t total_;
 };
 
 NodeSpec MadeNode(std::string name, std::int64_t cpus, std::int64_t gpus) {

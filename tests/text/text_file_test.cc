@@ -31,6 +31,18 @@ TEST_CASE("LineReader: lines come without their ends, and the last one may lack 
   CHECK_FALSE(*reader->Next(line));
 }
 
+TEST_CASE("LineReader: how much of the file was given is told by bytes") {
+  const ScratchFile file("ab\r\ncdefgh\n");
+  absl::StatusOr<LineReader> lines = LineReader::Open(file.path());
+  REQUIRE(lines.ok());
+  std::string line;
+  CHECK(lines->part() == 0);
+  REQUIRE(*lines->Next(line));
+  CHECK(lines->part() == 4.0 / 11);
+  REQUIRE(*lines->Next(line));
+  CHECK(lines->part() == 1);
+}
+
 TEST_CASE("LineReader: a line of 10 MB is refused with its number, one of 1 MiB is read") {
   CHECK(ErrorOf("ok\n" + std::string(10'000'000, 'x') + "\n").starts_with(":2: \"xxx"));
   CHECK(ErrorOf("ok\n" + std::string(LineReader::kMostLine, 'x') + "\n").empty());
