@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include "simulations/sweep/interval.h"

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
-#include <set>
+#include <memory>
 #include <utility>
 
 #include "simulations/workload/sections.h"

@@ -1,5 +1,6 @@
 #include "simulations/sweep/comparison.h"
 
+#include <cmath>
 #include <sstream>
 
 #include <catch2/catch.hpp>
