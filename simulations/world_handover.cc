@@ -1,7 +1,10 @@
 // What a World takes over from before its time.
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "simulations/world.h"
 

@@ -1,7 +1,9 @@
 #include "simulations/whatif/changes.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -56,6 +58,13 @@ class Changer {
         declared.names.push_back(sections_.kinds.Name(static_cast<Kind>(kind)));
       }
       events.push_back({at_, Told{declared}});
+      for (const DatedHappening& event : next_.events) {
+        const auto* told = std::get_if<Told>(&event.what);
+        if (told == nullptr || !std::holds_alternative<KindsDeclared>(told->event)) continue;
+        return absl::InvalidArgumentError(
+            wrongs_.back()->file() + ": resource kind " + declared.names.back() +
+            ": not known at the cut, and the journal declares others later; expected a later cut");
+      }
     }
     for (DatedHappening& event : made_) events.push_back(std::move(event));
     for (DatedHappening& event : next_.events) {

@@ -1,7 +1,10 @@
 #include "simulations/whatif/continuation.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "plugins/framework/timeline.h"
 

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 #include <ostream>
+#include <string>
 
 #include "simulations/whatif/whatif.h"
 #include "text/format.h"

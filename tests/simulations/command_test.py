@@ -231,6 +231,26 @@ class Command(unittest.TestCase):
             done = run("replay", "--strict", journal)
             self.assertEqual((done.returncode, done.stderr), (0, b""), example)
 
+    def test_a_whatif_tells_what_differs_and_writes_both_runs(self):
+        journal, changes = self.folder / "run.journal", self.folder / "changes.yaml"
+        run("simulate", ROOT / "simulations/examples/demo.yaml", "--journal", journal)
+        changes.write_text("- set_queue: { name: vision, limit: { gpu: 48 } }\n- add_node: { like: rack-a-0, count: 8 }\n")
+        ask = ("whatif", journal, "--at", "10m", "--assume-run", "1h", "--changes", changes)
+        first = run(*ask, "--out", self.folder / "both", "--output", "json")
+        self.assertEqual((first.returncode, first.stderr), (0, b""))
+        self.assertEqual(first.stdout, run(*ask, "--output", "json").stdout)
+        told = json.loads(first.stdout)
+        self.assertEqual({job["job"] for job in told["differences"]}, {"giant", "next", "detect-5", "detect-6", "detect-7"})
+        self.assertEqual((told["recorded"]["same_starts"], told["recorded"]["same_ends"]), (1, 2))
+        report = run("report", self.folder / "both/as-is", self.folder / "both/changed", "--out", self.folder / "both.html")
+        self.assertEqual(report.returncode, 0)
+        self.assertIn(b"5 jobs would differ", run(*ask).stdout)
+        self.assertIn(b"nothing would differ", run("whatif", journal).stdout)
+        for wrong in (["--at", "soon"], ["--at", "9h"], ["--grace", "-1s"], ["--change", "{ cordon: n }"]):
+            with self.subTest(wrong=wrong):
+                refused = run("whatif", journal, *wrong)
+                self.assertEqual((refused.returncode, refused.stdout, refused.stderr.count(b"\n")), (2, b"", 1))
+
     def test_topology_draws_domains_and_nodes(self):
         example = ROOT / "simulations/examples/near.yaml"
         done = run("topology", example)
