@@ -45,6 +45,8 @@ struct TaskRow {
   TimeMs started = 0;       // since when it runs
   TimeMs checkpointed = 0;  // when it last saved what it has done; 0: never
   TimeMs expected_end = 0;  // as it stands in Books::timeline; 0: not there
+  // Where its job left while it ran: how long that was expected to run.
+  DurationMs expected_run_ms = 0;
   bool preemptible = true;  // as far as it goes itself: its job may say otherwise
   std::optional<std::int32_t> priority;  // its own, where that is not its job's
   TaskId berth;                          // while it moves: the row that keeps its room

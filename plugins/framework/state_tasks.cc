@@ -497,6 +497,7 @@ void State::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, ClassI
     if (books_.hardware.present(task.node)) ChargeTask(task, -1);
     Count(task, -1);
     task.job = JobId();
+    task.expected_run_ms = books_.jobs[id.index()].expected_run_ms;
     if (books_.hardware.present(task.node)) ChargeTask(task, +1);
     FollowTimeline(gone);
     growth_.Anywhere();

@@ -28,9 +28,10 @@ void State::NoteRun(const TaskRow& task) {
 // As of the last cycle; 0: it does not run, or nobody knows.
 TimeMs State::ExpectedEndOf(const TaskRow& task) const {
   const bool runs = task.phase == TaskPhase::kRunning;
-  if (!task.job.valid() || (!runs && task.phase != TaskPhase::kAssumed)) return 0;
-  return ExpectedEnd(runs ? task.started : task.assumed_at,
-                     books_.jobs[task.job.index()].expected_run_ms, cycle_time_);
+  if (!runs && task.phase != TaskPhase::kAssumed) return 0;
+  const DurationMs run = task.job.valid() ? books_.jobs[task.job.index()].expected_run_ms
+                                          : task.expected_run_ms;
+  return ExpectedEnd(runs ? task.started : task.assumed_at, run, cycle_time_);
 }
 
 void State::FollowTimeline(TaskId id) {

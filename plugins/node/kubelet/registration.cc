@@ -28,6 +28,7 @@ constexpr std::chrono::seconds kRegister(15);
 constexpr int kFirstWaitMs = 25, kLongestWaitMs = 5000;
 // So that a start-up of the kubelet, which removes sockets and makes its own, is one event.
 constexpr int kGatherMs = 20;
+constexpr int kUnwatchedMs = 1000;  // that the kubelet may take to watch once it has registered us
 
 std::shared_ptr<grpc::Channel> Dial(const std::string& path) {
   grpc::ChannelArguments arguments;
@@ -192,7 +193,17 @@ void Registration::Run() {
       }
     }
     pollfd waits[] = {{events_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
-    const int ready = poll(waits, 2, registered_ ? -1 : wait_ms);
+    const bool unwatched = registered_ && plugin_.watchers() == 0;
+    const int ready = poll(waits, 2, unwatched ? kUnwatchedMs : registered_ ? -1 : wait_ms);
+    if (ready == 0 && unwatched) {
+      // A kubelet that is still parting from the plugin before may close the new one's connection
+      // between Register and ListAndWatch, and never tells.
+      if (plugin_.watchers() > 0) continue;
+      LogWarning("registered, but the kubelet does not watch; registering again",
+                 {{"resource", settings_.resource}});
+      again_ = true;
+      continue;
+    }
     if (ready == 0) {
       wait_ms = std::min(2 * wait_ms, kLongestWaitMs);
       again_ = true;

@@ -1,7 +1,8 @@
 // Registration: keeps a DevicePlugin known to the kubelet. In this order: listen in the kubelet's
 // folder, call oneself, and only then register, for the kubelet calls back before it answers. All
 // of it again whenever kubelet.sock is made anew (a kubelet that starts removes every socket of the
-// folder), when our own socket is removed, and when the kubelet closes ListAndWatch.
+// folder), when our own socket is removed, and when the kubelet closes ListAndWatch or does not
+// open it.
 //
 // A thread of its own; any thread may call.
 #pragma once
