@@ -205,7 +205,9 @@ std::string State::CheckPlaced() const {
   for (std::size_t q = 0; q < books_.placed.size(); ++q) {
     for (std::size_t i = 0; i < books_.placed[q].size(); ++i) {
       const JobId id = books_.placed[q][i];
-      if (books_.jobs[id.index()].placed_at == i) listed.emplace(QueueId(q), id);
+      if (books_.jobs[id.index()].placed_at != i)
+        return "a job is not where it is listed as placed";
+      listed.emplace(QueueId(q), id);
     }
   }
   for (std::size_t j = 0; j < books_.jobs.size(); ++j) {

@@ -123,7 +123,7 @@ bool State::WaitsForRoomAlone(const JobRow& job) const {
   });
 }
 
-// The jobs that wait and may be helped by that. REQUIRES: it does not help anybody.
+// The jobs that wait and may be helped by that. REQUIRES: not HelpsAnybody(growth).
 std::vector<JobId> State::WokenBy(const Growth& growth) {
   std::vector<JobId> woken = books_.lines.on() ? books_.lines.Askable() : books_.waiting;
   books_.hardware.Settle();

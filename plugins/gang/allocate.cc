@@ -90,7 +90,7 @@ class AllocatePass {
       };
       std::vector<GangAsk> asks = ElasticMembers(id, PlacedBy(started));
       for (std::size_t a = 0; a < asks.size(); ++a) {
-        const GangAsk one = asks[a];
+        const GangAsk& one = asks[a];  // until others are added behind
         Proofs::Shape shape = Proofs::ShapeOf(one);
         if (shape == failed) continue;
         if (started == kNoDecision && Kept(one)) {
