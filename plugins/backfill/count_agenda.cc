@@ -41,6 +41,28 @@ bool AnyQuota(const Snapshot& snapshot) {
   return false;
 }
 
+// The node holds more than it has.
+bool Overfull(const Snapshot& snapshot, NodeId node) {
+  const Resources& free = snapshot.occupancy().node(node).free;
+  for (Kind kind = 0; kind < kMaxKinds; ++kind) {
+    if (free[kind] < 0) return true;
+  }
+  return false;
+}
+
+// Somebody else is to have the room when the task has gone, or a part of it.
+bool SharesItsRoom(const Snapshot& snapshot, const TaskRow& task) {
+  const Hardware& hardware = snapshot.hardware();
+  if (!hardware.present(task.node)) return false;
+  if (Overfull(snapshot, task.node)) return true;
+  const NodeView view = snapshot.occupancy().View(hardware, task.node);
+  return std::any_of(task.slices.begin(), task.slices.end(), [&](const Slice& slice) {
+    if (slice.device >= view.devices.size()) return false;
+    const DeviceRow& device = view.devices[slice.device];
+    return device.free_compute < 0 || device.free_memory_mib < 0;
+  });
+}
+
 // Who waits and what ends are all of this class; invalid: they are not.
 ClassId ClassOfAll(const Snapshot& snapshot, const std::vector<JobId>& due,
                    const std::vector<JobId>& standing) {
@@ -57,7 +79,9 @@ ClassId ClassOfAll(const Snapshot& snapshot, const std::vector<JobId>& due,
     if (snapshot.task(task).cls != all) return ClassId();
   }
   for (const TaskId task : snapshot.books().releasing) {
-    if (snapshot.task(task).cls != all) return ClassId();
+    if (snapshot.task(task).cls != all || SharesItsRoom(snapshot, snapshot.task(task))) {
+      return ClassId();
+    }
   }
   return all;
 }
@@ -66,12 +90,10 @@ ClassId ClassOfAll(const Snapshot& snapshot, const std::vector<JobId>& due,
 // it or holds more than it has, nor on a device that has failed under it.
 bool MakesRoom(const Snapshot& snapshot, const Ranking& ranking, const TaskRow& task) {
   const Hardware& hardware = snapshot.hardware();
-  if (!hardware.present(task.node) || !MayUse(ranking.misfit(hardware.rank(task.node))))
+  if (!hardware.present(task.node) || !MayUse(ranking.misfit(hardware.rank(task.node)))) {
     return false;
-  const Resources& free = snapshot.occupancy().node(task.node).free;
-  for (Kind kind = 0; kind < kMaxKinds; ++kind) {
-    if (free[kind] < 0) return false;
   }
+  if (Overfull(snapshot, task.node)) return false;
   const std::vector<DeviceHardware>& devices = hardware.spec(task.node).devices;
   return std::all_of(task.slices.begin(), task.slices.end(), [&](const Slice& slice) {
     return slice.device < devices.size() && devices[slice.device].healthy;

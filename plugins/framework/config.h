@@ -113,7 +113,7 @@ struct Backfill {
     kTurn,           // whose turn it is
     kShortestFirst,  // who is expected to run for the shortest time, then whose turn it is
   };
-  Mode mode = Mode::kNone;
+  Mode mode = Mode::kEasy;
   Order order = Order::kTurn;
   std::int32_t reservations = 1;
   bool per_queue = false;  // the first so many of each queue

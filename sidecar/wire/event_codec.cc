@@ -158,7 +158,7 @@ void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
   if (in.consolidation != Consolidation{}) {
     Encode(in.consolidation, out->mutable_consolidation());
   }
-  if (in.backfill != Backfill{}) Encode(in.backfill, out->mutable_backfill());
+  Encode(in.backfill, out->mutable_backfill());
   out->set_evict_from_unhealthy(in.evict_from_unhealthy);
   out->set_full_verify_every(in.full_verify_every);
   text.CopyAll(in.disabled_actions, out->mutable_disabled_actions());
@@ -197,7 +197,9 @@ absl::Status Decode(const v1::Config& in, const FieldPath& at, EngineConfig& out
     TEPHRA_RETURN_IF_ERROR(FromWire(in.gang_locality(), GangLocality::kNone, at.At("gang_locality"),
                                     out.gang_locality));
   }
-  if (in.has_backfill()) {
+  if (!in.has_backfill()) {
+    out.backfill.mode = Backfill::Mode::kNone;
+  } else {
     TEPHRA_RETURN_IF_ERROR(Decode(in.backfill(), at.At("backfill"), out.backfill));
   }
   if (in.has_consolidation()) {

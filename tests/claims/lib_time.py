@@ -15,6 +15,7 @@ PHILLY_NODES = {"0e4a51": 32, "103959": 8, "11cb48": 16, "2869ce": 16, "6214e9":
 # From an eviction on, seconds by the GPUs of a job: what Helios' simulator takes.
 RESTARTS = ("{ checkpoints: 0s, restart_delay: [{ gpus: 1, delay: 7s }, { gpus: 8, delay: 30s }, { delay: 60s }] }")
 BEST_FIT = "score: { nodes: binpack, devices: binpack }, gang_locality: none"
+NO_PROMISES = "backfill: { mode: none }"
 LEAST_LEFT = "disabled_actions: [reclaim], victim_costs: time-left"
 
 
@@ -43,7 +44,7 @@ def philly(order, divisor):
     return (f"cluster:\n  nodes:\n{nodes}queues:\n{queues}"
             f"workload: {{ trace: {{ file: '{trace}', least_run: 1s, partition_label: vc, estimate: run }} }}\n"
             f"restarts: {RESTARTS}\n"
-            f"policies: {{ {BEST_FIT}, job_order: {order}, tell_behind: false, {evicts} }}\n")
+            f"policies: {{ {BEST_FIT}, job_order: {order}, tell_behind: false, {NO_PROMISES}, {evicts} }}\n")
 
 
 def philly_reference():
@@ -59,15 +60,15 @@ def muri(trace, order):
     return (f"cluster: {{ nodes: 8, gpus_per_node: 8 }}\n"
             f"workload: {{ trace: {{ file: '{file}', form: muri, estimate: run }} }}\n"
             f"restarts: {RESTARTS}\n"
-            f"policies: {{ {BEST_FIT}, job_order: {order}, {LEAST_LEFT} }}\n")
+            f"policies: {{ {BEST_FIT}, job_order: {order}, {NO_PROMISES}, {LEAST_LEFT} }}\n")
 
 
-def kth(policies="", queue="dequeue_strategy: fifo"):
+def kth(policies=NO_PROMISES, queue="dequeue_strategy: fifo"):
     """KTH-SP2 on its 100 processors, run times ended at what was requested, with these policies in one queue."""
     file = lib.need_data("swf/KTH-SP2-1996-2.1-cln.swf")
     return (f"workload: {{ trace: {{ file: '{file}', form: swf, clamp_runs: true }} }}\n"
             f"queues: [{{ name: default, {queue} }}]\n"
-            f"policies: {{ score: {{ nodes: binpack, devices: binpack }}, tell_behind: false{policies and ', ' + policies} }}\n")
+            f"policies: {{ score: {{ nodes: binpack, devices: binpack }}, tell_behind: false, {policies} }}\n")
 
 
 def off(figure, reference):

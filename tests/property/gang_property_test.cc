@@ -41,6 +41,7 @@ EngineConfig RandomConfig(Dice& dice) {
   config.seed = dice.Next();
   // Evictions have laws of their own (eviction_property_test).
   config.disabled_actions = {"reclaim", "preempt"};
+  config.backfill.mode = Backfill::Mode::kNone;  // so has who is turned away for a promise
   return config;
 }
 

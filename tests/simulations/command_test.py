@@ -143,7 +143,7 @@ class Command(unittest.TestCase):
         sweep = self.folder / "sweep.yaml"
         sweep.write_text(
             "simulation: made.yaml\nseeds: 1-20\n"
-            "policies: { fifo: { dequeue_strategy: fifo }, easy: { backfill: { mode: easy } } }\n"
+            "policies: { fifo: { dequeue_strategy: fifo }, none: { backfill: { mode: none } } }\n"
         )
         out = self.folder / "out"
         arguments = ["sweep", sweep, "--out", out, "--jobs", "2"]
@@ -212,7 +212,7 @@ class Command(unittest.TestCase):
                            *([] if "made" in sweep.name else trace))
                 self.assertEqual(done.returncode, 0, done.stderr)
                 values = {(row["metric"], row["policy"]): row["value"] for row in json.loads(done.stdout)["comparison"]}
-                self.assertIsNotNone(values["mean_wait_s", "default-easy"])
+                self.assertIsNotNone(values["mean_wait_s", "no-promises"])
 
     def test_a_trace_is_told_with_its_faults(self):
         timed = ROOT / "simulations/examples/timed.yaml"

@@ -33,7 +33,7 @@ TEST_CASE("Sweep: a run is the simulation with the policy laid over it, its load
       LoadSweep(made.Write("s.yaml",
                            "simulation: base.yaml\n"
                            "policies:\n"
-                           "  plain:\n"
+                           "  plain: { backfill: { mode: none } }\n"
                            "  easy: { backfill: { mode: easy }, dequeue_strategy: fifo }\n"
                            "baseline: easy\n"
                            "seeds: [2-3, 9]\n"
