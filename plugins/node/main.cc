@@ -10,6 +10,7 @@
 #include "plugins/node/device_rules.h"
 #include "plugins/node/driver_source.h"
 #include "plugins/node/gpu_file.h"
+#include "plugins/node/mps_keeper.h"
 #include "plugins/node/process.h"
 #include "plugins/node/show.h"
 #include "plugins/node/status.h"
@@ -64,6 +65,12 @@ int Run(const Settings& settings, bool dry) {
     return kDone;
   }
   const absl::Status status = Serve(settings, **source, signals);
+  return status.ok() ? kDone : Fail(status);
+}
+
+int Keep(const Settings& settings) {
+  SetUpLog(settings.log);
+  const absl::Status status = KeepMpsDaemons(MpsDaemons(settings.mps.daemons), BlockSignals());
   return status.ok() ? kDone : Fail(status);
 }
 
@@ -170,15 +177,15 @@ int main(int argc, char** argv) {
   run.add_option("--hook-preload", settings.hook.preload,
                  "file that becomes /etc/ld.so.preload of containers with a fraction")
       ->capture_default_str();
+  run.add_flag("--mps-kept", settings.mps.daemons.kept,
+               "MPS daemons are started by tephra-node mps-keeper");
+  run.add_option("--mps-shm", settings.mps.shm,
+                 "folder of the host that MPS daemons have as /dev/shm: containers that share by "
+                 "MPS get it as theirs; \"\": none")
+      ->capture_default_str();
   run.add_option("--metrics-address", settings.metrics_address,
                  "HOST:PORT at which /metrics, /healthz and /readyz are served, 127.0.0.1:9402 for "
                  "one; left out: none are");
-  run.add_option("--log-format", log_format, "text or json")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"text", "json"}));
-  run.add_option("--log-level", log_level, "debug, info, warning or error")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
   run.add_flag("--dry-run", dry, "say what there is and what would be done, and exit");
 
   CLI::App& gpus = *app.add_subcommand(
@@ -191,9 +198,25 @@ int main(int argc, char** argv) {
                         "YAML file that says which GPUs may be used how (docs/node.md)");
   }
 
+  CLI::App& keeper = *app.add_subcommand(
+      "mps-keeper",
+      "start the MPS daemons that tephra-node run --mps-kept wants, until SIGTERM or SIGINT");
+  for (CLI::App* command : {&run, &keeper}) {
+    command
+        ->add_option("--mps-control", settings.mps.daemons.control,
+                     "NVIDIA's program that starts an MPS daemon and speaks with it")
+        ->capture_default_str();
+    command->add_option("--log-format", log_format, "text or json")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"text", "json"}));
+    command->add_option("--log-level", log_level, "debug, info, warning or error")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
+  }
+
   CLI::App& status = *app.add_subcommand("status", "show what a running tephra-node knows");
   status.add_flag("--json", json, "as one JSON object");
-  for (CLI::App* command : {&run, &status}) {
+  for (CLI::App* command : {&run, &keeper, &status}) {
     command
         ->add_option("--state-folder", settings.binding.state_folder, "what is kept over restarts")
         ->capture_default_str();
@@ -206,7 +229,15 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kBadUsage;
   }
+  settings.log.format = log_format == "json" ? tephra::LogFormat::kJson : tephra::LogFormat::kText;
+  for (int level = 0; level < 4; ++level) {
+    if (log_level == tephra::kLogLevelWords[level]) {
+      settings.log.level = static_cast<tephra::LogLevel>(level);
+    }
+  }
+  settings.mps.daemons.root = settings.binding.state_folder + "/mps";
   if (status.parsed()) return ShowStatus(settings, json);
+  if (keeper.parsed()) return Keep(settings);
   if (!settings.config_file.empty()) {
     auto rules = ReadDeviceRules(settings.config_file);
     if (!rules.ok()) return Fail(rules.status());
@@ -224,12 +255,5 @@ int main(int argc, char** argv) {
   settings.binding.checkpoint = settings.registration.folder + "/kubelet_internal_checkpoint";
   settings.binding.schedulers = {schedulers.begin(), schedulers.end()};
   settings.hook.folder = settings.binding.state_folder + "/hook";
-  settings.mps.root = settings.binding.state_folder + "/mps";
-  settings.log.format = log_format == "json" ? tephra::LogFormat::kJson : tephra::LogFormat::kText;
-  for (int level = 0; level < 4; ++level) {
-    if (log_level == tephra::kLogLevelWords[level]) {
-      settings.log.level = static_cast<tephra::LogLevel>(level);
-    }
-  }
   return Run(settings, dry);
 }

@@ -28,13 +28,25 @@ namespace {
 constexpr int kSweepAgainMs = 2000;
 constexpr int kFirstGpusMs = 5000;  // between looks for GPUs that cannot be read yet
 
-Cutters MakeCutters(const Settings& settings, const Nvml* nvml) {
+// As its pod says; nothing where that leaves it to the image, or the pod is not known.
+std::optional<std::uint32_t> UserOf(PodSource& pods, const Holder& holder) {
+  const auto pod = pods.Wait(
+      holder.pod_uid, std::chrono::steady_clock::now(), [] { return false; },
+      [](const PodFacts&) { return true; });
+  if (!pod.ok()) return std::nullopt;
+  const auto user = pod->users.find(holder.container);
+  return user == pod->users.end() ? std::nullopt : std::optional(user->second);
+}
+
+Cutters MakeCutters(const Settings& settings, const Nvml* nvml, PodSource& pods) {
   Cutters cutters;
   cutters.Set(SliceMode::kWhole, std::make_unique<WholeCutter>());
   cutters.Set(SliceMode::kFraction, std::make_unique<HookCutter>(settings.hook));
   cutters.Set(SliceMode::kTimeSlice, std::make_unique<TimeSliceCutter>(settings.turns));
   if (nvml == nullptr) return cutters;
-  cutters.Set(SliceMode::kMps, std::make_unique<MpsCutter>(*nvml, settings.mps));
+  MpsCutter::Options mps = settings.mps;
+  mps.user_of = [&pods](const Holder& holder) { return UserOf(pods, holder); };
+  cutters.Set(SliceMode::kMps, std::make_unique<MpsCutter>(*nvml, std::move(mps)));
   cutters.Set(SliceMode::kMig, std::make_unique<MigCutter>(*nvml, settings.mig));
   return cutters;
 }
@@ -291,7 +303,7 @@ absl::Status Serve(const Settings& settings, GpuSource& source, int signals) {
   PodWatch pods(api, settings.node);
   TEPHRA_ASSIGN_OR_RETURN(const std::unique_ptr<LateBinding> binding,
                           LateBinding::Open(Delivery(settings, api), *std::move(gpus),
-                                            MakeCutters(settings, source.nvml()), pods,
+                                            MakeCutters(settings, source.nvml(), pods), pods,
                                             CrashAfter(settings.crash_after)));
   std::optional<Publisher> publisher;
   if (settings.publish) publisher.emplace(api, settings.node);

@@ -1,9 +1,9 @@
 #include "plugins/node/run_program.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <thread>
 
 extern char** environ;
@@ -23,18 +22,27 @@ constexpr std::size_t kMostOutput = 64 << 10;
 constexpr std::chrono::milliseconds kLook{2};
 
 // Files, not pipes: a daemon that the program leaves behind keeps its outputs open, and a reader of
-// a pipe would wait for it.
+// a pipe would wait for it. In memory: there may be no folder that can be written to.
 int TemporaryFile(const std::string& content) {
-  std::string name = (std::filesystem::temp_directory_path() / "tephra-XXXXXX").string();
-  const int file = mkostemp(name.data(), O_CLOEXEC);
+  const int file = memfd_create("tephra", MFD_CLOEXEC);
   if (file < 0) return file;
-  unlink(name.c_str());
   if (write(file, content.data(), content.size()) != static_cast<ssize_t>(content.size())) {
     close(file);
     return -1;
   }
   lseek(file, 0, SEEK_SET);
   return file;
+}
+
+// Signals that this process blocks or ignores end the program all the same.
+void TakeSignals(posix_spawnattr_t& attributes) {
+  sigset_t none, pipes;
+  sigemptyset(&none);
+  sigemptyset(&pipes);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) sigaddset(&pipes, signal);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &pipes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
 std::vector<std::string> EnvironmentOf(const Program& program) {
@@ -82,10 +90,14 @@ absl::StatusOr<std::string> RunProgram(const Program& program) {
   posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  TakeSignals(attributes);
   pid_t child = 0;
-  const int failure = posix_spawnp(&child, name.c_str(), &actions, nullptr,
+  const int failure = posix_spawnp(&child, name.c_str(), &actions, &attributes,
                                    Pointers(arguments).data(), Pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
   if (failure != 0) {
     close_both();
     const std::string text = name + ": " + std::strerror(failure);

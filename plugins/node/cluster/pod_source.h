@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,10 +17,11 @@ struct PodFacts {
   std::string uid;
   std::string pod_namespace;
   std::string name;
-  std::string scheduler;              // spec.schedulerName
-  bool ended = false;                 // phase Succeeded or Failed
-  std::optional<std::string> slices;  // the annotation's text; nothing where there is none
-  std::set<std::string> init;         // init containers but those that stay (sidecars)
+  std::string scheduler;                       // spec.schedulerName
+  bool ended = false;                          // phase Succeeded or Failed
+  std::optional<std::string> slices;           // the annotation's text; nothing where there is none
+  std::set<std::string> init;                  // init containers but those that stay (sidecars)
+  std::map<std::string, std::uint32_t> users;  // runAsUser of containers; absent: the image's
 
   bool operator==(const PodFacts&) const = default;
 };

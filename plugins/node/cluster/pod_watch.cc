@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -33,8 +34,9 @@ bool Wanted(int, json::parse_event_t event, json& parsed) {
   if (event != json::parse_event_t::key) return true;
   const auto& key = parsed.get_ref<const std::string&>();
   for (const char* const skipped :
-       {"managedFields", "containers", "volumes", "conditions", "containerStatuses",
-        "initContainerStatuses", "env", "volumeMounts", "tolerations", "ownerReferences"}) {
+       {"managedFields", "volumes", "conditions", "containerStatuses", "initContainerStatuses",
+        "env", "envFrom", "command", "args", "resources", "volumeMounts", "livenessProbe",
+        "readinessProbe", "startupProbe", "lifecycle", "tolerations", "ownerReferences"}) {
     if (key == skipped) return false;
   }
   return true;
@@ -49,6 +51,14 @@ const json& At(const json& object, const char* key) {
 std::string Text(const json& object, const char* key) {
   const json& value = At(object, key);
   return value.is_string() ? value.get<std::string>() : "";
+}
+
+std::optional<std::uint32_t> RunAsUser(const json& spec) {
+  const json& user = At(At(spec, "securityContext"), "runAsUser");
+  if (!user.is_number_unsigned() || user > std::numeric_limits<std::uint32_t>::max()) {
+    return std::nullopt;
+  }
+  return user.get<std::uint32_t>();
 }
 
 PodFacts ReadPod(const json& pod) {
@@ -69,8 +79,16 @@ PodFacts ReadPod(const json& pod) {
   facts.scheduler = Text(At(pod, "spec"), "schedulerName");
   const std::string phase = Text(At(pod, "status"), "phase");
   facts.ended = phase == "Succeeded" || phase == "Failed";
-  for (const json& container : At(At(pod, "spec"), "initContainers")) {
+  const json& spec = At(pod, "spec");
+  for (const json& container : At(spec, "initContainers")) {
     if (Text(container, "restartPolicy") != "Always") facts.init.insert(Text(container, "name"));
+  }
+  const std::optional<std::uint32_t> of_all = RunAsUser(spec);
+  for (const char* const kind : {"initContainers", "containers"}) {
+    for (const json& container : At(spec, kind)) {
+      const std::optional<std::uint32_t> its = RunAsUser(container);
+      if (its || of_all) facts.users[Text(container, "name")] = its ? *its : *of_all;
+    }
   }
   return facts;
 }

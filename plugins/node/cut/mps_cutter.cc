@@ -1,10 +1,8 @@
 #include "plugins/node/cut/mps_cutter.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "plugins/node/cut/edits.h"
-#include "plugins/node/run_program.h"
 
 namespace tephra::node {
 namespace {
@@ -20,21 +18,7 @@ absl::Status Retry(const absl::Status& status) {
 }  // namespace
 
 MpsCutter::MpsCutter(const Nvml& nvml, Options options)
-    : nvml_(&nvml), options_(std::move(options)) {}
-
-std::string MpsCutter::Folder(const Gpu& gpu, const char* name) const {
-  return options_.root + "/" + gpu.hardware.uuid + "/" + name;
-}
-
-// Says one command to the GPU's daemon. NotFound or FailedPrecondition: there is none that answers.
-absl::StatusOr<std::string> MpsCutter::Tell(const Gpu& gpu, const std::string& command) const {
-  Program program;
-  program.arguments = {options_.control};
-  program.environment = {{"CUDA_MPS_PIPE_DIRECTORY", Folder(gpu, "pipe")}};
-  program.input = command + "\n";
-  program.timeout_ms = options_.timeout_ms;
-  return RunProgram(program);
-}
+    : nvml_(&nvml), options_(std::move(options)), daemons_(options_.daemons) {}
 
 absl::Status MpsCutter::Restore(const std::vector<Grant>& live, const Gpus& gpus) {
   holders_.Clear();
@@ -85,37 +69,20 @@ absl::Status MpsCutter::Begin(const Gpu& gpu) const {
   TEPHRA_ASSIGN_OR_RETURN(const NvmlDevice device, nvml_->Find(gpu.hardware.uuid));
   const absl::StatusOr<NvmlMigMode> mig = nvml_->MigMode(device);
   if (mig.ok() && mig->on) return absl::FailedPreconditionError("its MIG mode is on");
-  TEPHRA_RETURN_IF_ERROR(nvml_->SetComputeMode(device, nvml_abi::kExclusiveProcess));
-  if (Tell(gpu, "get_default_active_thread_percentage").ok()) return absl::OkStatus();
-  for (const char* name : {"pipe", "log"}) {
-    std::error_code error;
-    std::filesystem::create_directories(Folder(gpu, name), error);
-    if (error) return absl::UnavailableError(Folder(gpu, name) + ": " + error.message());
-  }
-  Program program;
-  program.arguments = {options_.control, "-d"};
-  program.environment = {{"CUDA_VISIBLE_DEVICES", gpu.hardware.uuid},
-                         {"CUDA_MPS_PIPE_DIRECTORY", Folder(gpu, "pipe")},
-                         {"CUDA_MPS_LOG_DIRECTORY", Folder(gpu, "log")}};
-  program.timeout_ms = options_.timeout_ms;
-  TEPHRA_RETURN_IF_ERROR(RunProgram(program).status());
-  return Tell(gpu, "get_default_active_thread_percentage").status();
+  // After the daemon, whose folder tells a later process that the mode is to be set back.
+  TEPHRA_RETURN_IF_ERROR(daemons_.Begin(gpu.hardware.uuid));
+  return nvml_->SetComputeMode(device, nvml_abi::kExclusiveProcess);
 }
 
 absl::Status MpsCutter::EndIfUnused(const Gpu& gpu) const {
   if (!holders_.Of(gpu.hardware.uuid).empty()) return absl::OkStatus();
-  std::error_code error;
-  if (!std::filesystem::exists(Folder(gpu, "pipe"), error)) return absl::OkStatus();
-  (void)Tell(gpu, "quit");
-  const absl::Status answer = Tell(gpu, "get_default_active_thread_percentage").status();
-  if (answer.ok() || absl::IsDeadlineExceeded(answer)) {
-    return absl::UnavailableError("the MPS daemon of " + gpu.hardware.uuid + " does not end");
-  }
+  TEPHRA_ASSIGN_OR_RETURN(const bool had_one, daemons_.End(gpu.hardware.uuid));
+  if (!had_one) return absl::OkStatus();
   const absl::StatusOr<NvmlDevice> device = nvml_->Find(gpu.hardware.uuid);
   if (device.ok()) {
     TEPHRA_RETURN_IF_ERROR(Retry(nvml_->SetComputeMode(*device, nvml_abi::kDefaultCompute)));
   }
-  std::filesystem::remove_all(options_.root + "/" + gpu.hardware.uuid, error);
+  daemons_.Forget(gpu.hardware.uuid);
   return absl::OkStatus();
 }
 
@@ -147,7 +114,8 @@ absl::Status MpsCutter::Cut(const Grant& grant, const Gpus& gpus, Edits& edits) 
     SetEnv(edits, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
            "0=" + std::to_string(slice->memory_mib) + "M");
   }
-  edits.mounts.push_back({Folder(gpu, "pipe"), options_.pipe_in_container, false});
+  edits.mounts.push_back(
+      {daemons_.PipeFolder(gpu.hardware.uuid), options_.pipe_in_container, false});
   if (!options_.shm.empty()) edits.mounts.push_back({options_.shm, "/dev/shm", false});
   return absl::OkStatus();
 }

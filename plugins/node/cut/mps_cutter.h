@@ -17,6 +17,7 @@
 
 #include "plugins/node/cut/cutter.h"
 #include "plugins/node/cut/holders.h"
+#include "plugins/node/cut/mps_daemons.h"
 #include "plugins/node/nvml/nvml.h"
 
 namespace tephra::node {
@@ -24,12 +25,10 @@ namespace tephra::node {
 class MpsCutter : public Cutter {
  public:
   struct Options {
-    std::string control = "nvidia-cuda-mps-control";
-    std::string root = "/run/tephra/mps";  // holds a folder for each GPU
+    MpsDaemons::Options daemons;
     // What daemons have as /dev/shm, which containers need as theirs. Empty: it is not mounted.
-    std::string shm;
+    std::string shm = "/dev/shm";
     std::string pipe_in_container = "/tmp/nvidia-mps";
-    int timeout_ms = 10'000;
     // The user that a container runs as. Null, or no answer: not checked.
     std::function<std::optional<std::uint32_t>(const Holder&)> user_of;
   };
@@ -46,11 +45,10 @@ class MpsCutter : public Cutter {
   absl::Status Check(const Grant& grant, const Gpu& gpu) const;
   absl::Status Begin(const Gpu& gpu) const;
   absl::Status EndIfUnused(const Gpu& gpu) const;
-  absl::StatusOr<std::string> Tell(const Gpu& gpu, const std::string& command) const;
-  std::string Folder(const Gpu& gpu, const char* name) const;
 
   const Nvml* nvml_;
   Options options_;
+  MpsDaemons daemons_;
   Holders holders_{SliceMode::kMps};
 };
 

@@ -124,6 +124,7 @@ class Node {
         R"({"version": 1, "containers": [{"name": "main", "slices": [{"uuid": "GPU-)" + number +
             R"(", "index": )" + number +
             R"(, "mode": "whole", "compute": 1000, "memoryMiB": 10000}]}]})",
+        {},
         {}};
   }
 
@@ -237,7 +238,7 @@ TEST_CASE("Pods without annotation, of other schedulers, ended or gone get nothi
   Node node;
   node.Admit("gone", "main", "0-0");
   CHECK(absl::IsNotFound(node.Start("0-0")));
-  node.pods.pods["plain"] = {"plain", "team", "plain", "tephra", false, std::nullopt, {}};
+  node.pods.pods["plain"] = {"plain", "team", "plain", "tephra", false, std::nullopt, {}, {}};
   node.Admit("plain", "main", "0-1");
   CHECK(node.Start("0-1").message() == "team/plain: the pod has no annotation tephra.sh/slices");
   node.Give("foreign", 0, "default-scheduler");

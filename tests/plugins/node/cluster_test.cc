@@ -25,7 +25,25 @@ TEST_CASE("A page of pods is read, with the page after it") {
   CHECK(page->resource_version == "9");
   CHECK(page->next == "c==");
   CHECK(page->pods.at("u-1") ==
-        PodFacts{"u-1", "team", "p", "tephra", false, std::string("{}"), {"a"}});
+        PodFacts{"u-1", "team", "p", "tephra", false, std::string("{}"), {"a"}, {}});
+}
+
+TEST_CASE("The user of a container is its own, else its pod's, else not known") {
+  const auto users = [](const std::string& of_pod, const std::string& of_main) {
+    const auto event = ParsePodEvent(
+        R"({"type": "ADDED", "object": {"metadata": {"uid": "u-1", "resourceVersion": "1"}, "spec": {
+            "securityContext": {"runAsUser": )" +
+        of_pod + R"(}, "initContainers": [{"name": "a"}], "containers": [{"name": "main",
+            "securityContext": {"runAsUser": )" +
+        of_main + "}}]}}}");
+    REQUIRE(event.ok());
+    return event->pod.users;
+  };
+  using Users = std::map<std::string, std::uint32_t>;
+  CHECK(users("7", "1000") == Users{{"a", 7}, {"main", 1000}});
+  CHECK(users("7", "null") == Users{{"a", 7}, {"main", 7}});
+  CHECK(users("null", "0") == Users{{"main", 0}});
+  CHECK(users("-1", "4294967296") == Users{});
 }
 
 TEST_CASE("A watch tells of changes, of ends, of its place and of its age") {

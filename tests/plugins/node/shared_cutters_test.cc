@@ -1,13 +1,20 @@
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
 #include "plugins/node/cut/mps_cutter.h"
 #include "plugins/node/cut/time_slice_cutter.h"
+#include "plugins/node/mps_keeper.h"
 #include "plugins/node/run_program.h"
+#include "sidecar/socket.h"
 #include "tests/plugins/node/fake_node.h"
 
 namespace tephra::node {
@@ -43,6 +50,13 @@ std::string Content(const std::filesystem::path& path) {
   return text.str();
 }
 
+MpsDaemons::Options DaemonsOf(const std::filesystem::path& folder) {
+  MpsDaemons::Options options;
+  options.control = TEPHRA_FAKE_MPS_CONTROL;
+  options.root = (folder / "mps").string();
+  return options;
+}
+
 struct MpsBench {
   explicit MpsBench(SliceModes modes = Only(SliceMode::kMps))
       : node(R"({"gpus": [{"model": "A100-40GB"}, {"model": "A100-40GB"}]})"),
@@ -54,8 +68,9 @@ struct MpsBench {
   }
   void Begin(const std::vector<Grant>& live) {
     MpsCutter::Options options;
-    options.control = TEPHRA_FAKE_MPS_CONTROL;
-    options.root = (node.folder() / "mps").string();
+    options.daemons = DaemonsOf(node.folder());
+    options.daemons.kept = kept;
+    options.daemons.timeout_ms = patience_ms;
     options.shm = "/run/shm";
     options.user_of = [this](const Holder& holder) -> std::optional<std::uint32_t> {
       const auto found = users.find(holder.nonce);
@@ -72,6 +87,8 @@ struct MpsBench {
     return *node.nvml().ComputeMode(*node.nvml().Find(gpus.devices[0].hardware.uuid));
   }
 
+  bool kept = false;  // this and the next from the next Begin on
+  int patience_ms = 5000;
   FakeNode node;
   Gpus gpus;
   std::filesystem::path told;
@@ -93,6 +110,22 @@ TEST_CASE("RunProgram: what it prints, how it fails, and when it takes too long"
   program.arguments = {"sleep", "10"};
   program.timeout_ms = 20;
   CHECK(absl::IsDeadlineExceeded(RunProgram(program).status()));
+}
+
+TEST_CASE("RunProgram: no folder need be writable, and blocked signals are not inherited") {
+  const char* const folder = getenv("TMPDIR");
+  const std::string before = folder == nullptr ? "/tmp" : folder;
+  setenv("TMPDIR", "/nonexistent", 1);
+  sigset_t blocked, old;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &blocked, &old);
+  Program program;
+  program.arguments = {"sh", "-c", "echo begun; kill -TERM $$; echo alive"};
+  const absl::Status status = RunProgram(program).status();
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  setenv("TMPDIR", before.c_str(), 1);
+  CHECK(status == absl::FailedPreconditionError("sh: signal 15: begun"));
 }
 
 TEST_CASE(
@@ -172,6 +205,73 @@ TEST_CASE(
   CHECK(absl::IsUnavailable(bench.cutter->Undo(a, bench.gpus)));
   unsetenv("FAKE_MPS_FAILS");
   CHECK(bench.cutter->Undo(a, bench.gpus).ok());
+}
+
+// `tephra-node mps-keeper`, as a thread.
+class Keeper {
+ public:
+  explicit Keeper(const std::filesystem::path& folder)
+      : daemons_(DaemonsOf(folder)),
+        stop_(eventfd(0, EFD_CLOEXEC)),
+        thread_([this] { status_ = KeepMpsDaemons(daemons_, stop_.get(), 20); }) {}
+  ~Keeper() {
+    const std::uint64_t one = 1;
+    CHECK(write(stop_.get(), &one, sizeof one) == sizeof one);
+    thread_.join();
+    CHECK(status_ == absl::OkStatus());
+  }
+
+ private:
+  MpsDaemons daemons_;
+  Descriptor stop_;
+  absl::Status status_;
+  std::thread thread_;
+};
+
+TEST_CASE("MpsCutter: where another process keeps the daemons, it is told which are wanted") {
+  MpsBench bench;
+  bench.kept = true;
+  bench.Begin({});
+  const std::filesystem::path mps = bench.node.folder() / "mps";
+  const std::string uuid = bench.gpus.devices[0].hardware.uuid;
+  const Grant a = Holding("a", {Share(SliceMode::kMps, 250, 0)});
+  {
+    const Keeper keeper(bench.node.folder());
+    std::ofstream(mps / "wanted" / "GPU-of-nobody");  // the others do not wait for it
+    REQUIRE(bench.Cut(a).ok());
+    CHECK(bench.ComputeMode() == nvml_abi::kExclusiveProcess);
+    // Another one, where the first has gone.
+    std::filesystem::remove(mps / uuid / "pipe" / "control");
+    while (!std::filesystem::exists(mps / uuid / "pipe" / "control")) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    std::filesystem::remove(mps / "wanted" / "GPU-of-nobody");
+    REQUIRE(bench.cutter->Undo(a, bench.gpus).ok());
+    CHECK_FALSE(std::filesystem::exists(mps / "wanted" / uuid));
+  }
+  CHECK(bench.ComputeMode() == nvml_abi::kDefaultCompute);
+  CHECK_FALSE(std::filesystem::exists(mps / uuid / "pipe" / "control"));
+  CHECK(Content(bench.told).find("start of " + uuid + "\n") != std::string::npos);
+}
+
+TEST_CASE("MpsCutter: while nobody keeps the daemons, nothing is given and it may be asked again") {
+  MpsBench bench;
+  bench.kept = true;
+  bench.patience_ms = 300;
+  bench.Begin({});
+  const Grant a = Holding("a", {Share(SliceMode::kMps, 250, 0)});
+  const absl::Status status = bench.Cut(a);
+  CHECK(absl::IsUnavailable(status));
+  CHECK(status.message().find("is tephra-node mps-keeper running on this node?") !=
+        std::string_view::npos);
+  CHECK(bench.edits == Edits{});
+  CHECK(bench.ComputeMode() == nvml_abi::kDefaultCompute);
+  const std::filesystem::path wanted = bench.node.folder() / "mps" / "wanted";
+  CHECK(std::filesystem::is_empty(wanted));
+  const Keeper keeper(bench.node.folder());
+  bench.patience_ms = 5000;
+  bench.Begin({});
+  CHECK(bench.Cut(a).ok());
 }
 
 TEST_CASE("MpsCutter: a card that is too old or not meant for it is refused") {
