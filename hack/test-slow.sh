@@ -46,13 +46,14 @@ claims() {
     hack/build-node-lab.sh && tests/claims/all
 }
 
-step setup hack/setup.sh
-step asan asan
-step tsan tsan
-step property property
-step fuzz hack/fuzz.sh 300
-step page page
-step vet vet
-step races races
-step claims claims
+# All of them, or those that are named: hack/test-slow.sh asan tsan
+all=(setup asan tsan property fuzz page vet races claims)
+for name in "${@:-${all[@]}}"; do
+  case $name in
+    setup) step setup hack/setup.sh ;;
+    fuzz) step fuzz hack/fuzz.sh "${TEPHRA_FUZZ_S:-300}" ;;
+    asan | tsan | property | page | vet | races | claims) step "$name" "$name" ;;
+    *) echo "test-slow: $name: no such step, expected one of ${all[*]}" >&2; exit 2 ;;
+  esac
+done
 finish
