@@ -1,5 +1,6 @@
 // tephra-node: the device plugin of Tephra. A command line; the work is in process.h.
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -70,6 +71,8 @@ int Run(const Settings& settings, bool dry) {
 
 int Keep(const Settings& settings) {
   SetUpLog(settings.log);
+  // Containers of any user share what the daemons have there; a folder that was mounted is root's.
+  if (chmod("/dev/shm", 01777) != 0) std::cerr << "tephra-node: /dev/shm: not for all users\n";
   const absl::Status status = KeepMpsDaemons(MpsDaemons(settings.mps.daemons), BlockSignals());
   return status.ok() ? kDone : Fail(status);
 }

@@ -31,12 +31,12 @@ def objects(overlay):
 
 
 @functools.cache
-def component(name):
-    """What the component adds to an overlay."""
+def component(name, *before):
+    """What the component makes of an overlay, others having been added before it."""
     with tempfile.TemporaryDirectory() as folder:
         at = os.path.relpath(ROOT / "manifests", os.path.realpath(folder))
         (pathlib.Path(folder) / "kustomization.yaml").write_text(yaml.safe_dump({
-            "resources": [f"{at}/overlays/beside"], "components": [f"{at}/components/{name}"]}))
+            "resources": [f"{at}/overlays/beside"], "components": [f"{at}/components/{each}" for each in (*before, name)]}))
         both = kustomize(folder)
     return {key: o for key, o in both.items() if key not in objects("beside")}
 

@@ -166,6 +166,34 @@ class NodePlugin(unittest.TestCase):
         self.assertEqual((constraints["users"], constraints["allowHostPID"]), ([account], self.pod["hostPID"]))
 
 
+class MpsKeeper(unittest.TestCase):
+    def setUp(self):
+        self.objects = component("node-mps", "node")
+        self.pod = self.objects["DaemonSet", "tephra-node-mps"]["spec"]["template"]["spec"]
+        self.keeper, = self.pod["containers"]
+
+    def host(self, path):
+        """The folder of the host that the keeper has there."""
+        name, = (m["name"] for m in self.keeper["volumeMounts"] if m["mountPath"] == path)
+        return next(v["hostPath"]["path"] for v in self.pod["volumes"] if v["name"] == name)
+
+    def test_the_plugin_and_the_keeper_meet_in_the_folders_of_the_host(self):
+        node, = self.objects["DaemonSet", "tephra-node"]["spec"]["template"]["spec"]["containers"]
+        alone, = component("node")["DaemonSet", "tephra-node"]["spec"]["template"]["spec"]["containers"]
+        self.assertEqual(node["args"], [*alone["args"], "--mps-kept", f"--mps-shm={self.host('/dev/shm')}"])
+        state = "/var/lib/tephra-node"
+        self.assertIn(state, [m["mountPath"] for m in node["volumeMounts"]])
+        self.assertEqual(self.host(f"{state}/mps"), f"{state}/mps")
+        self.assertEqual({v["name"] for v in self.pod["volumes"]}, {m["name"] for m in self.keeper["volumeMounts"]})
+
+    def test_an_update_leaves_daemons_alone(self):
+        self.assertEqual(self.objects["DaemonSet", "tephra-node-mps"]["spec"]["updateStrategy"], {"type": "OnDelete"})
+
+    def test_it_has_the_image_of_the_plugin_and_no_token(self):
+        self.assertEqual((self.keeper["image"], self.keeper["args"]), (f"tephra-node:{version()}", ["mps-keeper"]))
+        self.assertIs(self.pod["automountServiceAccountToken"], False)
+
+
 class Admission(unittest.TestCase):
     def setUp(self):
         self.objects = component("admission")
