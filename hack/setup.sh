@@ -13,7 +13,7 @@ packages=(
   protobuf-compiler libprotobuf-dev protobuf-compiler-grpc libgrpc++-dev prometheus-cpp-dev
   libabsl-dev libbenchmark-dev libboost-graph-dev libcli11-dev libcsv-dev
   libcivetweb-dev libcurl4-openssl-dev libeigen3-dev
-  libspdlog-dev libyaml-cpp-dev nlohmann-json3-dev catch2
+  libspdlog-dev libtcmalloc-minimal4 libyaml-cpp-dev nlohmann-json3-dev catch2
   libjs-dygraphs                        # charts of tephra report
 )
 case "$#:${1:-}" in

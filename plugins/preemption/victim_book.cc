@@ -131,6 +131,7 @@ void VictimBook::AddCandidate(JobId id) {
   if (!job.live || job.keeps_room() || counted == 0) return;
   Candidate candidate;
   candidate.job = id;
+  candidate.rank = PrecedenceOf(snapshot(), job);
   // Of a gang that lacks members already nothing is to spare, and one with groups goes whole.
   const bool whole = job.satisfied() && job.groups.empty();
   candidate.surplus = whole ? counted - job.min_member : 0;
@@ -266,14 +267,14 @@ void VictimBook::Weigh(Rights& rights, const std::vector<VictimRef>& takeable) c
 bool VictimBook::MayTake(const Rights& rights, const Candidate& candidate,
                          const Candidate::Victim& victim) const {
   if (victim.gone) return false;
-  const JobRow& job = snapshot().job(candidate.job);
-  if (job.queue == rights.queue) return preempts() && PrecedenceOf(snapshot(), job) < rights.rank;
+  const QueueId queue = snapshot().job(candidate.job).queue;
+  if (queue == rights.queue) return preempts() && candidate.rank < rights.rank;
   if (rights.levels == 0) return false;
   std::vector<QueueId> side;
-  if (!queues().SideOf(rights, job.queue, side)) return false;
+  if (!queues().SideOf(rights, queue, side)) return false;
   const KindSet kinds = queues().Judged(rights, side) & victim.holds.NonZero();
-  return kinds != 0 && std::all_of(side.begin(), side.end(), [&](QueueId queue) {
-           return queues().OverIn(rights.ground, queue, kinds) == kinds;
+  return kinds != 0 && std::all_of(side.begin(), side.end(), [&](QueueId at) {
+           return queues().OverIn(rights.ground, at, kinds) == kinds;
          });
 }
 

@@ -38,6 +38,7 @@ struct Candidate {
     bool gone = false;  // evicted by this cycle's plan
   };
   JobId job;
+  Precedence rank;
   std::vector<Victim> victims;             // that ran when the cycle began, by role and index
   std::uint32_t left = 0;                  // of them, not gone
   bool whole = true;                       // all that holds room of it may go

@@ -287,7 +287,8 @@ TEST_CASE("Property: whom others overtake starts no later than if they had never
       for (const auto& [name, head] : ahead) {
         INFO(name << " went ahead of " << head);
         Case without = said;
-        std::erase_if(without.items, [&](const Item& item) { return item.name == name; });
+        std::erase_if(without.items,
+                      [&, &gone = name](const Item& item) { return item.name == gone; });
         Live(without, With(mode), [](const auto&...) {});
         CHECK(StartOf(with, head) <= StartOf(without, head));
         ++overtaken;
