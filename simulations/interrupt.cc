@@ -1,18 +1,21 @@
 #include "simulations/interrupt.h"
 
+#include <csignal>
+
 namespace tephra {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // so that a handler may set it
 
 void Interrupt(int signal) {
-  interrupted = 1;
+  interrupted = true;
   std::signal(signal, SIG_DFL);
 }
 
 }  // namespace
 
-const volatile std::sig_atomic_t* StopOnSignal() {
+const std::atomic<bool>* StopOnSignal() {
   std::signal(SIGINT, Interrupt);
   std::signal(SIGTERM, Interrupt);
   return &interrupted;

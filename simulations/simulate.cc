@@ -98,7 +98,7 @@ absl::StatusOr<SimulateResult> RunSimulation(Simulation simulation, const RunOpt
     std::optional<Progress> progress;
     if (!options.one_of_many) progress.emplace("jobs");
     while (auto batch = world.Next()) {
-      if (options.stop != nullptr && *options.stop != 0) {
+      if (options.stop != nullptr && *options.stop) {
         if (options.one_of_many) return absl::CancelledError(path + ": interrupted");
         stopped = true;
         break;

@@ -1,7 +1,7 @@
 // RunSimulation: one simulation file from its first line to its last output.
 #pragma once
 
-#include <csignal>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,14 +22,14 @@ struct SimulateOptions {
   std::string journal;                   // empty: none is written
   std::optional<std::string> trace;      // instead of the file of workload.trace
   bool strict = false;  // the first line of a trace that would be skipped is an error
-  // Not 0: the run is to end, and what is known by then to be written. Null: nobody stops it.
-  const volatile std::sig_atomic_t* stop = nullptr;
+  // True: the run is to end, and what is known by then to be written. Null: nobody stops it.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 // How a simulation that was read is run.
 struct RunOptions {
-  std::string journal{};                             // as above
-  const volatile std::sig_atomic_t* stop = nullptr;  // as above
+  std::string journal{};                    // as above
+  const std::atomic<bool>* stop = nullptr;  // as above
   // For a run among many: silent, and where it is stopped it fails, CANCELLED, and writes nothing.
   bool one_of_many = false;
   // Was told what simulation.handover says, and else nothing; null: a new one.

@@ -1,6 +1,5 @@
 #include "simulations/whatif_command.h"
 
-#include <csignal>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "simulations/interrupt.h"
 #include "simulations/whatif/whatif.h"
 #include "text/bad_input.h"
 #include "text/quantity.h"
@@ -16,15 +16,6 @@
 
 namespace tephra {
 namespace {
-
-constexpr int kWhatifInterrupted = 130;  // as a shell has it of a program that SIGINT ended
-volatile std::sig_atomic_t whatif_interrupted = 0;
-
-// Once more ends it at once.
-void InterruptWhatif(int signal) {
-  whatif_interrupted = 1;
-  std::signal(signal, SIG_DFL);
-}
 
 struct WhatifArguments {
   WhatifOptions options;
@@ -116,9 +107,7 @@ void AddWhatifCommand(CLI::App& app, int& code) {
       ->capture_default_str();
   command->footer("Exit codes: 0 done; 2 bad input; 130 interrupted.");
   command->callback([arguments, &code] {
-    arguments->options.stop = &whatif_interrupted;
-    std::signal(SIGINT, InterruptWhatif);
-    std::signal(SIGTERM, InterruptWhatif);
+    arguments->options.stop = StopOnSignal();
     absl::Status read = ReadOptions(*arguments);
     absl::StatusOr<WhatifResult> result =
         read.ok() ? RunWhatif(arguments->options) : absl::StatusOr<WhatifResult>(read);
@@ -127,7 +116,7 @@ void AddWhatifCommand(CLI::App& app, int& code) {
       code = 2;
       return;
     }
-    if (result->interrupted) code = kWhatifInterrupted;
+    if (result->interrupted) code = kInterrupted;
     if (arguments->output == "json") {
       std::cout << WhatifJson(*result);
     } else {

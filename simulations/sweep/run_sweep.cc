@@ -72,7 +72,7 @@ SweepOutcome RunSweep(const Sweep& sweep, const SweepOptions& options) {
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;  // of outcome's sums and the progress bar
   Progress progress("runs");
-  const auto stopped = [&] { return options.stop != nullptr && *options.stop != 0; };
+  const auto stopped = [&] { return options.stop != nullptr && *options.stop; };
   const auto work = [&] {
     for (std::size_t r = next++; r < runs.size() && !stopped(); r = next++) {
       absl::StatusOr<Made> made = MakeRun(sweep, runs[r], options);

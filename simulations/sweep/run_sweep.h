@@ -6,7 +6,7 @@
 //                                 differs, the run is made anew
 #pragma once
 
-#include <csignal>
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ struct SweepOptions {
   std::string directory;
   std::string program;  // see RunInputs
   int threads = 1;
-  const volatile std::sig_atomic_t* stop = nullptr;  // as of SimulateOptions
+  const std::atomic<bool>* stop = nullptr;  // as of SimulateOptions
 };
 
 struct SweepOutcome {

@@ -5,7 +5,7 @@
 // begin with all that it knew.
 #pragma once
 
-#include <csignal>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,7 +28,7 @@ struct WhatifOptions {
   ContinueOptions go_on;
   std::vector<ChangeText> changes;
   std::string directory;  // for the files of both runs, in as-is and changed; empty: none
-  const volatile std::sig_atomic_t* stop = nullptr;  // as of SimulateOptions
+  const std::atomic<bool>* stop = nullptr;  // as of SimulateOptions
 };
 
 // How near the run as it is comes to what was recorded after the cut.

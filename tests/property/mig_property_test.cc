@@ -343,7 +343,8 @@ TEST_CASE("Mig: over random streams our places admit no less than other rules, f
                   totals.Sureness(rule));
     }
     std::printf("\n");
-    if (std::getenv("TEPHRA_PROPERTY_SEED") != nullptr) continue;  // a law of totals
+    // A law of totals: of one seed, or of the few that a sanitized build plays, it does not hold.
+    if (std::getenv("TEPHRA_PROPERTY_SEED") != nullptr || totals.streams < 400) continue;
     INFO(model.name);
     for (const Rule rule : {kFirstFit, kBestFit, kHami}) {
       CHECK(totals.admitted[kOurs] >= totals.admitted[rule]);

@@ -113,7 +113,7 @@ TEST_CASE("RunSweep: a run that fails is told by name, and the others go on") {
 TEST_CASE(
     "RunSweep: one that is stopped leaves the runs that were finished, and nothing of others") {
   const Fixture of;
-  std::sig_atomic_t stop = 1;
+  const std::atomic<bool> stop = true;
   const SweepOutcome outcome = RunSweep(of.Load(), {of.made.Path("out"), "p", 2, &stop});
   CHECK(outcome.interrupted);
   CHECK(outcome.made == 0);
