@@ -126,13 +126,14 @@ class EngineService::Stream final : public StreamReactor {
 
   // --- on any thread
   void Act(std::function<void()> act) {
-    const bool read_on = ++ahead_ < kReadAhead;
     service_.owner_.Post([this, act = std::move(act)] {
       act();
       if (!ended_) service_.on_change_();
       if (ahead_-- == kReadAhead) ReadOn();
     });
-    if (read_on) ReadOn();
+    // Counted once it is posted: the owner reads on when it has done with one of as many as may be,
+    // and the next one must not be posted before this.
+    if (++ahead_ < kReadAhead) ReadOn();
   }
 
   void ReadOn() {
@@ -151,7 +152,7 @@ class EngineService::Stream final : public StreamReactor {
 
   EngineService& service_;
   v1::ScheduleRequest request_;
-  std::atomic<int> ahead_ = 0;  // messages read that the owner thread has not done with
+  std::atomic<int> ahead_ = 0;  // messages posted, less those that the owner thread has done with
   bool greeted_ = false;        // the owner thread's, as the next
   bool ended_ = false;
 

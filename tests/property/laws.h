@@ -19,6 +19,11 @@ inline double PropertyScale() {
   return scale == nullptr ? 1 : std::atof(scale);
 }
 
+// Whether all seeds of an ordinary run are tried: what is said of totals holds of no fewer.
+inline bool AllSeeds() {
+  return kSlowdown == 1 && PropertyScale() >= 1 && std::getenv("TEPHRA_PROPERTY_SEED") == nullptr;
+}
+
 // try_one(seed) asserts the law for one seed.
 template <class Try>
 void ForEachSeed(int runs, Try try_one) {
