@@ -210,6 +210,18 @@ TEST_CASE("Event codec: text that is not UTF-8 is refused before it is written")
   }
 }
 
+TEST_CASE("Event codec: a config that says nothing of backfilling is from when there was none") {
+  v1::Event wire;
+  wire.mutable_config_changed()->mutable_config()->set_ties(v1::TIES_FIRST_NAME);
+  absl::StatusOr<Event> back = DecodeEvent(wire);
+  REQUIRE(back.ok());
+  CHECK(std::get<ConfigChanged>(*back).config.backfill.mode == Backfill::Mode::kNone);
+  wire.mutable_config_changed()->mutable_config()->mutable_backfill();
+  back = DecodeEvent(wire);
+  REQUIRE(back.ok());
+  CHECK(std::get<ConfigChanged>(*back).config.backfill == Backfill{});
+}
+
 TEST_CASE("Event codec: a number that a config lacks is the engine's default") {
   v1::Event wire;
   wire.mutable_config_changed()->mutable_config()->set_ties(v1::TIES_FIRST_NAME);

@@ -22,13 +22,29 @@ MpsCutter::MpsCutter(const Nvml& nvml, Options options)
 
 absl::Status MpsCutter::Restore(const std::vector<Grant>& live, const Gpus& gpus) {
   holders_.Clear();
-  for (const Grant& grant : live) holders_.Add(grant, gpus);
+  for (const Grant& grant : live) Add(grant, gpus);
   absl::Status first;
-  for (const Gpu& gpu : gpus.devices) {
-    if (!gpu.hardware.may(SliceMode::kMps)) continue;
-    if (absl::Status status = EndIfUnused(gpu); first.ok()) first = status;
+  // Those of cards that are no longer there, or no longer shared so, among them.
+  for (const std::string& uuid : daemons_.Known()) {
+    if (absl::Status status = EndIfUnused(uuid); first.ok()) first = status;
   }
   return first;
+}
+
+void MpsCutter::Add(const Grant& grant, const Gpus& gpus) {
+  holders_.Add(grant, gpus);
+  if (const auto user = UserOf(grant.holder)) users_[grant.holder.nonce] = *user;
+}
+
+void MpsCutter::Remove(const Grant& grant) {
+  holders_.Remove(grant);
+  users_.erase(grant.holder.nonce);
+}
+
+std::optional<std::uint32_t> MpsCutter::UserOf(const Holder& holder) const {
+  const auto known = users_.find(holder.nonce);
+  if (known != users_.end()) return known->second;
+  return options_.user_of ? options_.user_of(holder) : std::nullopt;
 }
 
 absl::Status MpsCutter::Check(const Grant& grant, const Gpu& gpu) const {
@@ -52,10 +68,9 @@ absl::Status MpsCutter::Check(const Grant& grant, const Gpu& gpu) const {
     return absl::FailedPreconditionError(uuid + ": " + std::to_string(others.size()) +
                                          " containers share it by MPS, as many as may");
   }
-  if (!options_.user_of) return absl::OkStatus();
-  const std::optional<std::uint32_t> user = options_.user_of(grant.holder);
+  const std::optional<std::uint32_t> user = UserOf(grant.holder);
   for (const auto& [nonce, other] : others) {
-    const std::optional<std::uint32_t> theirs = options_.user_of(other);
+    const std::optional<std::uint32_t> theirs = UserOf(other);
     if (!user || !theirs || *user == *theirs) continue;
     return absl::FailedPreconditionError(
         uuid + ": MPS serves one user at a time, now " + std::to_string(*theirs) + ", and not " +
@@ -74,15 +89,15 @@ absl::Status MpsCutter::Begin(const Gpu& gpu) const {
   return nvml_->SetComputeMode(device, nvml_abi::kExclusiveProcess);
 }
 
-absl::Status MpsCutter::EndIfUnused(const Gpu& gpu) const {
-  if (!holders_.Of(gpu.hardware.uuid).empty()) return absl::OkStatus();
-  TEPHRA_ASSIGN_OR_RETURN(const bool had_one, daemons_.End(gpu.hardware.uuid));
+absl::Status MpsCutter::EndIfUnused(const std::string& uuid) const {
+  if (!holders_.Of(uuid).empty()) return absl::OkStatus();
+  TEPHRA_ASSIGN_OR_RETURN(const bool had_one, daemons_.End(uuid));
   if (!had_one) return absl::OkStatus();
-  const absl::StatusOr<NvmlDevice> device = nvml_->Find(gpu.hardware.uuid);
+  const absl::StatusOr<NvmlDevice> device = nvml_->Find(uuid);
   if (device.ok()) {
     TEPHRA_RETURN_IF_ERROR(Retry(nvml_->SetComputeMode(*device, nvml_abi::kDefaultCompute)));
   }
-  daemons_.Forget(gpu.hardware.uuid);
+  daemons_.Forget(uuid);
   return absl::OkStatus();
 }
 
@@ -96,9 +111,14 @@ absl::Status MpsCutter::Cut(const Grant& grant, const Gpus& gpus, Edits& edits) 
   }
   const Gpu& gpu = gpus.devices[slice->gpu];
   TEPHRA_RETURN_IF_ERROR(Check(grant, gpu));
-  holders_.Add(grant, gpus);
+  Add(grant, gpus);
   if (const absl::Status status = Begin(gpu); !status.ok()) {
-    (void)Undo(grant, gpus);
+    // One that another process is starting is asked for again.
+    if (daemons_.kept()) {
+      Remove(grant);
+    } else {
+      (void)Undo(grant, gpus);
+    }
     return Retry(absl::Status(
         status.code(), "MPS of " + gpu.hardware.uuid + ": " + std::string(status.message())));
   }
@@ -121,10 +141,10 @@ absl::Status MpsCutter::Cut(const Grant& grant, const Gpus& gpus, Edits& edits) 
 }
 
 absl::Status MpsCutter::Undo(const Grant& grant, const Gpus& gpus) {
-  holders_.Remove(grant);
+  Remove(grant);
   for (const GrantedSlice& slice : grant.slices) {
     if (slice.mode != SliceMode::kMps || slice.gpu >= gpus.devices.size()) continue;
-    TEPHRA_RETURN_IF_ERROR(EndIfUnused(gpus.devices[slice.gpu]));
+    TEPHRA_RETURN_IF_ERROR(EndIfUnused(gpus.devices[slice.gpu].hardware.uuid));
   }
   return absl::OkStatus();
 }

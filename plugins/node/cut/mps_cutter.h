@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ class MpsCutter : public Cutter {
   struct Options {
     MpsDaemons::Options daemons;
     // What daemons have as /dev/shm, which containers need as theirs. Empty: it is not mounted.
-    std::string shm = "/dev/shm";
+    std::string shm;
     std::string pipe_in_container = "/tmp/nvidia-mps";
     // The user that a container runs as. Null, or no answer: not checked.
     std::function<std::optional<std::uint32_t>(const Holder&)> user_of;
@@ -43,13 +44,17 @@ class MpsCutter : public Cutter {
 
  private:
   absl::Status Check(const Grant& grant, const Gpu& gpu) const;
+  void Add(const Grant& grant, const Gpus& gpus);
+  void Remove(const Grant& grant);
+  std::optional<std::uint32_t> UserOf(const Holder& holder) const;
   absl::Status Begin(const Gpu& gpu) const;
-  absl::Status EndIfUnused(const Gpu& gpu) const;
+  absl::Status EndIfUnused(const std::string& uuid) const;
 
   const Nvml* nvml_;
   Options options_;
   MpsDaemons daemons_;
   Holders holders_{SliceMode::kMps};
+  std::map<std::string, std::uint32_t> users_;  // by nonce; of a pod that is gone nobody tells it
 };
 
 }  // namespace tephra::node

@@ -1,24 +1,38 @@
 #include "plugins/node/cut/mps_daemons.h"
 
-#include <algorithm>
-#include <chrono>
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <thread>
+#include <set>
 
 #include "plugins/node/run_program.h"
+#include "sidecar/socket.h"
 
 namespace tephra::node {
 namespace {
-
-constexpr std::chrono::milliseconds kLookAgain{100};
-// Others that start wait as long, and the kubelet asks again.
-constexpr int kMostForKeptMs = 3000;
 
 absl::Status MakeFolder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   return error ? absl::UnavailableError(path + ": " + error.message()) : absl::OkStatus();
+}
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+// Held until the descriptor is closed. Unavailable: somebody else has it, and `wait` is false.
+absl::StatusOr<Descriptor> TakeLock(const std::string& path, bool wait) {
+  Descriptor file(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (file.get() < 0 || flock(file.get(), wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
+    return absl::UnavailableError(path + ": " + std::strerror(errno));
+  }
+  return file;
 }
 
 }  // namespace
@@ -57,29 +71,22 @@ absl::Status MpsDaemons::Start(const std::string& uuid) const {
 absl::Status MpsDaemons::Begin(const std::string& uuid) const {
   if (options_.kept) {
     TEPHRA_RETURN_IF_ERROR(MakeFolder(WantedFolder()));
-    if (!std::ofstream(Wanted(uuid))) {
+    if (!Exists(Wanted(uuid)) && !std::ofstream(Wanted(uuid))) {
       return absl::UnavailableError(Wanted(uuid) + ": cannot be written");
     }
   }
   if (Answer(uuid).ok()) return absl::OkStatus();
-  return options_.kept ? WaitForKept(uuid) : Start(uuid);
-}
-
-absl::Status MpsDaemons::WaitForKept(const std::string& uuid) const {
-  const int patience_ms = std::min(options_.timeout_ms, kMostForKeptMs);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience_ms);
-  while (std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(kLookAgain);
-    if (Answer(uuid).ok()) return absl::OkStatus();
-  }
-  return absl::UnavailableError("no daemon after " + std::to_string(patience_ms) +
-                                " ms: is tephra-node mps-keeper running on this node?");
+  if (!options_.kept) return Start(uuid);
+  return absl::UnavailableError("no daemon yet: is tephra-node mps-keeper running on this node?");
 }
 
 absl::StatusOr<bool> MpsDaemons::End(const std::string& uuid) const {
+  if (!Exists(PipeFolder(uuid)) && !Exists(Wanted(uuid))) return false;
+  const absl::StatusOr<Descriptor> lock = TakeLock(Lock(uuid), false);
+  if (!lock.ok()) return lock.status();
   std::error_code error;
   std::filesystem::remove(Wanted(uuid), error);
-  if (!std::filesystem::exists(PipeFolder(uuid), error)) return false;
+  if (!Exists(PipeFolder(uuid))) return true;
   (void)Tell(uuid, "quit");
   const absl::Status answer = Answer(uuid);
   if (answer.ok() || absl::IsDeadlineExceeded(answer)) {
@@ -93,20 +100,35 @@ void MpsDaemons::Forget(const std::string& uuid) const {
   std::filesystem::remove_all(options_.root + "/" + uuid, error);
 }
 
+std::vector<std::string> MpsDaemons::Known() const {
+  std::set<std::string> known;
+  std::error_code error;
+  for (const std::string& folder : {options_.root, WantedFolder()}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+      const std::string name = entry.path().filename();
+      const bool is_wanted = folder == WantedFolder();
+      if (is_wanted || (entry.is_directory(error) && name != "wanted")) known.insert(name);
+    }
+  }
+  return {known.begin(), known.end()};
+}
+
+absl::Status MpsDaemons::StartIfWanted(const std::string& uuid) const {
+  if (Answer(uuid).ok()) return absl::OkStatus();
+  const absl::StatusOr<Descriptor> lock = TakeLock(Lock(uuid), true);
+  if (!lock.ok()) return lock.status();
+  return Exists(Wanted(uuid)) ? Start(uuid) : absl::OkStatus();
+}
+
 absl::Status MpsDaemons::StartWanted() const {
   TEPHRA_RETURN_IF_ERROR(MakeFolder(WantedFolder()));
   absl::Status first;
   std::error_code error;
   for (const auto& file : std::filesystem::directory_iterator(WantedFolder(), error)) {
     const std::string uuid = file.path().filename();
-    if (Answer(uuid).ok()) continue;
-    absl::Status status = Start(uuid);
-    // It was ended while it came: nobody else would end it now.
-    if (std::error_code gone; !std::filesystem::exists(file.path(), gone)) {
-      (void)End(uuid);
-    } else if (!status.ok() && first.ok()) {
-      first = absl::Status(status.code(), uuid + ": " + std::string(status.message()));
-    }
+    const absl::Status status = StartIfWanted(uuid);
+    if (status.ok() || !first.ok()) continue;
+    first = absl::Status(status.code(), uuid + ": " + std::string(status.message()));
   }
   return error ? absl::UnavailableError(WantedFolder() + ": " + error.message()) : first;
 }

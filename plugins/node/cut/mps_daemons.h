@@ -3,11 +3,13 @@
 //
 // A daemon ends with the pod that it was started in. So where tephra-node runs in a pod, another
 // one starts them (mps_keeper.h), which an update of tephra-node leaves alone: what is wanted is
-// said by files, and commands go by the pipes of the daemons, both on the host.
+// said by files, and commands go by the pipes of the daemons, both on the host. While one is being
+// started, a lock on the GPU's file keeps others from ending it.
 #pragma once
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "topology/base/status.h"
 
@@ -19,20 +21,24 @@ class MpsDaemons {
     std::string control = "nvidia-cuda-mps-control";
     std::string root = "/run/tephra/mps";  // holds a folder for each GPU, and what is wanted
     bool kept = false;                     // another process starts them
-    int timeout_ms = 10'000;               // for each command, and until a kept one is there
+    int timeout_ms = 10'000;               // for each command
   };
   explicit MpsDaemons(Options options) : options_(std::move(options)) {}
 
+  bool kept() const { return options_.kept; }
   // What processes that use the GPU's daemon need as CUDA_MPS_PIPE_DIRECTORY.
   std::string PipeFolder(const std::string& uuid) const { return Folder(uuid, "pipe"); }
 
-  // The GPU's daemon answers when this returns. Unavailable: where another process starts it, it
-  // has not.
+  // The GPU's daemon answers when this returns. Unavailable: another process has not started it
+  // yet, and goes on trying.
   absl::Status Begin(const std::string& uuid) const;
-  // The GPU's, if it has one, has ended when this returns. False: there was none since Forget.
+  // The GPU's daemon, if it has one, has ended when this returns. False: there was none since
+  // Forget. Unavailable: it does not end, or is just being started.
   absl::StatusOr<bool> End(const std::string& uuid) const;
   // What an ended one leaves.
   void Forget(const std::string& uuid) const;
+  // GPUs, by UUID, of which End may have something to do; sorted.
+  std::vector<std::string> Known() const;
 
   // For who keeps them: the folder whose files are named for GPUs that are to have a daemon, and
   // what makes it so for all of them. The first fault; the others are tried all the same.
@@ -42,10 +48,11 @@ class MpsDaemons {
  private:
   absl::Status Answer(const std::string& uuid) const;
   absl::Status Start(const std::string& uuid) const;
-  absl::Status WaitForKept(const std::string& uuid) const;
+  absl::Status StartIfWanted(const std::string& uuid) const;
   absl::StatusOr<std::string> Tell(const std::string& uuid, const std::string& command) const;
   std::string Folder(const std::string& uuid, const char* name) const;
   std::string Wanted(const std::string& uuid) const { return WantedFolder() + "/" + uuid; }
+  std::string Lock(const std::string& uuid) const { return options_.root + "/lock-" + uuid; }
 
   Options options_;
 };

@@ -1,9 +1,11 @@
 #!/bin/sh
 # Stands in for nvidia-cuda-mps-control: a daemon is a file in its pipe directory. What it is told
-# goes to the file that FAKE_MPS_TOLD names. FAKE_MPS_FAILS: the word that it fails at.
+# goes to the file that FAKE_MPS_TOLD names. FAKE_MPS_FAILS: the word that it fails at; FAKE_MPS_SLOW:
+# seconds that a start takes.
 told() { echo "$*" >>"${FAKE_MPS_TOLD:-/dev/null}"; }
 if [ "${1:-}" = -d ]; then
   told "start of $CUDA_VISIBLE_DEVICES"
+  sleep "${FAKE_MPS_SLOW:-0}"
   [ "${FAKE_MPS_FAILS:-}" = start ] && { echo "no start today"; exit 3; }
   : >"$CUDA_MPS_PIPE_DIRECTORY/control" && : >"$CUDA_MPS_LOG_DIRECTORY/control.log"
   # A daemon keeps its outputs open.

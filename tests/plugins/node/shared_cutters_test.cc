@@ -70,7 +70,6 @@ struct MpsBench {
     MpsCutter::Options options;
     options.daemons = DaemonsOf(node.folder());
     options.daemons.kept = kept;
-    options.daemons.timeout_ms = patience_ms;
     options.shm = "/run/shm";
     options.user_of = [this](const Holder& holder) -> std::optional<std::uint32_t> {
       const auto found = users.find(holder.nonce);
@@ -83,12 +82,17 @@ struct MpsBench {
     edits = {};
     return cutter->Cut(grant, gpus, edits);
   }
+  // The keeper may still look at the daemon that it has just started.
+  void UndoAtLast(const Grant& grant) {
+    while (!cutter->Undo(grant, gpus).ok()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
   unsigned ComputeMode() const {
     return *node.nvml().ComputeMode(*node.nvml().Find(gpus.devices[0].hardware.uuid));
   }
 
-  bool kept = false;  // this and the next from the next Begin on
-  int patience_ms = 5000;
+  bool kept = false;  // from the next Begin on
   FakeNode node;
   Gpus gpus;
   std::filesystem::path told;
@@ -237,16 +241,14 @@ TEST_CASE("MpsCutter: where another process keeps the daemons, it is told which 
   const Grant a = Holding("a", {Share(SliceMode::kMps, 250, 0)});
   {
     const Keeper keeper(bench.node.folder());
-    std::ofstream(mps / "wanted" / "GPU-of-nobody");  // the others do not wait for it
-    REQUIRE(bench.Cut(a).ok());
+    while (!bench.Cut(a).ok()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     CHECK(bench.ComputeMode() == nvml_abi::kExclusiveProcess);
     // Another one, where the first has gone.
     std::filesystem::remove(mps / uuid / "pipe" / "control");
     while (!std::filesystem::exists(mps / uuid / "pipe" / "control")) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    std::filesystem::remove(mps / "wanted" / "GPU-of-nobody");
-    REQUIRE(bench.cutter->Undo(a, bench.gpus).ok());
+    bench.UndoAtLast(a);
     CHECK_FALSE(std::filesystem::exists(mps / "wanted" / uuid));
   }
   CHECK(bench.ComputeMode() == nvml_abi::kDefaultCompute);
@@ -254,11 +256,11 @@ TEST_CASE("MpsCutter: where another process keeps the daemons, it is told which 
   CHECK(Content(bench.told).find("start of " + uuid + "\n") != std::string::npos);
 }
 
-TEST_CASE("MpsCutter: while nobody keeps the daemons, nothing is given and it may be asked again") {
+TEST_CASE("MpsCutter: a daemon that is not there yet is waited for, and not ended while it comes") {
   MpsBench bench;
   bench.kept = true;
-  bench.patience_ms = 300;
   bench.Begin({});
+  const std::string uuid = bench.gpus.devices[0].hardware.uuid;
   const Grant a = Holding("a", {Share(SliceMode::kMps, 250, 0)});
   const absl::Status status = bench.Cut(a);
   CHECK(absl::IsUnavailable(status));
@@ -266,12 +268,28 @@ TEST_CASE("MpsCutter: while nobody keeps the daemons, nothing is given and it ma
         std::string_view::npos);
   CHECK(bench.edits == Edits{});
   CHECK(bench.ComputeMode() == nvml_abi::kDefaultCompute);
-  const std::filesystem::path wanted = bench.node.folder() / "mps" / "wanted";
-  CHECK(std::filesystem::is_empty(wanted));
+  setenv("FAKE_MPS_SLOW", "0.5", 1);
   const Keeper keeper(bench.node.folder());
-  bench.patience_ms = 5000;
+  while (!std::filesystem::exists(bench.told)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  CHECK(absl::IsUnavailable(bench.cutter->Undo(a, bench.gpus)));
+  while (!bench.Cut(a).ok()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  unsetenv("FAKE_MPS_SLOW");
+  CHECK(Content(bench.told) == "start of " + uuid + "\n");
+  bench.UndoAtLast(a);
+  // One of a card that is no longer there.
+  std::ofstream(bench.node.folder() / "mps" / "wanted" / "GPU-that-was");
   bench.Begin({});
-  CHECK(bench.Cut(a).ok());
+  CHECK(std::filesystem::is_empty(bench.node.folder() / "mps" / "wanted"));
+}
+
+TEST_CASE("MpsCutter: whose a container is stays known when its pod has gone") {
+  MpsBench bench;
+  bench.users = {{"a", 1000}, {"b", 2000}};
+  REQUIRE(bench.Cut(Holding("a", {Share(SliceMode::kMps, 250, 0)})).ok());
+  bench.users.erase("a");
+  CHECK(absl::IsFailedPrecondition(bench.Cut(Holding("b", {Share(SliceMode::kMps, 250, 0)}))));
 }
 
 TEST_CASE("MpsCutter: a card that is too old or not meant for it is refused") {
