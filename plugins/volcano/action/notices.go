@@ -2,6 +2,7 @@ package action
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -27,6 +28,10 @@ const waitsForEvictions = "WaitsForEvictions"
 // move with every cycle of a busy cluster.
 const rewriteAfter = time.Minute
 
+// What was written this long ago and is still not on the PodGroup was refused at the end of its session, as out of date
+// for one; nobody tells us.
+const lostAfter = 10 * time.Second
+
 // notice is what was last said of one gang.
 type notice struct {
 	obstacle, binding, text string
@@ -50,6 +55,18 @@ func (n *notice) due(now time.Time) bool {
 		return true
 	}
 	return w.text != n.text && now.Sub(n.writtenAt) >= rewriteAfter
+}
+
+// on says whether what is written is on the group.
+func (n *notice) on(group *api.PodGroup) bool {
+	return slices.ContainsFunc(group.Status.Conditions, func(c scheduling.PodGroupCondition) bool {
+		return c.Type == ConditionType && c.Reason == n.written.reason() && c.Message == n.written.text
+	})
+}
+
+// lost says whether what was written did not arrive.
+func (n *notice) lost(group *api.PodGroup, now time.Time) bool {
+	return n.written != nil && now.Sub(n.writtenAt) >= lostAfter && !n.on(group)
 }
 
 // notices remembers what was said of each gang that waits and writes it where its owner looks.
@@ -137,13 +154,17 @@ func (n *notices) write(ssn *framework.Session, feed *facts.Feed) {
 			}
 			continue
 		}
-		if notice.due(now) {
+		arrived := notice.written != nil && notice.on(gang.PodGroup)
+		if notice.due(now) || notice.lost(gang.PodGroup, now) {
 			notice.write(ssn, gang, now)
+			arrived = false
 		}
 		switch w := notice.written; {
 		case w == nil: // the next session tries again
 		case w.placed:
-			delete(n.byJob, uid) // there is no more to say, unless it comes to wait again
+			if arrived {
+				delete(n.byJob, uid) // there is no more to say, unless it comes to wait again
+			}
 		default:
 			tellPods(gang, w.text)
 		}

@@ -1,0 +1,36 @@
+package action
+
+import (
+	"testing"
+	"time"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+func TestWhatIsWrittenAndDoesNotArriveIsLostAfterAWhile(t *testing.T) {
+	wrote := time.Unix(1000, 0)
+	known := &notice{obstacle: "Room", text: "no room"}
+	if known.lost(&api.PodGroup{}, wrote.Add(time.Hour)) {
+		t.Error("lost, and nothing was written")
+	}
+	known.remember(wrote)
+	group := &api.PodGroup{}
+	for _, one := range []struct {
+		conditions []scheduling.PodGroupCondition
+		after      time.Duration
+		lost       bool
+	}{
+		{nil, lostAfter - time.Millisecond, false},
+		{nil, lostAfter, true},
+		{[]scheduling.PodGroupCondition{{Type: ConditionType, Reason: "Room", Message: "no room"}}, time.Hour, false},
+		{[]scheduling.PodGroupCondition{{Type: ConditionType, Reason: "Room", Message: "of before"}}, lostAfter, true},
+		{[]scheduling.PodGroupCondition{{Type: ConditionType, Reason: "Gate", Message: "no room"}}, lostAfter, true},
+		{[]scheduling.PodGroupCondition{{Type: "Scheduled", Reason: "Room", Message: "no room"}}, lostAfter, true},
+	} {
+		group.Status.Conditions = one.conditions
+		if got := known.lost(group, wrote.Add(one.after)); got != one.lost {
+			t.Errorf("%v after %v: lost %v, expected %v", one.conditions, one.after, got, one.lost)
+		}
+	}
+}
