@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sidecar/socket.h"
+#include "sidecar/descriptor.h"
 
 namespace tephra {
 

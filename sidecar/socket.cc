@@ -1,9 +1,7 @@
 #include "sidecar/socket.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -14,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "sidecar/lock_file.h"
 #include "sidecar/log.h"
 
 namespace tephra {
@@ -23,18 +22,6 @@ constexpr int kWaitingPeers = 128;
 
 absl::Status Cannot(const std::string& path, const std::string& what, int error) {
   return absl::UnavailableError("socket " + path + ": " + what + ": " + std::strerror(error));
-}
-
-// Held as long as the descriptor is open; the system lets go of it when the process dies.
-absl::StatusOr<Descriptor> Lock(const std::string& path) {
-  const std::string file = path + ".lock";
-  Descriptor lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!lock.valid()) return Cannot(path, file + " cannot be opened", errno);
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
-  if (errno == EWOULDBLOCK) {
-    return absl::AlreadyExistsError("socket " + path + ": another process serves it");
-  }
-  return Cannot(path, file + " cannot be locked", errno);
 }
 
 bool IsOwnUser(int peer) {
@@ -49,18 +36,6 @@ bool IsOwnUser(int peer) {
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    if (valid()) close(fd_);
-    fd_ = other.Release();
-  }
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (valid()) close(fd_);
-}
-
 absl::StatusOr<std::unique_ptr<Socket>> Socket::Listen(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -71,7 +46,13 @@ absl::StatusOr<std::unique_ptr<Socket>> Socket::Listen(const std::string& path) 
   path.copy(address.sun_path, path.size());
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  TEPHRA_ASSIGN_OR_RETURN(Descriptor lock, Lock(path));
+  absl::StatusOr<Descriptor> lock = LockFile(path + ".lock", LockedBefore::kRefuse);
+  if (absl::IsAlreadyExists(lock.status())) {
+    return absl::AlreadyExistsError("socket " + path + ": another process serves it");
+  }
+  if (!lock.ok()) {
+    return absl::UnavailableError("socket " + path + ": " + std::string(lock.status().message()));
+  }
 
   struct stat there {};
   if (lstat(path.c_str(), &there) == 0) {
@@ -92,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Socket>> Socket::Listen(const std::string& path) 
   if (bound != 0) return Cannot(path, "cannot be bound", error);
   if (listen(listening.get(), kWaitingPeers) != 0) return Cannot(path, "cannot listen", errno);
   return std::unique_ptr<Socket>(
-      new Socket(path, std::move(lock), std::move(listening), std::move(wake)));
+      new Socket(path, *std::move(lock), std::move(listening), std::move(wake)));
 }
 
 Socket::~Socket() { unlink(path_.c_str()); }

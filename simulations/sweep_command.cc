@@ -1,6 +1,7 @@
 #include "simulations/sweep_command.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "sidecar/lock_file.h"
 #include "simulations/interrupt.h"
 #include "simulations/sweep/comparison.h"
 #include "simulations/sweep/run_inputs.h"
@@ -34,6 +36,12 @@ int SaySwept(const std::string& text, int code) {
 int RunAndCompare(const SweepArguments& arguments) {
   const absl::StatusOr<Sweep> sweep = LoadSweep(arguments.path, arguments.choice);
   if (!sweep.ok()) return SaySwept(std::string(sweep.status().message()), 2);
+  std::error_code error;
+  std::filesystem::create_directories(arguments.options.directory, error);
+  const auto lock = LockFile(arguments.options.directory + "/.lock", LockedBefore::kRefuse);
+  if (!lock.ok()) {
+    return SaySwept("--out: " + std::string(lock.status().message()), 2);
+  }
   const SweepOutcome outcome = RunSweep(*sweep, arguments.options);
   const std::size_t shown = std::min(outcome.failures.size(), kMostFailures);
   for (std::size_t f = 0; f < shown; ++f) SaySwept(outcome.failures[f], 2);

@@ -81,8 +81,9 @@ void AddWhatifCommand(CLI::App& app, int& code) {
                    "of a running engine, or of tephra simulate --journal; see docs/whatif.md")
       ->required();
   command
-      ->add_option("--change", arguments->changes,
-                   "YAML, such as '{ set_policies: { backfill: { mode: easy } } }'; repeatable")
+      ->add_option(
+          "--change", arguments->changes,
+          "YAML, such as '{ set_policies: { backfill: { mode: conservative } } }'; repeatable")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);

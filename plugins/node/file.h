@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sidecar/socket.h"
+#include "sidecar/descriptor.h"
 #include "topology/base/status.h"
 
 namespace tephra::node {

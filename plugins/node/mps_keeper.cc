@@ -9,7 +9,7 @@
 #include <string>
 
 #include "sidecar/log.h"
-#include "sidecar/socket.h"
+#include "sidecar/descriptor.h"
 
 namespace tephra::node {
 namespace {

@@ -105,7 +105,8 @@ class Changer {
     fields.Done();
     const int found = (node.node != nullptr) + (job.node != nullptr) + what.has_value();
     if (found != 1 || item.node->entries.size() != 1) {
-      return item.Wrong("one change, such as { set_policies: { backfill: { mode: easy } } }");
+      return item.Wrong(
+          "one change, such as { set_policies: { backfill: { mode: conservative } } }");
     }
     if (node.node != nullptr) return AddNodes(node);
     if (job.node != nullptr) return AddJobs(job);

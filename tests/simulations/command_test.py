@@ -150,6 +150,9 @@ class Command(unittest.TestCase):
         process = subprocess.Popen([TEPHRA, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while not list(out.glob("*/*/*/inputs.txt")):  # the first is there
             self.assertIsNone(process.poll())
+        beside = run(*arguments)
+        self.assertEqual(beside.returncode, 2)
+        self.assertEqual(beside.stderr.decode(), f"tephra sweep: --out: {out}/.lock is locked by another process\n")
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate()
         self.assertEqual((process.returncode, stdout), (130, b""))

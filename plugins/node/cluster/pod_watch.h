@@ -13,7 +13,7 @@
 
 #include "plugins/node/cluster/api_client.h"
 #include "plugins/node/cluster/pod_source.h"
-#include "sidecar/socket.h"
+#include "sidecar/descriptor.h"
 
 namespace tephra::node {
 

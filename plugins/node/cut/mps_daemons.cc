@@ -1,16 +1,11 @@
 #include "plugins/node/cut/mps_daemons.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "plugins/node/run_program.h"
-#include "sidecar/socket.h"
+#include "sidecar/lock_file.h"
 
 namespace tephra::node {
 namespace {
@@ -24,15 +19,6 @@ absl::Status MakeFolder(const std::string& path) {
 bool Exists(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error);
-}
-
-// Held until the descriptor is closed. Unavailable: somebody else has it, and `wait` is false.
-absl::StatusOr<Descriptor> TakeLock(const std::string& path, bool wait) {
-  Descriptor file(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (file.get() < 0 || flock(file.get(), wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
-    return absl::UnavailableError(path + ": " + std::strerror(errno));
-  }
-  return file;
 }
 
 }  // namespace
@@ -82,7 +68,7 @@ absl::Status MpsDaemons::Begin(const std::string& uuid) const {
 
 absl::StatusOr<bool> MpsDaemons::End(const std::string& uuid) const {
   if (!Exists(PipeFolder(uuid)) && !Exists(Wanted(uuid))) return false;
-  const absl::StatusOr<Descriptor> lock = TakeLock(Lock(uuid), false);
+  const absl::StatusOr<Descriptor> lock = LockFile(Lock(uuid), LockedBefore::kRefuse);
   if (!lock.ok()) return lock.status();
   std::error_code error;
   std::filesystem::remove(Wanted(uuid), error);
@@ -115,7 +101,7 @@ std::vector<std::string> MpsDaemons::Known() const {
 
 absl::Status MpsDaemons::StartIfWanted(const std::string& uuid) const {
   if (Answer(uuid).ok()) return absl::OkStatus();
-  const absl::StatusOr<Descriptor> lock = TakeLock(Lock(uuid), true);
+  const absl::StatusOr<Descriptor> lock = LockFile(Lock(uuid), LockedBefore::kWait);
   if (!lock.ok()) return lock.status();
   return Exists(Wanted(uuid)) ? Start(uuid) : absl::OkStatus();
 }

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "sidecar/socket.h"
+#include "sidecar/descriptor.h"
 
 namespace tephra::node {
 namespace {

@@ -14,7 +14,7 @@
 #include "plugins/node/cut/time_slice_cutter.h"
 #include "plugins/node/mps_keeper.h"
 #include "plugins/node/run_program.h"
-#include "sidecar/socket.h"
+#include "sidecar/descriptor.h"
 #include "tests/plugins/node/fake_node.h"
 
 namespace tephra::node {
