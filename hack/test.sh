@@ -16,14 +16,20 @@ if [ -n "$only" ] && [[ " ${steps[*]} " != *" $only "* ]]; then
   exit 2
 fi
 
-# What a step needs.
-build_for() { # STEP
-  build release || return
+go_programs() { # STEP
   case $1 in
     volcano) hack/build-scheduler.sh ;;
     lab | manifests) hack/build-scheduler.sh && hack/build-lab.sh ;;
     claims) hack/build-scheduler.sh && hack/build-bench.sh && hack/build-lab.sh ;;
   esac
+}
+
+# What a step needs. Go fetches and links while C++ compiles, and the other way round.
+build_for() { # STEP
+  beside go_programs "$1"
+  build release
+  local status=$?
+  rejoin && return "$status"
 }
 
 # Tests a Go module as hack/build-*.sh build it: other flags would compile Kubernetes anew, and vet

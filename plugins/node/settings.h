@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/node/binding/late_binding.h"
+#include "plugins/node/binding/binding_settings.h"
 #include "plugins/node/cluster/api_client.h"
 #include "plugins/node/cut/hook_cutter.h"
 #include "plugins/node/cut/mig_cutter.h"

@@ -1,14 +1,10 @@
 #include "plugins/node/binding/late_binding.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <thread>
 
-#include <nlohmann/json.hpp>
-
-#include "plugins/node/binding/cdi_spec.h"
 #include "plugins/node/binding/nonce.h"
 #include "plugins/node/binding/record.h"
 #include "plugins/node/binding/set_aside.h"
@@ -32,34 +28,6 @@ constexpr milliseconds kSweepEvery(200);
 constexpr const char* kOptionalNode = "/dev/nvidia-uvm-tools";
 // How long a start of this process waits for the API server where records cannot be read.
 constexpr std::chrono::seconds kRecoverWithin(10);
-// A nonce that was minted is in the kubelet's checkpoint long before.
-constexpr int kMintedKeptS = 300;
-
-// What a container finds in its mounted directory: its slices, for programs, and the variables that
-// CDI would have set, one a line.
-std::string MountedSlices(const Holding& holding, const Gpus& gpus) {
-  nlohmann::ordered_json out = {{"version", 1},
-                                {"container", holding.grant.holder.container},
-                                {"slices", nlohmann::ordered_json::array()}};
-  for (const GrantedSlice& slice : holding.grant.slices) {
-    nlohmann::ordered_json one = {{"uuid", gpus.devices[slice.gpu].hardware.uuid},
-                                  {"index", slice.gpu},
-                                  {"mode", ModeWord(slice.mode)},
-                                  {"compute", slice.compute},
-                                  {"memoryMiB", slice.memory_mib}};
-    if (slice.mode == SliceMode::kMig) {
-      one["mig"] = {{"profile", slice.mig_profile}, {"start", slice.mig_start}};
-    }
-    out["slices"].push_back(std::move(one));
-  }
-  return out.dump() + "\n";
-}
-
-std::string MountedEnv(const Edits& edits) {
-  std::string text;
-  for (const auto& [name, value] : edits.env) text += name + "=" + value + "\n";
-  return text;
-}
 
 bool SameDevices(const Gpus& a, const Gpus& b) {
   return std::equal(a.devices.begin(), a.devices.end(), b.devices.begin(), b.devices.end(),
@@ -97,8 +65,8 @@ LateBinding::LateBinding(BindingSettings settings, Gpus gpus, Cutters cutters, P
       step_(std::move(step)),
       cgroups_(settings_.cgroup_root),
       records_(std::move(records)),
-      nonces_(std::move(nonces)),
-      gpus_(std::move(gpus)) {}
+      gpus_(std::move(gpus)),
+      files_(settings_, std::move(nonces)) {}
 
 absl::StatusOr<std::unique_ptr<LateBinding>> LateBinding::Open(BindingSettings settings, Gpus gpus,
                                                                Cutters cutters, PodSource& pods,
@@ -113,10 +81,8 @@ absl::StatusOr<std::unique_ptr<LateBinding>> LateBinding::Open(BindingSettings s
   return binding;
 }
 
-NonceMarks LateBinding::Marks() const { return {kCdiKind, nonces_.path()}; }
-
 absl::StatusOr<std::vector<CheckpointEntry>> LateBinding::Entries() const {
-  return ReadCheckpoint(settings_.checkpoint, settings_.resource, Marks());
+  return ReadCheckpoint(settings_.checkpoint, settings_.resource, files_.Marks());
 }
 
 absl::Status LateBinding::Load() {
@@ -150,13 +116,9 @@ absl::Status LateBinding::Load() {
     LogError("what earlier cuts left could not be looked at",
              {{"why", std::string(status.message())}});
   }
-  if (!settings_.cdi_folder.empty()) {
-    const auto there = ReadFile(settings_.cdi_folder + "/" + kCdiFile, kMaxCheckpointBytes);
-    if (there.ok()) cdi_text_ = *there;
-    // A disk that is full now may have room when a container starts; then its start says so.
-    if (const absl::Status status = WriteCdi(); !status.ok()) {
-      LogError("the CDI file cannot be written", {{"why", std::string(status.message())}});
-    }
+  // A disk that is full now may have room when a container starts; then its start says so.
+  if (const absl::Status status = files_.Begin(books_); !status.ok()) {
+    LogError("the CDI file cannot be written", {{"why", std::string(status.message())}});
   }
   return absl::OkStatus();
 }
@@ -228,8 +190,7 @@ absl::StatusOr<Holding> LateBinding::RecoverOne(const CheckpointEntry& entry, De
 }
 
 absl::StatusOr<AllocateAnswer> LateBinding::Mint(std::vector<std::string> tickets) {
-  AllocateAnswer answer;
-  answer.nonce = NewNonce();
+  const std::string nonce = NewNonce();
   {
     std::sort(tickets.begin(), tickets.end());
     const std::lock_guard lock(minted_mutex_);
@@ -238,15 +199,9 @@ absl::StatusOr<AllocateAnswer> LateBinding::Mint(std::vector<std::string> ticket
         return std::binary_search(known.first.begin(), known.first.end(), ticket);
       });
     });
-    minted_[std::move(tickets)] = answer.nonce;
+    minted_[std::move(tickets)] = nonce;
   }
-  if (!settings_.cdi_folder.empty()) answer.cdi_device = CdiName(answer.nonce);
-  if (settings_.mount) {
-    const auto own = nonces_.Sub(answer.nonce, 0755);
-    if (!own.ok()) return own.status();
-    answer.mount_host = own->path();
-    answer.mount_container = settings_.mount_at;
-  }
+  TEPHRA_ASSIGN_OR_RETURN(AllocateAnswer answer, files_.Name(nonce));
   step_("minted");
   return answer;
 }
@@ -283,9 +238,9 @@ absl::Status LateBinding::PreStart(std::vector<std::string> tickets, Deadline de
   Deadline settled;
   {
     const std::lock_guard lock(mutex_);
-    settled = cdi_written_ + milliseconds(settings_.settle_ms);
+    settled = files_.settled();
   }
-  if (!settings_.cdi_folder.empty()) std::this_thread::sleep_until(settled);
+  std::this_thread::sleep_until(settled);
   step_("settled");
   return absl::OkStatus();
 }
@@ -442,7 +397,9 @@ absl::Status LateBinding::Bind(Holding holding) {
     step_("bound");
     books_.Put(holding);
   }
-  return Publish(holding);
+  TEPHRA_RETURN_IF_ERROR(files_.Show(holding, books_, gpus_));
+  step_("published");
+  return absl::OkStatus();
 }
 
 absl::Status LateBinding::Record(const Holding& holding) const {
@@ -465,49 +422,17 @@ absl::Status LateBinding::CheckDeviceNodes(Edits& edits) const {
                                                   missing + " on this node");
 }
 
-absl::Status LateBinding::Publish(const Holding& holding) {
-  if (settings_.mount) TEPHRA_RETURN_IF_ERROR(WriteMounted(holding));
-  if (!settings_.cdi_folder.empty()) TEPHRA_RETURN_IF_ERROR(WriteCdi());
-  step_("published");
-  return absl::OkStatus();
-}
-
-absl::Status LateBinding::WriteMounted(const Holding& holding) const {
-  TEPHRA_ASSIGN_OR_RETURN(const Folder own, nonces_.Sub(holding.grant.holder.nonce, 0755));
-  TEPHRA_RETURN_IF_ERROR(own.Write("env", MountedEnv(holding.edits), 0644));
-  return own.Write("slices.json", MountedSlices(holding, gpus_), 0644);
-}
-
-absl::Status LateBinding::WriteCdi() {
-  std::map<std::string, Edits> by_nonce;
-  for (const auto& [nonce, holding] : books_.all()) {
-    if (holding.bound) by_nonce.emplace(nonce, holding.edits);
-  }
-  std::string text = FormatCdiSpec(by_nonce, settings_.device_root);
-  struct stat there {};
-  const std::string path = settings_.cdi_folder + "/" + kCdiFile;
-  const bool exists = lstat(path.c_str(), &there) == 0;
-  if (text == cdi_text_ && exists == !text.empty()) return absl::OkStatus();
-  // Opened each time: the folder is the runtime's, and made anew after a reboot.
-  TEPHRA_ASSIGN_OR_RETURN(const Folder folder, Folder::Open(settings_.cdi_folder, 0755));
-  TEPHRA_RETURN_IF_ERROR(text.empty() ? folder.Remove(kCdiFile)
-                                      : folder.Write(kCdiFile, text, 0644));
-  cdi_text_ = std::move(text);
-  cdi_written_ = SteadyClock::now();
-  return absl::OkStatus();
-}
-
 absl::Status LateBinding::Release(const std::string& nonce) {
   Holding holding = *books_.Find(nonce);
   if (holding.bound) {
     holding.bound = false;
     books_.Put(holding);
-    if (!settings_.cdi_folder.empty()) TEPHRA_RETURN_IF_ERROR(WriteCdi());
+    TEPHRA_RETURN_IF_ERROR(files_.Update(books_));
     step_("withdrawn");
   }
   TEPHRA_RETURN_IF_ERROR(cutters_.Undo(
       holding.grant, gpus_, [&](const char* what, SliceMode mode) { Done(what, mode); }));
-  TEPHRA_RETURN_IF_ERROR(nonces_.RemoveFolder(nonce));
+  TEPHRA_RETURN_IF_ERROR(files_.RemoveDirectory(nonce));
   TEPHRA_RETURN_IF_ERROR(records_.Remove(nonce + kRecordEnding));
   step_("released");
   books_.Remove(nonce);
@@ -561,21 +486,8 @@ bool LateBinding::SweepLocked() {
     const bool held = live.count(known->first) > 0;
     known = held ? std::next(known) : tickets_by_nonce_.erase(known);
   }
-  if (entries.ok()) SweepFolders(live);
+  if (entries.ok()) files_.RemoveUnused(live, books_);
   return waits || !entries.ok();
-}
-
-void LateBinding::SweepFolders(const std::set<std::string>& live) {
-  if (!settings_.mount) return;
-  const auto names = nonces_.Names();
-  if (!names.ok()) return;
-  for (const std::string& nonce : *names) {
-    if (!IsNonce(nonce) || live.count(nonce) > 0 || books_.Find(nonce) != nullptr) continue;
-    struct stat found {};
-    if (lstat((nonces_.path() + "/" + nonce).c_str(), &found) != 0) continue;
-    if (time(nullptr) - found.st_mtime < kMintedKeptS) continue;
-    static_cast<void>(nonces_.RemoveFolder(nonce).ok());
-  }
 }
 
 void LateBinding::Done(const char* what, SliceMode mode) const {

@@ -22,7 +22,9 @@
 #include <string>
 #include <vector>
 
+#include "plugins/node/binding/binding_settings.h"
 #include "plugins/node/binding/books.h"
+#include "plugins/node/binding/nonce_files.h"
 #include "plugins/node/binding/pod_cgroups.h"
 #include "plugins/node/cluster/pod_source.h"
 #include "plugins/node/cut/cutters.h"
@@ -31,23 +33,6 @@
 #include "plugins/node/kubelet/device_plugin.h"
 
 namespace tephra::node {
-
-struct BindingSettings {
-  std::string state_folder = "/var/lib/tephra-node";
-  std::string checkpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
-  // Where the kubelet tells who holds what, for when its checkpoint cannot be read; empty: nowhere.
-  std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";
-  std::string resource;
-  std::string cdi_folder = "/var/run/cdi";  // empty: the runtime knows no CDI
-  bool mount = false;                       // mount the nonce's directory into the container
-  std::string mount_at = "/run/tephra";     // where it is then
-  std::set<std::string> schedulers;         // whose pods are served
-  std::string cgroup_root = "/sys/fs/cgroup";
-  std::string device_root;  // below which "/dev" is, where the driver is not installed on the host
-  // containerd learns of a CDI file by inotify; a container that was created at once missed it in 1
-  // to 11 of 300 cases, none after this long.
-  int settle_ms = 50;
-};
 
 // Called after each step with its name: "minted", "recorded", "cut whole", ... A test ends the
 // process there.
@@ -97,7 +82,6 @@ class LateBinding {
   LateBinding(BindingSettings settings, Gpus gpus, Cutters cutters, PodSource& pods, StepDone step,
               Folder records, Folder nonces);
 
-  NonceMarks Marks() const;
   absl::Status Load();
   // The holdings whose records cannot be read, from the checkpoint and the annotations of their
   // pods, for which it waits until then. UNAVAILABLE: some are still not known. REQUIRES: mutex_ is
@@ -117,12 +101,8 @@ class LateBinding {
   absl::Status Bind(Holding holding);
   absl::Status Record(const Holding& holding) const;
   absl::Status CheckDeviceNodes(Edits& edits) const;
-  absl::Status Publish(const Holding& holding);
-  absl::Status WriteCdi();
-  absl::Status WriteMounted(const Holding& holding) const;
   absl::Status Release(const std::string& nonce);
   bool SweepLocked();
-  void SweepFolders(const std::set<std::string>& live);
   void Done(const char* what, SliceMode mode) const;
 
   const BindingSettings settings_;
@@ -130,21 +110,20 @@ class LateBinding {
   PodSource& pods_;
   const StepDone step_;
   const PodCgroups cgroups_;
-  const Folder records_, nonces_;
+  const Folder records_;
 
   mutable std::mutex mutex_;
   std::mutex minted_mutex_;  // of minted_ alone: Allocate waits for nobody
   std::condition_variable released_;
   Gpus gpus_;
   Books books_;
+  NonceFiles files_;  // Marks() and Name() without the mutex
   std::set<std::string>
       unread_;  // nonces of records that cannot be read; nothing new is bound then
   std::map<std::string, std::vector<std::string>> tickets_by_nonce_;
   // The newest nonce of each set of tickets that this process was asked to allocate. A ticket is in
   // one set: it was free, or is used again by a later container of its pod.
   std::map<std::vector<std::string>, std::string> minted_;
-  std::string cdi_text_;    // as it is on disk
-  Deadline cdi_written_{};  // when it last changed
   Deadline swept_{};
   WaitCount annotation_waits_, gpu_waits_;
 };

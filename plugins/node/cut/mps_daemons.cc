@@ -69,7 +69,7 @@ absl::Status MpsDaemons::Begin(const std::string& uuid) const {
 absl::StatusOr<bool> MpsDaemons::End(const std::string& uuid) const {
   if (!Exists(PipeFolder(uuid)) && !Exists(Wanted(uuid))) return false;
   const absl::StatusOr<Descriptor> lock = LockFile(Lock(uuid), LockedBefore::kRefuse);
-  if (!lock.ok()) return lock.status();
+  if (!lock.ok()) return absl::UnavailableError(lock.status().message());
   std::error_code error;
   std::filesystem::remove(Wanted(uuid), error);
   if (!Exists(PipeFolder(uuid))) return true;
