@@ -67,7 +67,10 @@ bool SharesItsRoom(const Snapshot& snapshot, const TaskRow& task) {
 ClassId ClassOfAll(const Snapshot& snapshot, const std::vector<JobId>& due,
                    const std::vector<JobId>& standing) {
   ClassId all;
-  for (const std::vector<JobId>* jobs : {&due, &standing}) {
+  std::vector<const std::vector<JobId>*> asked = {&due, &standing};
+  // Whoever stands in a line may get the turn in this cycle.
+  if (snapshot.books().lines.on()) asked.push_back(&snapshot.books().waiting);
+  for (const std::vector<JobId>* jobs : asked) {
     for (const JobId id : *jobs) {
       const ClassId only = OnlyClass(snapshot.job(id));
       if (!only.valid() || (all.valid() && only != all)) return ClassId();

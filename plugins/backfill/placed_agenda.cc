@@ -44,6 +44,7 @@ class PlacedAgenda final : public Agenda {
       return known->second.late;
     }
     const std::vector<Placement> found = ledger.Since(mark);
+    if (StandsBeside(ask, found, now, until)) return JobId();
     if (auto aside = PlaceBesides(ask, now, until)) {
       ledger.RollBackTo(mark);
       Charge(bench_, ask, *aside);
@@ -160,6 +161,16 @@ class PlacedAgenda final : public Agenda {
     return PlaceOn(bench, ask);
   }
 
+  // Whether the gang has that place from that time on, beside the same.
+  bool StandsBeside(const GangAsk& ask, const std::vector<Placement>& where, TimeMs from,
+                    TimeMs until) {
+    Workbench& bench = ahead_.At(from);
+    Attempt undo(bench.ledger());
+    ChargeOthers(bench, ask.job, from, until);
+    Charge(bench, ask, where);
+    return IsClear(bench, ask, where);
+  }
+
   std::optional<std::vector<Placement>> PlaceOn(Workbench& bench, const GangAsk& ask) const {
     const std::size_t mark = bench.ledger().mark();
     const Entitled tried = PlaceEntitled(bench, ask, [&](const GangAsk& trial) {
@@ -221,11 +232,8 @@ class PlacedAgenda final : public Agenda {
     const Promise& promise = snapshot_.job(ask.job).promise;
     if (promise.at <= snapshot_.now() || promise.where.empty()) return nullptr;
     if (!Serves(snapshot_, ask, promise.where)) return nullptr;
-    Workbench& bench = ahead_.At(promise.at);
-    Attempt undo(bench.ledger());
-    ChargeOthers(bench, ask.job, promise.at, Until(promise.at, RunOf(ask.job)));
-    Charge(bench, ask, promise.where);
-    return IsClear(bench, ask, promise.where) ? &promise : nullptr;
+    const TimeMs until = Until(promise.at, RunOf(ask.job));
+    return StandsBeside(ask, promise.where, promise.at, until) ? &promise : nullptr;
   }
 
   Workbench& bench_;

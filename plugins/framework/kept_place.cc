@@ -22,7 +22,8 @@ bool Serves(const Snapshot& snapshot, const GangAsk& ask, const std::vector<Plac
   for (const GroupAsk& group : ask.groups) {
     if (serves(PartOf(ask, group).roles, group.least) < 0) return false;
   }
-  return static_cast<std::size_t>(serves(ask.roles, ask.least)) == place.size() &&
+  return place.size() == static_cast<std::size_t>(ask.least) &&
+         serves(ask.roles, ask.least) == ask.least &&
          std::all_of(place.begin(), place.end(),
                      [&](const Placement& one) { return snapshot.hardware().present(one.node); });
 }

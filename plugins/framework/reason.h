@@ -67,7 +67,8 @@ constexpr bool IsRoom(Obstacle obstacle) {
 }
 // Whether whoever waits for that has passed the enqueue gate.
 constexpr bool BehindGate(Obstacle obstacle) {
-  return IsQuota(obstacle) || IsRoom(obstacle) || obstacle == Obstacle::kMembers;
+  return IsQuota(obstacle) || IsRoom(obstacle) || obstacle == Obstacle::kMembers ||
+         obstacle == Obstacle::kReserved;
 }
 
 // What became of the question whether others may be evicted for a gang.

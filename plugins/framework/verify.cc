@@ -28,6 +28,17 @@ void Verifier::Side::Begin(std::size_t nodes) {
   free_extra = {};
 }
 
+void Verifier::Side::Follow(const Side& other, std::uint64_t plan) {
+  for (std::size_t n = 0; n < other.rows.size(); ++n) {
+    if (other.rows[n].plan == plan) rows[n] = other.rows[n];
+  }
+  limit_counts = other.limit_counts;
+  queue_extra = other.queue_extra;
+  claim_extra = other.claim_extra;
+  top_extra = other.top_extra;
+  free_extra = other.free_extra;
+}
+
 void Verifier::Begin(const Snapshot& snapshot) {
   snapshot_ = &snapshot;
   ++plan_;
@@ -41,6 +52,7 @@ void Verifier::LookAhead() {
   if (ahead_) return;
   ahead_ = true;
   later_.Begin(snapshot_->hardware().slots());
+  later_.Follow(now_, plan_);
   for (const TaskId id : snapshot_->books().releasing) {
     const TaskRow& task = snapshot_->task(id);
     if (snapshot_->hardware().present(task.node)) Take(later_, id, task.node, task.slices, -1);

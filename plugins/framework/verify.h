@@ -23,7 +23,7 @@ class Verifier {
   // A new plan on this Snapshot, which must outlive it.
   void Begin(const Snapshot& snapshot);
   // The plan has decisions that count on what is on its way out. REQUIRES: before the first Check
-  // of one of them, and no decision was accepted before the first call.
+  // of one of them; those accepted before were checked without.
   void LookAhead();
   // Empty if the decision holds beside those accepted before it; else what is wrong, with numbers.
   std::string Check(const Decision& decision);
@@ -49,6 +49,8 @@ class Verifier {
     Resources free_extra;  // free on all nodes, over-committed devices counted as nothing
 
     void Begin(std::size_t nodes);
+    // All that the plan has changed on the other. REQUIRES: nothing was changed here.
+    void Follow(const Side& other, std::uint64_t plan);
   };
 
   // What a side had more of than the Snapshot before a decision, by level from its queue up: only

@@ -187,7 +187,7 @@ TEST_CASE("Property: by counts alone each promise is that of an exact planner") 
 
 TEST_CASE("Property: conservative, nobody starts later than was promised at first") {
   for (const bool whole_nodes : {true, false}) {
-    ForEachSeed(150, [&](std::uint64_t seed) {
+    ForEachSeed(150, {474, 484, 623, 1541}, [&](std::uint64_t seed) {
       Dice dice(seed);
       Case one = RandomItems(dice, whole_nodes);
       std::map<std::string, TimeMs> first;

@@ -111,7 +111,7 @@ NamedPlan Tick(Engine& engine, TimeMs now, int& let_in, int& kept_out) {
 
 TEST_CASE("The gate lets each job in exactly if it fits, and nobody waits at one that is open") {
   int let_in = 0, kept_out = 0, waited = 0;
-  ForEachSeed(300, [&](std::uint64_t seed) {
+  ForEachSeed(300, {617}, [&](std::uint64_t seed) {
     Dice dice(seed + 5000000);
     Engine engine(DefaultAssembly());
     RandomHistory history(seed, {.queue_limits = true}, {});

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 #include <string>
 
 #include <catch2/catch.hpp>
@@ -24,19 +25,28 @@ inline bool AllSeeds() {
   return kSlowdown == 1 && PropertyScale() >= 1 && std::getenv("TEPHRA_PROPERTY_SEED") == nullptr;
 }
 
-// try_one(seed) asserts the law for one seed.
+// try_one(seed) asserts the law for one seed. `broken`: those that broke it once, tried always.
 template <class Try>
-void ForEachSeed(int runs, Try try_one) {
+void ForEachSeed(int runs, std::initializer_list<std::uint64_t> broken, Try try_one) {
   if (const char* seed = std::getenv("TEPHRA_PROPERTY_SEED")) {
     INFO("TEPHRA_PROPERTY_SEED=" << seed);
     try_one(static_cast<std::uint64_t>(std::strtoull(seed, nullptr, 10)));
     return;
+  }
+  for (const std::uint64_t seed : broken) {
+    INFO("TEPHRA_PROPERTY_SEED=" << seed << ", which broke it once");
+    try_one(seed);
   }
   const int scaled = static_cast<int>(runs * PropertyScale()) / kSlowdown + 1;
   for (int run = 1; run <= scaled; ++run) {
     INFO("TEPHRA_PROPERTY_SEED=" << run << ", run " << run << " of " << scaled);
     try_one(static_cast<std::uint64_t>(run));
   }
+}
+
+template <class Try>
+void ForEachSeed(int runs, Try try_one) {
+  ForEachSeed(runs, {}, try_one);
 }
 
 }  // namespace tephra
