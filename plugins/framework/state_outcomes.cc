@@ -121,7 +121,7 @@ void State::Expire(TimeMs now) {
     MarkEvictable(ripening_.begin()->second);
     ripening_.erase(ripening_.begin());
   }
-  std::vector<JobId> kept;  // gangs whose evictions were not carried out
+  std::vector<JobId> kept;  // gangs that are broken, or whose evictions were not carried out
   while (!assumptions_.empty()) {
     const auto [at, id] = assumptions_.front();
     const TaskRow& task = books_.tasks[id.index()];
@@ -136,6 +136,8 @@ void State::Expire(TimeMs now) {
       growth_.Anywhere();  // whoever waits for its room waits in vain
       if (job.valid()) kept.push_back(job);
     } else {
+      // Halfway through it may seem whole.
+      if (job.valid() && books_.jobs[job.index()].broken) kept.push_back(job);
       SetPhase(id, Unplaced(task), NodeId(), {});
     }
     if (job.valid()) MarkDue(job);
