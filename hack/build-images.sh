@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the OCI images into build/images, without a container engine: tephra-scheduler-VERSION.tar,
 # tephra-engine-VERSION.tar (with the command `tephra` in it) and tephra-node-VERSION.tar, each an OCI archive. Equal
-# binaries and libraries give equal digests. --no-build takes the binaries that are there.
+# binaries and libraries give equal digests. --no-build packs the binaries that exist.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=true
@@ -28,7 +28,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$out"
 
-# What both images have: a user of their own, and the license.
+# What every image has: a user of its own, and the license.
 root() { # ROOT
   mkdir -p "$1"/etc "$1"/usr/bin "$1"/usr/share/doc/tephra
   echo "tephra:x:65532:65532::/:/sbin/nologin" >"$1/etc/passwd"
@@ -36,8 +36,8 @@ root() { # ROOT
   cp LICENSE "$1/usr/share/doc/tephra/copyright"
 }
 
-# The shared libraries that the programs ask for, their loader, and, for those who scan images, the
-# packages that they come from.
+# The shared libraries that the programs need, their loader, and the packages that these come from, for
+# scanners of images.
 libraries() { # ROOT PROGRAM...
   local root=$1 library patterns=() package
   shift
@@ -59,7 +59,7 @@ libraries() { # ROOT PROGRAM...
   done
 }
 
-# Times, owners, order and modes say nothing about where and when it was packed.
+# Times, owners, order and modes do not depend on where and when it is packed.
 pack() { # FOLDER ARCHIVE
   tar --format=gnu --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
     -C "$1" -cf "$2" .

@@ -3,6 +3,7 @@
 # The first build takes about six minutes on two cores. --only NAME builds one of the four.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source hack/go.sh
 only=
 case "${1:-}" in
   --only) only=${2:?--only: no name given, expected tephra-lab, tephra-churn, kubectl or vcctl} ;;

@@ -3,6 +3,7 @@
 # is the kubelet and the control plane too. runc is Debian's. The first build takes about five minutes on two cores.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source hack/go.sh
 containerd=v2.4.2
 hack/volcano-apis.sh
 mkdir -p build/lab/containerd

@@ -3,6 +3,7 @@
 # tephra-admission, the webhooks. The first build takes about three minutes on two cores.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source hack/go.sh
 hack/volcano-apis.sh
 hack/proto-go.sh
 version=$(sed -n 's/^project(tephra VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)

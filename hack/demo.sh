@@ -21,18 +21,20 @@ quietly() {
   shift
   "$@" >>"$log" 2>&1 &
   local job=$!
-  while kill -0 "$job" 2>/dev/null; do
+  [ -t 2 ] || echo "demo: $what ..." >&2
+  while [ -t 2 ] && kill -0 "$job" 2>/dev/null; do
     printf '\rdemo: %s ... %d s' "$what" $((SECONDS - began)) >&2
     sleep 1
   done
   wait "$job" || status=$?
+  [ ! -t 2 ] || printf '\r' >&2
   if [ "$status" -ne 0 ]; then
-    printf '\n' >&2
+    echo >&2
     tail -n 100 "$log" >&2
     echo "demo: $what failed; the whole output is in $log" >&2
     exit 1
   fi
-  printf '\rdemo: %s took %d s\n' "$what" $((SECONDS - began)) >&2
+  printf 'demo: %s took %d s\n' "$what" $((SECONDS - began)) >&2
 }
 
 quietly "installing packages" hack/setup.sh

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Makes the figures of docs/experiment.md, about eight minutes: hack/experiment.sh [OUT]. Needs the release build
+# Makes the figures of docs/explanation/experiment.md, about eight minutes: hack/experiment.sh [OUT]. Needs the release build
 # and the data folder; called again it goes on where it was.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 out=${1:-build/experiment}
-data=${TEPHRA_DATA:-../shared/data}
+data=$(hack/data.sh --where)
 tephra=build/release/simulations/tephra
 [ -x "$tephra" ] || { echo "experiment: no $tephra: cmake --preset release && cmake --build --preset release" >&2; exit 2; }
-[ -d "$data" ] || { echo "experiment: no data in $data: set TEPHRA_DATA" >&2; exit 3; }
+[ -d "$data" ] || { echo "experiment: no $data: hack/data.sh gets the data" >&2; exit 3; }
 mkdir -p "$out"
 
 sweep() {  # NAME [OPTION...]

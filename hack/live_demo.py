@@ -162,7 +162,7 @@ The cluster runs until Ctrl-C. Try, from another terminal:
 Logs are in {folder}.""")
             signal.pause()
         else:
-            say("\nTry hack/demo.sh --keep for a cluster of your own, then kubectl and tephra top; docs/lab.md.")
+            say("\nTry hack/demo.sh --keep for a cluster of your own, then kubectl and tephra top; docs/reference/lab.md.")
     except KeyboardInterrupt:
         pass
     finally:

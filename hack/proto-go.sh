@@ -2,6 +2,7 @@
 # Generates the Go side of sidecar/proto into plugins/volcano/tephrav1, which git ignores.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source hack/go.sh
 protos=(sidecar/proto/tephra/v1/{event,plan,service}.proto)
 out=plugins/volcano/tephrav1
 newest=$(ls -t "${protos[@]}" hack/proto-go.sh plugins/volcano/go.mod | head -1)

@@ -9,7 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
 unrandomised=()
 ! setarch -R true 2>/dev/null || unrandomised=(setarch -R)
 
-# The sanitized build also replays, byte for byte, what the release build wrote.
+# The sanitized build also replays the journal of the release build byte for byte.
 asan() {
   build_and_test asan && build release --target tephra &&
     tests/replay/cross_build.sh build/release/simulations/tephra build/asan/simulations/tephra
@@ -31,22 +31,24 @@ page() {
 
 vet() (
   hack/build-scheduler.sh && hack/build-lab.sh || exit
+  source hack/go.sh
   export CGO_ENABLED=0 GOFLAGS="-mod=readonly -trimpath"
-  for module in plugins/volcano lab; do (cd "$module" && go vet ./...) || exit; done
+  for module in plugins/volcano tests/volcano lab; do (cd "$module" && go vet ./...) || exit; done
 )
 
 # The shim's facts under Go's race detector, which needs C.
 races() (
+  source hack/go.sh
   hack/volcano-apis.sh && hack/proto-go.sh && cd plugins/volcano &&
     CGO_ENABLED=1 GOFLAGS="-mod=readonly -trimpath" go test -race -vet=off ./facts ./link ./annotations
 )
 
 claims() {
   build release && hack/build-scheduler.sh && hack/build-bench.sh && hack/build-lab.sh &&
-    hack/build-node-lab.sh && tests/claims/all
+    hack/build-node-lab.sh && tests/claims/all --notes "$TEPHRA_NOTES"
 }
 
-# All of them, or those that are named: hack/test-slow.sh asan tsan
+# All steps, or the named ones: hack/test-slow.sh asan tsan
 all=(setup asan tsan property fuzz page vet races claims)
 for name in "${@:-${all[@]}}"; do
   case $name in

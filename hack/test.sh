@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change goes in: hack/test.sh [--only STEP]
+# All checks that must pass before a change is merged: hack/test.sh [--only STEP]
 # The slower checks, sanitizers and fuzzers among them, are in hack/test-slow.sh. TEPHRA_JOBS bounds the parallelism.
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
@@ -24,7 +24,7 @@ go_programs() { # STEP
   esac
 }
 
-# What a step needs. Go fetches and links while C++ compiles, and the other way round.
+# Builds what a step needs: Go downloads and links while C++ compiles.
 build_for() { # STEP
   beside go_programs "$1"
   build release
@@ -32,20 +32,21 @@ build_for() { # STEP
   rejoin && return "$status"
 }
 
-# Tests a Go module as hack/build-*.sh build it: other flags would compile Kubernetes anew, and vet
-# would read all of it.
+# Tests a Go module with the flags of hack/build-*.sh: other flags would compile Kubernetes again, and vet would
+# read all of it.
 test_module() (
+  source hack/go.sh
   cd "$1" || exit
   CGO_ENABLED=0 GOFLAGS="-mod=readonly -trimpath" go test -vet=off ./...
 )
 
 release() { run_tests release; }
-volcano() { test_module plugins/volcano; }
-lab() { test_module lab; }  # and on it the whole live path
+volcano() { test_module plugins/volcano && test_module tests/volcano; }
+lab() { test_module lab; }  # with the whole live path
 manifests() { tests/manifests/all; }
-claims() { tests/claims/all --quick; }
+claims() { tests/claims/all --quick --notes "$TEPHRA_NOTES"; }
 
-# A step that leaves the processors to the lab, which waits more than it computes.
+# Runs a step with a low priority: the lab, which waits more than it computes, goes first.
 yielding() { (renice -n 10 -p "$BASHPID" >/dev/null; "$@"); }
 
 step setup hack/setup.sh

@@ -3,6 +3,7 @@
 # it that module proxies serve, and the one constant that volcano v1.15 uses beyond it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source hack/go.sh
 version=v1.14.0
 target=build/volcano-apis
 added=pkg/apis/scheduling/v1beta1/queue_allocation_gate.go

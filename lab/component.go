@@ -28,8 +28,8 @@ type component struct {
 	process *os.Process   // the latest one; nil before the first
 	ended   chan struct{} // closed when that process has ended
 
-	restarted func()      // told when it has ended by itself
-	failed    func(error) // told when it does so again and again
+	restarted func()      // called when it has ended by itself
+	failed    func(error) // called when it keeps ending
 }
 
 // quickEnds is after how many ends in a row, each within quickEnd of its start, a component is given up.
@@ -148,7 +148,7 @@ func (c *component) spawn() error {
 	return nil
 }
 
-// tail is the end of the component's log, for an error that somebody reads.
+// tail is the end of the component's log, for an error message.
 func (c *component) tail() string {
 	text, err := os.ReadFile(c.log)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// A running lab is told to stop and start components over a socket in its folder, which only the
+// A running lab takes commands to stop and start components over a socket in its folder, which only the
 // same user can open: GET /components, POST /components/NAME/stop and POST /components/NAME/start.
 
 const controlSocket = "control.sock"

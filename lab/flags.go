@@ -55,7 +55,7 @@ func (l *Lab) apiServerFlags() []string {
 	return append(flags, l.options.APIServerFlags...)
 }
 
-// builtinControllers are those that a job's life needs (garbage of a deleted owner, namespaces, service
+// builtinControllers are the controllers that a job's life needs (garbage of a deleted owner, namespaces, service
 // accounts, volumes, disruption budgets) and those of the workloads that people try beside it.
 var builtinControllers = []string{
 	"garbage-collector-controller", "namespace-controller", "resourcequota-controller",
@@ -108,7 +108,7 @@ func (l *Lab) kubeSchedulerFlags() []string {
 	}
 }
 
-// volcanoWebhooks are those that Volcano's chart enables.
+// volcanoWebhooks are the webhooks that Volcano's chart enables.
 const volcanoWebhooks = "/jobs/mutate,/jobs/validate,/podgroups/validate,/queues/mutate,/queues/validate," +
 	"/hypernodes/validate,/cronjobs/validate"
 

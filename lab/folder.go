@@ -40,7 +40,7 @@ func (l *Lab) makeFolder() (err error) {
 	return os.MkdirAll(l.path("logs"), 0o700)
 }
 
-// copyKubeconfig never touches a file that is there already: it may be somebody's way to other clusters.
+// copyKubeconfig never touches a file that is there already: the user may need it for other clusters.
 func (l *Lab) copyKubeconfig() error {
 	if l.options.Kubeconfig == "" {
 		return nil

@@ -172,7 +172,7 @@ func (l *Lab) StopComponent(name string) error {
 // client-go's reflector waits before each try, in the end for 30 s and as much again by chance
 // (NewReflectorWithOptions). The wait that the API server's return falls into may be as long; the try
 // after it finds that the API server has forgotten the version ("too old resource version"), and the
-// next one, which lists anew, comes after one more such wait.
+// next one, which lists again, comes after one more such wait.
 const WatchesReturn = 2 * time.Minute
 
 // StartComponent starts a stopped component again: same port, same data. It returns when the

@@ -111,13 +111,13 @@ func TestALabRunsVolcanoJobs(t *testing.T) {
 			t.Errorf("%v, expected a denial", err)
 		}
 	})
-	t.Run("a job runs whose PodGroup was let in before the controllers heard of it", func(t *testing.T) {
+	t.Run("a job runs whose PodGroup was admitted before the controllers knew it", func(t *testing.T) {
 		if err := running.StopComponent("volcano-scheduler"); err != nil {
 			t.Fatal(err)
 		}
 		submit(t, gang("late", 4, nil))
 		job := reaches(t, "late", batch.Pending)
-		// Made anew, already let in: what a watch that was broken meanwhile would see.
+		// Created again, already admitted: what a watch that was broken meanwhile would see.
 		name := job.Name + "-" + string(job.UID)
 		eventually(t, func() error {
 			group, err := podGroups.Get(t.Context(), name, metav1.GetOptions{})

@@ -20,16 +20,16 @@ type Options struct {
 	Kubeconfig string
 	// Binary is a program that calls components.RunIfAsked; "" is the running one.
 	Binary string
-	// Progress hears, in one line each, what is being done; nil is nobody.
+	// Progress gets one line for each step; nil: no output.
 	Progress io.Writer
 
 	Nodes           NodeShape
 	Queues          []Queue         // beside root and default
 	PriorityClasses []PriorityClass // beside Kubernetes' own two
-	// SchedulerNames are those whose pods and Jobs Volcano's controllers and admission look after.
+	// SchedulerNames are the schedulers whose pods and Jobs Volcano's controllers and admission look after.
 	SchedulerNames []string
 
-	Admission              bool   // Volcano's webhooks, those that its chart enables
+	Admission              bool   // Volcano's webhooks, as its chart enables them
 	StockScheduler         bool   // Volcano's own scheduler
 	StockSchedulerConfig   string // its configuration file; "" is Volcano's default
 	KubeScheduler          bool   // the default scheduler, for pods that name it

@@ -10,25 +10,25 @@ namespace {
 constexpr std::uint32_t kEachNibble = 0x1111'1111;
 constexpr int kMostInstances = 8;  // no model has more memory slices
 
-// Its bits, each as the lowest of a nibble.
+// Spreads the bits: bit i becomes the lowest bit of nibble i.
 std::uint32_t InNibbles(std::uint32_t bits) {
   std::uint32_t nibbles = 0;
   for (; bits != 0; bits &= bits - 1) nibbles |= 1u << 4 * std::countr_zero(bits);
   return nibbles;
 }
 
-// What is left of a bound on slices, where 0 is none.
+// What is left of a bound on slices; a bound of 0 means no bound.
 std::int32_t Left(std::int32_t bound, int slices) {
   return bound == 0 ? std::numeric_limits<std::int32_t>::max() : bound - slices;
 }
 
-// Free of what there is, and not only of what is promised to fractions.
+// The free part of the real device, without oversubscription.
 DeviceRow Physical(const DeviceHardware& hardware, const DeviceRow& row) {
   DeviceRow physical = row;
   physical.free_compute -=
-      std::max(hardware.promised_compute() - static_cast<std::int32_t>(kWholeGpu), 0);
+      std::max(hardware.shareable_compute() - static_cast<std::int32_t>(kWholeGpu), 0);
   physical.free_memory_mib -=
-      std::max<std::int64_t>(hardware.promised_memory_mib() - hardware.memory_mib, 0);
+      std::max<std::int64_t>(hardware.shareable_memory_mib() - hardware.memory_mib, 0);
   return physical;
 }
 
@@ -36,7 +36,7 @@ MigShare ShareOn(const MigPlacements& mig, int profile) {
   return MigShareOf(mig.model(), mig.model().profiles[static_cast<std::size_t>(profile)]);
 }
 
-// How often both amounts are free.
+// How many slices of these amounts fit.
 std::int32_t Times(const DeviceRow& row, std::int32_t compute, std::int32_t memory_mib) {
   if (row.free_compute < 0 || row.free_memory_mib < 0) return 0;
   std::int64_t times = std::numeric_limits<std::int32_t>::max();
@@ -45,7 +45,7 @@ std::int32_t Times(const DeviceRow& row, std::int32_t compute, std::int32_t memo
   return static_cast<std::int32_t>(std::max<std::int64_t>(times, 0));
 }
 
-// How many slices of the mode the sharers leave room for, amounts aside.
+// How many more slices of the mode fit, beside compute and memory.
 std::int32_t Sharers(const DeviceState& device, const DeviceRequest& request,
                      std::uint32_t user_id) {
   const DeviceUse& use = device.row.use;
@@ -64,7 +64,7 @@ std::int32_t Sharers(const DeviceState& device, const DeviceRequest& request,
     case SliceMode::kTimeSlice:
       return Left(device.hardware.replicas, alike);
     case SliceMode::kMig: {
-      // More of them than could be: what is taken can no longer be told (DeviceUse).
+      // More instances than possible: the taken places are unknown (DeviceUse).
       if (alike > kMostInstances) return 0;
       const int profile = FindMigProfile(device.mig->model(), request.mig_profile);
       return device.mig->Room(MigTakenOf(use, *device.mig), profile);
@@ -80,7 +80,7 @@ DeviceUse UseOf(const Slice& slice, const MigPlacements* mig, std::uint32_t user
   use.slices[static_cast<std::size_t>(slice.mode)] = 1;
   if (slice.mode == SliceMode::kMps) use.mps_users = user_id;
   if (slice.mode != SliceMode::kMig) return use;
-  // An instance of which nobody knows where it lies takes all that there is.
+  // An instance without a known place takes the whole device.
   use.mig_slices = kEachNibble;
   if (mig == nullptr || slice.mig_profile >= mig->model().profiles.size()) return use;
   const MigProfile& profile = mig->model().profiles[slice.mig_profile];
@@ -111,7 +111,7 @@ bool MayServe(const DeviceHardware& hardware, const MigPlacements* mig,
 
 bool HasRoom(const DeviceState& device, const DeviceRequest& request, std::uint32_t user_id) {
   if (request.sharing != Sharing::kHook) return RoomFor(device, request, user_id) > 0;
-  // The usual case, and no division.
+  // The usual case, without a division.
   const DeviceRow& row = device.row;
   if (!device.hardware.may(request.mode()) || Sharers(device, request, user_id) <= 0) return false;
   if (request.whole()) return row.free_compute >= kWholeGpu;
@@ -165,9 +165,9 @@ bool Sound(const DeviceState& device, std::uint32_t user_id) {
     if (use.slices[m] == 0) continue;
     const SliceMode mode = static_cast<SliceMode>(m);
     if (use.slices[m] != use.all() || !hardware.may(mode)) return false;
-    // Before or after it has the device whole, a task may have fractions of it.
-    const bool promised = mode == SliceMode::kFraction || mode == SliceMode::kWhole;
-    const DeviceRow row = promised ? device.row : Physical(hardware, device.row);
+    // A task may have fractions of a device before or after it has the whole device.
+    const bool oversubscribed = mode == SliceMode::kFraction || mode == SliceMode::kWhole;
+    const DeviceRow row = oversubscribed ? device.row : Physical(hardware, device.row);
     if (row.free_compute < 0 || row.free_memory_mib < 0) return false;
     const int slices = use.slices[m];
     switch (mode) {
@@ -187,7 +187,7 @@ bool Sound(const DeviceState& device, std::uint32_t user_id) {
         if (Left(hardware.replicas, slices) < 0) return false;
         break;
       case SliceMode::kMig: {
-        // Every nibble at most one.
+        // Each nibble is at most one.
         const std::uint32_t limits = use.mig_limits;
         if (slices > kMostInstances || device.mig == nullptr ||
             ((use.mig_slices | limits) & 0xeeee'eeee) != 0) {

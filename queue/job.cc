@@ -131,8 +131,8 @@ absl::Status ValidateJob(const JobSpec& job) {
   const std::string where = "job \"" + job.name + "\"";
   if (job.uid.empty()) return absl::InvalidArgumentError(where + ": uid: empty");
   if (job.min_run_ms < 0) return Invalid(where, "min_run_ms", job.min_run_ms, "at least 0");
-  if (job.expected_run_ms < 0 || job.expected_run_ms > kMostRunMs) {
-    return Invalid(where, "expected_run_ms", job.expected_run_ms,
+  if (job.estimated_runtime_ms < 0 || job.estimated_runtime_ms > kMostRunMs) {
+    return Invalid(where, "estimated_runtime_ms", job.estimated_runtime_ms,
                    "0 to " + std::to_string(kMostRunMs));
   }
   TEPHRA_RETURN_IF_ERROR(ValidateTier(where, job.locality));

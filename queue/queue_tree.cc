@@ -17,27 +17,27 @@ absl::Status ValidateAmounts(const QueueSpec& spec, const char* field, const Res
   return absl::OkStatus();
 }
 
-// Adds the sum of the models up where no number of GPUs is promised.
+// Sets the GPUs to the sum of the models if no number of GPUs is given.
 absl::Status SumModels(const QueueSpec& spec, const ResourceKinds& kinds, const char* field,
-                       Resources& promise) {
+                       Resources& quota) {
   std::int64_t sum = 0;
   std::string each;
   for (const auto& [model, kind] : kinds.models()) {
-    if (promise[kind] == 0) continue;
-    sum = std::min(sum + promise[kind], kMaxSum);
-    each += (each.empty() ? "" : ", ") + AmountText(kinds, kind, promise[kind]);
+    if (quota[kind] == 0) continue;
+    sum = std::min(sum + quota[kind], kMaxSum);
+    each += (each.empty() ? "" : ", ") + AmountText(kinds, kind, quota[kind]);
   }
-  if (promise[kGpu] == 0) promise[kGpu] = sum;
-  if (sum <= promise[kGpu]) return absl::OkStatus();
+  if (quota[kGpu] == 0) quota[kGpu] = sum;
+  if (sum <= quota[kGpu]) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "queue \"" + spec.name + "\": " + field + ": " + AmountText(kinds, kGpu, promise[kGpu]) +
+      "queue \"" + spec.name + "\": " + field + ": " + AmountText(kinds, kGpu, quota[kGpu]) +
       " in all, expected at least the " + AmountText(kinds, kGpu, sum) + " of its models: " + each);
 }
 
 }  // namespace
 
-absl::Status QueueTree::Upsert(const QueueSpec& said, const ResourceKinds& kinds) {
-  QueueSpec spec = said;
+absl::Status QueueTree::Upsert(const QueueSpec& given, const ResourceKinds& kinds) {
+  QueueSpec spec = given;
   if (spec.name.empty()) return absl::InvalidArgumentError("queue: name: empty");
   if (spec.weight < 1) {
     return absl::InvalidArgumentError("queue \"" + spec.name + "\": weight: " +
@@ -55,7 +55,7 @@ absl::Status QueueTree::Upsert(const QueueSpec& said, const ResourceKinds& kinds
   row.present = true;
   Count(row, +1);
   under_[spec.parent].push_back(id);
-  LinkAnew(spec.name);
+  Relink(spec.name);
   return absl::OkStatus();
 }
 
@@ -65,10 +65,10 @@ void QueueTree::Remove(const std::string& name) {
   Row& row = rows_[id.index()];
   Count(row, -1);
   row.present = false;
-  LinkAnew(name);
+  Relink(name);
 }
 
-// What the tree keeps of its queues in sum.
+// Updates the counts over all queues.
 void QueueTree::Count(const Row& row, int sign) {
   if (!row.present) return;
   if (row.spec.guarantee.NonZero() != 0) guarantees_ += sign;
@@ -86,8 +86,8 @@ QueueId QueueTree::Reserve(const std::string& name) {
   return it->second;
 }
 
-// Links the queue of that name, which has come, gone or moved, and those under it.
-void QueueTree::LinkAnew(const std::string& name) {
+// Links the queue of that name, which is new, removed or moved, and its child queues.
+void QueueTree::Relink(const std::string& name) {
   const QueueId id = by_name_.at(name);
   if (!cycles_) {
     Row& row = rows_[id.index()];
@@ -113,7 +113,7 @@ void QueueTree::LinkAll() {
     row.parent = row.present ? Find(row.spec.parent) : QueueId();
     row.cycle.clear();
   }
-  std::vector<std::size_t> walk(rows_.size());  // by which walk a row was reached first
+  std::vector<std::size_t> walk(rows_.size());  // the walk that reached the row first
   for (std::size_t start = 0; start < rows_.size(); ++start) {
     QueueId at(start);
     while (at.valid() && walk[at.index()] == 0) {
@@ -121,7 +121,7 @@ void QueueTree::LinkAll() {
       at = parent(at);
     }
     if (!at.valid() || walk[at.index()] != start + 1) continue;
-    // `at` is on a cycle. It is told from its first name on, whoever found it.
+    // `at` is on a cycle. The text starts at the first name, so it does not depend on the walk.
     std::vector<QueueId> members;
     for (QueueId member = at; members.empty() || member != at; member = parent(member)) {
       members.push_back(member);
@@ -150,18 +150,19 @@ std::vector<QueueTree::Overdraft> QueueTree::Overdrawn(const ResourceKinds& kind
   std::vector<Overdraft> found;
   for (const auto& [name, id] : by_name) {
     const QueueSpec& queue = spec(id);
-    Resources promised;  // to those right under it
-    std::string heirs;
+    Resources guaranteed;  // to its child queues
+    std::string children;
     const auto under = under_.find(name);
     if (under != under_.end()) {
       std::vector<std::string> names;
       for (const QueueId child : under->second) {
         if (parent(child) != id || spec(child).guarantee.NonZero() == 0) continue;
-        promised.Add(spec(child).guarantee);
+        guaranteed.Add(spec(child).guarantee);
         names.push_back(spec(child).name);
       }
       std::sort(names.begin(), names.end());
-      for (const std::string& heir : names) heirs += (heirs.empty() ? "" : ", ") + heir;
+      for (const std::string& child_name : names)
+        children += (children.empty() ? "" : ", ") + child_name;
     }
     for (Kind kind = 0; kind < kinds.size(); ++kind) {
       const bool limited = (queue.limited_kinds >> kind & 1) != 0;
@@ -170,13 +171,13 @@ std::vector<QueueTree::Overdraft> QueueTree::Overdrawn(const ResourceKinds& kind
       if (limited && queue.guarantee[kind] > queue.limit[kind]) {
         found.push_back({id, what + words(queue.guarantee[kind]) + " to " + name +
                                  ", expected at most its limit of " + words(queue.limit[kind])});
-      } else if (limited && promised[kind] > queue.limit[kind]) {
-        found.push_back({id, what + words(promised[kind]) + " to the queues under " + name + " (" +
-                                 heirs + "), expected at most its limit of " +
+      } else if (limited && guaranteed[kind] > queue.limit[kind]) {
+        found.push_back({id, what + words(guaranteed[kind]) + " to the queues under " + name +
+                                 " (" + children + "), expected at most its limit of " +
                                  words(queue.limit[kind])});
-      } else if (queue.guarantee[kind] > 0 && promised[kind] > queue.guarantee[kind]) {
-        found.push_back({id, what + words(promised[kind]) + " to the queues under " + name + " (" +
-                                 heirs + "), expected at most its own of " +
+      } else if (queue.guarantee[kind] > 0 && guaranteed[kind] > queue.guarantee[kind]) {
+        found.push_back({id, what + words(guaranteed[kind]) + " to the queues under " + name +
+                                 " (" + children + "), expected at most its own of " +
                                  words(queue.guarantee[kind])});
       }
     }

@@ -60,7 +60,7 @@ class Hasher {
   std::uint64_t hash_ = 0;
 };
 
-// Enough of the template to tell most apart; equality decides.
+// Hashes a part of the template; equality decides.
 std::uint64_t TemplateHash(const PodTemplate& pod) {
   Hasher hasher;
   for (const ContainerSpec& container : pod.containers) {
@@ -128,7 +128,7 @@ TaskClass MakeTaskClass(const PodTemplate& pod, const ModelKinds& models) {
 
 namespace {
 
-// Of each nibble the larger.
+// The larger value of each nibble.
 std::uint32_t MostOfNibbles(std::uint32_t a, std::uint32_t b) {
   std::uint32_t most = 0;
   for (int shift = 0; shift < 32; shift += 4) {
@@ -145,7 +145,7 @@ void AddSlice(const TaskClass& cls, const Slice& slice, std::span<const MigPlace
       UseOf(slice, slice.device < mig.size() ? mig[slice.device] : nullptr, cls.pod.user_id), +1);
 }
 
-// One phase may take whole what others share: to everybody else it is taken whole.
+// If one phase takes the whole device, other tasks cannot share it at any time.
 void TakeWhole(std::vector<DeviceCharge>& charges) {
   for (DeviceCharge& charge : charges) {
     if (charge.use.of(SliceMode::kWhole) > 0) {
@@ -158,7 +158,7 @@ void Raise(DeviceCharge& charge, const DeviceCharge& phase) {
   charge.compute = std::max(charge.compute, phase.compute);
   charge.memory_mib = std::max(charge.memory_mib, phase.memory_mib);
   DeviceUse& use = charge.use;
-  // All of them are of one user, so that more of them is more of its id.
+  // All slices have one user, so their sum of user ids is a multiple of its id.
   const auto mps = static_cast<std::size_t>(SliceMode::kMps);
   if (phase.use.slices[mps] > use.slices[mps]) use.mps_users = phase.use.mps_users;
   for (std::size_t m = 0; m < kSliceModes; ++m) {
@@ -189,7 +189,7 @@ void DeviceCharges(const TaskClass& cls, const Slices& slices,
     if (kind_of(slice) != ContainerKind::kInit) AddSlice(cls, slice, mig, charge);
   }
   if (cls.init.empty()) return TakeWhole(out);
-  // Each init container, on each device it uses, beside the sidecars that started before it.
+  // Each init container, on each of its devices, together with the sidecars before it.
   for (const Slice& slice : slices) {
     if (kind_of(slice) != ContainerKind::kInit) continue;
     DeviceCharge phase;
@@ -248,9 +248,9 @@ ClassId ClassTable::Acquire(const PodTemplate& pod) {
 void ClassTable::CountModels(const ModelKinds& models) {
   models_ = models;
   for (Entry& entry : entries_) {
-    TaskClass anew = MakeTaskClass(entry.cls.pod, models_);
-    anew.limits = std::move(entry.cls.limits);
-    entry.cls = std::move(anew);
+    TaskClass updated = MakeTaskClass(entry.cls.pod, models_);
+    updated.limits = std::move(entry.cls.limits);
+    entry.cls = std::move(updated);
   }
 }
 
@@ -262,13 +262,13 @@ void ClassTable::Release(ClassId id) {
   unused_.emplace_back(entry.left, id);
 }
 
-// The id that was left the longest ago, once many were; else a fresh one.
+// Reuses the longest unused id if many are unused; otherwise makes a new id.
 ClassId ClassTable::Recycle() {
   while (unused_.size() > kMostUnused) {
     const auto [left, id] = unused_.front();
     unused_.pop_front();
     const Entry& entry = entries_[id.index()];
-    if (entry.references > 0 || entry.left != left) continue;  // it came back
+    if (entry.references > 0 || entry.left != left) continue;  // it is in use again
     Forget(id);
     ++recycled_;
     return id;
@@ -293,7 +293,7 @@ LimitId ClassTable::AcquireLimit(const DomainLimit& limit) {
   return known->second;
 }
 
-// No task has the class any more, so that nothing is counted against its limits by it.
+// No task has the class any more, so the class counts against no limit.
 void ClassTable::Forget(ClassId id) {
   for (LimitId limit : entries_[id.index()].cls.limits) {
     Limit& row = limit_rows_[limit.index()];

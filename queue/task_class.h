@@ -1,8 +1,8 @@
-// TaskClass: everything that placement asks of a pod, worked out once for all equal pods.
+// TaskClass: everything that placement needs to know about a pod, computed once for all equal pods.
 //
-// Demand follows Kubernetes' rule for init and sidecar containers (KEP-753): the larger of what
-// the long-running containers hold together and of what any init container needs beside the
-// sidecars started before it. Immutable once interned; any thread may read.
+// Demand follows the Kubernetes rule for init and sidecar containers (KEP-753). It is the larger of
+// the sum over the long-running containers, and of the most that any init container needs together
+// with the sidecars that started before it. Immutable once interned; any thread may read.
 #pragma once
 
 #include <deque>
@@ -18,7 +18,7 @@
 
 namespace tephra {
 
-// One container's wish for devices, with its place in the pod's life.
+// The device request of one container, and when the container runs.
 struct DeviceAsk {
   std::uint16_t container = 0;
   ContainerKind kind = ContainerKind::kApp;
@@ -27,31 +27,31 @@ struct DeviceAsk {
 
 struct TaskClass {
   PodTemplate pod;
-  // kPods 1, kGpu the peak compute; kGpuMemory: asked fractions only. Of the one model that it may
-  // run on, where that is counted by itself, as much as of kGpu.
+  // kPods is 1, kGpu the peak compute, kGpuMemory only the requested fractions. If the pod may use
+  // only one model and that model has its own kind, the kind gets the same amount as kGpu.
   Resources demand;
   KindSet demand_kinds = 0;        // the non-zero kinds of demand
-  KindSet model_kinds = 0;         // of these, that of the model
-  std::vector<DeviceAsk> lasting;  // asks of app and sidecar containers: held together
-  std::vector<DeviceAsk> init;     // asks of init containers: each beside the sidecars before it
+  KindSet model_kinds = 0;         // of these, the kind of the model
+  std::vector<DeviceAsk> lasting;  // requests of app and sidecar containers, which run together
+  std::vector<DeviceAsk> init;     // requests of init containers, each with the sidecars before it
   std::vector<LimitId> limits;     // parallel to pod.limits
-  int whole_gpus = 0;              // devices asked whole by lasting containers
-  bool fractional = false;         // some lasting ask is for a part of a device
-  bool names_devices = false;      // it tells devices of one model apart
+  int whole_gpus = 0;              // whole devices that lasting containers request
+  bool fractional = false;         // some lasting container requests a part of a device
+  bool names_devices = false;      // the constraints name single devices
 
   bool needs_devices() const { return !lasting.empty() || !init.empty(); }
-  // One container asks, once: the case that every index is quick for.
+  // One lasting request and no init request: every index is fast in this case.
   bool single_ask() const { return lasting.size() == 1 && init.empty(); }
 };
 
-// The ask for the most compute, which stands for the pod where one shape has to: the last of equal
-// ones, no device where none asks.
+// The request with the most compute, the last of equals, which represents the pod if one shape
+// must. No device if no container requests one.
 DeviceRequest LargestAsk(const TaskClass& cls);
 
-// REQUIRES: ValidatePod(pod) is OK. `models`: those that are counted by themselves.
+// REQUIRES: ValidatePod(pod) is OK. `models`: models with a kind of their own.
 TaskClass MakeTaskClass(const PodTemplate& pod, const ModelKinds& models = {});
 
-// What a device gives up for one task's slices on it: the peak over the pod's life.
+// What one task's slices take of a device: the peak over the life of the pod.
 struct DeviceCharge {
   std::uint16_t device = 0;
   std::int32_t compute = 0;
@@ -59,35 +59,35 @@ struct DeviceCharge {
   DeviceUse use;
 };
 
-// The charges of a task's slices, by device. Init containers and lasting ones do not run at the
-// same time, so a device is charged the largest of its phases. `mig`: as Hardware::mig of the node.
+// The charges of a task's slices, by device. Init and lasting containers do not run at the same
+// time, so a device is charged its largest phase. `mig`: as Hardware::mig of the node.
 void DeviceCharges(const TaskClass& cls, const Slices& slices,
                    std::span<const MigPlacements* const> mig, std::vector<DeviceCharge>& out);
 
-// How many tasks of a group a domain holds, by the bound that each brought.
+// How many tasks of a group run in a domain, by the bound of each task.
 class BoundedCount {
  public:
   // `sign` is +1 or -1.
   void Add(std::int32_t bound, std::int32_t sign);
   std::int32_t total() const;
-  // How many more tasks with that bound there may be; below zero where there are too many.
+  // How many more tasks with that bound may run; below zero if too many run.
   std::int32_t Left(std::int32_t bound) const;
   bool empty() const { return by_bound_.empty(); }
   bool operator==(const BoundedCount&) const = default;
 
  private:
-  std::vector<std::pair<std::int32_t, std::int32_t>> by_bound_;  // rising; no zero is kept
+  std::vector<std::pair<std::int32_t, std::int32_t>> by_bound_;  // rising; without zeros
 };
 
-// Equal pods get one id, counted by reference. A class that no task uses any more is kept for a
-// while, since its like often comes again; then its id is given to a new one.
+// Equal pods share one id, with a reference count. An unused class is kept for a while, because
+// equal pods often follow. Later a new class gets its id.
 class ClassTable {
  public:
   // REQUIRES: ValidatePod(pod) is OK. Takes one reference.
   ClassId Acquire(const PodTemplate& pod);
-  // From now on these models are counted by themselves: what classes ask for changes.
+  // From now on these models have kinds of their own, so the demand of classes changes.
   void CountModels(const ModelKinds& models);
-  // One more reference to, or one less of, an id that is in use.
+  // Adds or removes a reference of an id that is in use.
   void Retain(ClassId id) { ++entries_[id.index()].references; }
   void Release(ClassId id);
   const TaskClass& operator[](ClassId id) const { return entries_[id.index()].cls; }
@@ -99,7 +99,7 @@ class ClassTable {
   // Grows whenever any id is given to another class.
   std::uint64_t generations() const { return recycled_; }
 
-  // Limits are shared by all classes that name the same group and topology key.
+  // Classes with the same group and topology key share a limit.
   LimitId limit(const std::string& group, const std::string& topology_key) const;
   std::size_t limit_count() const { return limit_rows_.size(); }
   const std::string& topology_key(LimitId id) const { return limit_rows_[id.index()].topology_key; }
@@ -110,7 +110,7 @@ class ClassTable {
     std::uint64_t hash = 0;
     std::uint32_t references = 0;
     std::uint32_t generation = 0;
-    std::uint64_t left = 0;  // when its last reference went
+    std::uint64_t left = 0;  // when its last reference was removed
   };
   static constexpr std::size_t kMostUnused = 256;
 
@@ -125,7 +125,8 @@ class ClassTable {
 
   std::vector<Entry> entries_;
   ModelKinds models_;
-  std::deque<std::pair<std::uint64_t, ClassId>> unused_;  // by when they were left; some came back
+  std::deque<std::pair<std::uint64_t, ClassId>>
+      unused_;  // by when they became unused; some are in use again
   std::uint64_t leavings_ = 0;
   std::uint64_t recycled_ = 0;
   std::unordered_multimap<std::uint64_t, ClassId> by_hash_;

@@ -4,9 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include "base/fields.h"
 #include "plugins/registry.h"
-#include "text/engine_settings.h"
-#include "text/fields.h"
+#include "settings/read.h"
 
 namespace tephra {
 namespace {
@@ -16,10 +16,7 @@ constexpr std::int64_t kLeastSegment = 64 << 10;
 EngineConfig ReadEngine(const Item& item) {
   EngineConfig config;
   Fields fields(item);
-  ReadScores(fields.At("node_scores"), config.node_scores);
-  ReadScores(fields.At("device_scores"), config.device_scores);
-  ReadTies(fields, config.ties);
-  ReadCommonSettings(fields, config);
+  ReadSettings(fields, config);
   fields.Done();
   if (item.wrong->ok()) item.wrong->Wrong(item.node->line, DefaultAssembly().validate(config));
   return config;

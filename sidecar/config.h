@@ -1,13 +1,13 @@
-// Config: the file that tephra-engine is started with. docs/engine.md describes it.
+// Config: the file that tephra-engine is started with. docs/reference/engine.md describes it.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "plugins/framework/config.h"
+#include "base/log.h"
+#include "engine/config.h"
 #include "sidecar/journal_segments.h"
-#include "sidecar/log.h"
 #include "sidecar/server.h"
 #include "topology/base/status.h"
 

@@ -1,8 +1,8 @@
-// Inbox: the facts that came between two cycles, of which only the last word on an object counts.
+// Inbox: the facts that arrived between two cycles. Only the last fact about an object counts.
 //
-// A later fact about an object takes the place of an earlier one that nothing in between depends
-// on; all others keep their order. What comes out depends on what went in and never on when, so
-// that equal conversations are equal plans. One owner thread.
+// A later fact about an object replaces an earlier one, unless a fact in between depends on it. All
+// other facts keep their order. The result depends only on the facts and their order, never on
+// time, so equal conversations give equal plans. One owner thread.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plugins/framework/event.h"
+#include "engine/event.h"
 
 namespace tephra {
 
@@ -27,9 +27,14 @@ class Inbox {
   void Add(Received fact);
   // What is left of all that was added, in order. The inbox is empty afterwards.
   std::vector<Received> Take();
-  // How many facts wait; those whose place was taken are not counted.
+  // How many facts are waiting; facts that a later one replaced are not counted.
   std::size_t size() const { return facts_.size() - superseded_; }
   void Clear();
+  // So many facts were added since the last Take that no more should come: without cycles, facts
+  // about one object would take memory without bound.
+  bool full() const { return facts_.size() >= kMostFacts; }
+
+  static constexpr std::size_t kMostFacts = 250'000;
 
  private:
   std::vector<std::optional<Received>> facts_;  // nothing: its place was taken

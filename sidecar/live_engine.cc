@@ -4,9 +4,11 @@
 #include <chrono>
 #include <utility>
 
+#include "base/log.h"
 #include "plugins/registry.h"
-#include "sidecar/log.h"
+#include "sidecar/reply_split.h"
 #include "sidecar/wire/event_codec.h"
+#include "sidecar/wire/note.h"
 #include "sidecar/wire/plan_codec.h"
 #include "sidecar/wire/views.h"
 #include "topology/base/check.h"
@@ -14,13 +16,15 @@
 namespace tephra {
 namespace {
 
-// How long a journal that failed is left alone at first and at most: each new try is a full sync,
-// and what is in its way (a full disk) seldom goes by itself.
+// The first and the longest pause after a failed journal. Each retry needs a full sync, and the
+// cause (a full disk) seldom goes away by itself.
 constexpr DurationMs kFirstJournalPauseMs = 60 * kSecondMs;
 constexpr DurationMs kLastJournalPauseMs = 3600 * kSecondMs;
 
-// A client that sends nonsense must not fill the log.
+// A client that sends bad facts must not fill the log.
 constexpr int kRefusalsLogged = 20;
+// Nor may it fill the memory with replies that it does not read.
+constexpr int kRefusalsSent = 100'000;
 
 bool Begins(v1::SyncMark mark) {
   return mark == v1::SYNC_MARK_BEGIN || mark == v1::SYNC_MARK_WHOLE;
@@ -31,7 +35,7 @@ std::string Text(const absl::Status& status) { return std::string(status.message
 
 absl::Status NotSynced() {
   return absl::FailedPreconditionError(
-      "the engine knows no cluster yet: no scheduler has sent it a full sync");
+      "the engine knows no cluster yet: no scheduler has sent a full sync");
 }
 
 }  // namespace
@@ -59,26 +63,27 @@ LiveEngine::~LiveEngine() { CloseJournal(); }
 
 // --- the stream ------------------------------------------------------------------------------
 
-absl::Status LiveEngine::Begin(const v1::Hello& hello, Send send) {
-  if (hello.protocol_version() != kProtocolVersion) {
-    return absl::FailedPreconditionError(
-        "protocol_version: " + std::to_string(hello.protocol_version()) +
-        ", this engine (tephra-engine " TEPHRA_VERSION ") speaks " +
-        std::to_string(kProtocolVersion));
-  }
+absl::Status LiveEngine::Speaks(const v1::Hello& hello) {
+  if (hello.protocol_version() == kProtocolVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError("protocol_version: " +
+                                       std::to_string(hello.protocol_version()) +
+                                       ", this engine (tephra-engine " TEPHRA_VERSION ") speaks " +
+                                       std::to_string(kProtocolVersion));
+}
+
+void LiveEngine::Begin(const v1::Hello& hello, Send send) {
   send_ = std::move(send);
   ++epoch_;
   if (epoch_ == 0) ++epoch_;
   sequence_ = 0;
   SetPhase(Phase::kAwaitingSync);
-  LogInfo("scheduler connected", {{"client", hello.client()}, {"epoch", epoch_}});
+  LogInfo("scheduler connected", {{"client", hello.client()}, {"lease_term", hello.lease_term()}, {"epoch", epoch_}});
   v1::ScheduleReply reply;
   v1::Welcome* welcome = reply.mutable_welcome();
   welcome->set_protocol_version(kProtocolVersion);
   welcome->set_epoch(epoch_);
   welcome->set_engine("tephra-engine " TEPHRA_VERSION);
   send_(std::move(reply));
-  return absl::OkStatus();
 }
 
 void LiveEngine::End() {
@@ -117,7 +122,7 @@ void LiveEngine::Take(FactsMessage facts) {
     BeginSync();
   } else if (phase_ == Phase::kAwaitingSync || (Ends(facts.sync) && phase_ != Phase::kSyncing)) {
     return AskForSync({"sync", "sequence " + std::to_string(facts.sequence) +
-                                   " belongs to a sync that did not begin"});
+                                   ": expected a message that begins a sync"});
   }
   for (std::size_t i = 0; i < facts.events.size(); ++i) {
     Received fact{{}, facts.sequence, static_cast<std::uint32_t>(i)};
@@ -136,13 +141,18 @@ void LiveEngine::Take(FactsMessage facts) {
       inbox_.Add(std::move(fact));
     }
   }
+  if (inbox_.full()) {
+    return AskForSync({"inbox", std::to_string(Inbox::kMostFacts) + " facts without a cycle"});
+  }
   if (Ends(facts.sync)) EndSync();
 }
 
 void LiveEngine::Cycle(const v1::CycleRequest& request) {
   if (phase_ == Phase::kNoStream) return;
   if (phase_ == Phase::kAwaitingSync && request.epoch() != epoch_) return;
-  if (phase_ != Phase::kSynced) return AskForSync({"sync", "a cycle before the end of a sync"});
+  if (phase_ != Phase::kSynced) {
+    return AskForSync({"sync", "a cycle was requested before the end of a sync"});
+  }
   if (const auto why = WhyNot(request.epoch(), request.sequence())) return AskForSync(*why);
   ApplyInbox();
   // A clock that was set back must not bring back assumptions that expired.
@@ -156,21 +166,25 @@ void LiveEngine::Cycle(const v1::CycleRequest& request) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   const Books& books = life.engine.state().books();
 
-  v1::ScheduleReply reply;
-  v1::CycleReply* cycle = reply.mutable_cycle();
-  cycle->set_epoch(epoch_);
-  cycle->set_sequence(sequence_);
-  EncodePlan(plan, books, cycle->mutable_plan());
+  v1::CycleReply reply;
+  reply.set_epoch(epoch_);
+  reply.set_sequence(sequence_);
+  EncodePlan(plan, books, reply.mutable_plan());
   std::size_t placements = 0;
   for (const Decision& decision : plan.decisions) {
     placements += decision.placements.size();
     if (decision.reason->obstacle != Obstacle::kNone) {
-      FillNote(decision, books, cycle->add_notes());
+      FillNote(decision, books, reply.add_notes());
     }
   }
-  send_(std::move(reply));
+  for (v1::CycleReply& part : SplitReply(std::move(reply))) {
+    v1::ScheduleReply message;
+    *message.mutable_cycle() = std::move(part);
+    send_(std::move(message));
+  }
 
   refusals_to_log_ = kRefusalsLogged;
+  refusals_to_send_ = kRefusalsSent;
   metrics_.CycleEnded(took.count(), plan, books);
   WatchJournal(life);
   const auto ms = took.count() * 1000;
@@ -179,7 +193,7 @@ void LiveEngine::Cycle(const v1::CycleRequest& request) {
        {"decisions", plan.decisions.size()},
        {"placements", placements},
        {"dropped", plan.dropped.size()},
-       {"waiting", books.waiting.size()},
+       {"pending", books.waiting.size()},
        {"took_ms", ms}});
 }
 
@@ -205,13 +219,14 @@ void LiveEngine::BeginSync() {
   inbox_.Clear();
   CloseJournal();
   refusals_to_log_ = kRefusalsLogged;
+  refusals_to_send_ = kRefusalsSent;
   std::unique_ptr<JournalWriter> journal;
   if (segments_.has_value()) {
     auto segment = segments_->Begin();
     if (segment.ok()) {
       journal = *std::move(segment);
       journal_failed_ = false;
-      LogInfo("journal segment begun", {{"file", journal->name()}});
+      LogInfo("opened a journal segment", {{"file", journal->name()}});
     } else {
       JournalFailed(segment.status());
     }
@@ -219,12 +234,12 @@ void LiveEngine::BeginSync() {
   next_ = std::make_unique<Life>(std::move(journal));
   next_->epoch = epoch_;
   TEPHRA_CHECK(next_->journaled.Apply(ConfigChanged{config_}).ok());
-  // What this process knows itself is newer than what anybody kept of it.
+  // The past usage that this process knows is newer than any saved copy.
   if (shown_ != nullptr && shown_->engine.state().books().usage.on() &&
       shown_->engine.state().books().usage.begun()) {
-    const MemoryTold own{shown_->engine.state().Remember()};
+    const MemoryRestored own{shown_->engine.state().Remember()};
     if (const absl::Status status = next_->journaled.Apply(own); !status.ok()) {
-      LogWarning("past usage is lost in this sync", {{"why", Text(status)}});
+      LogWarning("cannot keep past usage across this sync", {{"why", Text(status)}});
     }
   }
   SetPhase(Phase::kSyncing);
@@ -263,8 +278,10 @@ void LiveEngine::Refuse(const Received& where, const absl::Status& why) {
     LogWarning("fact refused",
                {{"sequence", where.sequence}, {"index", where.index}, {"why", Text(why)}});
     if (--refusals_to_log_ == 0)
-      LogWarning("more refused facts are not logged until the next cycle");
+      LogWarning("further refused facts are not logged until the next cycle");
   }
+  if (refusals_to_send_ <= 0) return;
+  --refusals_to_send_;
   v1::ScheduleReply reply;
   v1::FactRefused* refused = reply.mutable_refused();
   refused->set_sequence(where.sequence);
@@ -294,11 +311,11 @@ bool LiveEngine::JournalWantsSync() {
   const JournalWriter* journal = shown_->journal.get();
   if (journal != nullptr && journal->status().ok()) {
     if (!segments_->Full(*journal)) return false;
-    AskForSync({"journal", "journal segment full"});
+    AskForSync({"journal", "the journal segment is full"});
     return true;
   }
   if (now_ - journal_failed_at_ < journal_pause_ || !segments_->RoomAgain()) return false;
-  AskForSync({"journal", "journal may be written again"});
+  AskForSync({"journal", "the journal can be written again"});
   return true;
 }
 
@@ -312,13 +329,13 @@ void LiveEngine::WatchJournal(Life& life) {
 }
 
 void LiveEngine::JournalFailed(const absl::Status& why) {
-  // The first failure after a good segment is a new trouble, others are the same one.
+  // The first failure after a good segment starts a new pause; a further failure doubles it.
   journal_pause_ = journal_failed_before_ ? std::min(2 * journal_pause_, kLastJournalPauseMs)
                                           : kFirstJournalPauseMs;
   journal_failed_ = journal_failed_before_ = true;
   journal_failed_at_ = now_;
   metrics_.JournalFailed();
-  LogError("scheduling goes on without a journal", {{"why", Text(why)}});
+  LogError("cannot write the journal; scheduling continues without it", {{"why", Text(why)}});
 }
 
 void LiveEngine::CloseJournal() {

@@ -1,5 +1,5 @@
 // LiveEngine: one side of the conversation that service.proto describes, with the Engine behind
-// it: epochs, sequences, syncs, cycles, and answers to those who look.
+// it: epochs, sequences, syncs, cycles, and answers to Explain and GetState.
 //
 // No thread, socket or clock of its own but for measuring how long a cycle took. One owner thread.
 #pragma once
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/config.h"
+#include "engine/config.h"
 #include "sidecar/inbox.h"
 #include "sidecar/journal_segments.h"
 #include "sidecar/metrics.h"
@@ -43,7 +43,9 @@ class LiveEngine {
 
   // --- the stream: one at a time
   // FAILED_PRECONDITION, with both versions, for a protocol that this engine does not speak.
-  absl::Status Begin(const v1::Hello& hello, Send send);
+  static absl::Status Speaks(const v1::Hello& hello);
+  // REQUIRES: it speaks the client's protocol.
+  void Begin(const v1::Hello& hello, Send send);
   void Take(FactsMessage facts);
   void Cycle(const v1::CycleRequest& request);
   void End();
@@ -73,7 +75,7 @@ class LiveEngine {
     explicit Life(std::unique_ptr<JournalWriter> segment);
   };
   enum class Phase { kNoStream, kAwaitingSync, kSyncing, kSynced };
-  // For metrics; what the client and the log are told says more.
+  // `word` is for metrics; the client and the log get `text`.
   struct Why {
     const char* word;
     std::string text;
@@ -98,6 +100,7 @@ class LiveEngine {
   TimeMs journal_failed_at_ = 0;
   DurationMs journal_pause_;  // before it is tried again; doubles with each failure
   int refusals_to_log_ = 0;   // before the next cycle
+  int refusals_to_send_ = 0;  // the same
   Metrics& metrics_;
 
   Send send_;

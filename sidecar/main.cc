@@ -9,9 +9,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/config_watch.h"
+#include "base/log.h"
 #include "sidecar/config.h"
-#include "sidecar/config_watch.h"
-#include "sidecar/log.h"
 #include "sidecar/metrics.h"
 #include "sidecar/server.h"
 
@@ -110,7 +110,7 @@ class Process {
       if (!asked && why == last_fault_) return;  // something else changed in the folder
       last_fault_ = why;
       metrics_.ConfigRead(false);
-      LogError("the configuration stays as it was", {{"why", why}});
+      LogError("cannot read the file: the configuration stays as it was", {{"why", why}});
       return;
     }
     last_fault_.clear();
@@ -118,7 +118,7 @@ class Process {
     seen_ = *loaded;
     metrics_.ConfigRead(true);
     for (const std::string& key : NeedRestart(config_, *loaded)) {
-      LogWarning("changed, but needs a restart", {{"key", key}});
+      LogWarning("changed setting needs a restart", {{"key", key}});
     }
     SetUpLog(loaded->log);
     config_.log = loaded->log;
@@ -171,7 +171,7 @@ int main(int argc, char** argv) {
   tephra::Options options;
   app.set_version_flag("--version", "tephra-engine " TEPHRA_VERSION);
   app.add_option("--config", options.config,
-                 "YAML file (docs/engine.md); read again when it changes and on SIGHUP");
+                 "YAML file (docs/reference/configuration.md); read again when it changes and on SIGHUP");
   app.add_option("--socket", options.socket,
                  "path of the Unix socket, instead of the file's [/run/tephra/engine.sock]");
   app.add_option("--listen", options.listen,
@@ -179,6 +179,7 @@ int main(int argc, char** argv) {
   app.add_flag("--check-config", options.check_config,
                "read the configuration, say what is wrong with it, and exit");
   app.footer(
+      "`tephra config` prints the settings of the map `engine` with their defaults. "
       "Exit codes: 0 stopped by SIGTERM or SIGINT, or the configuration is good; "
       "1 cannot start; 2 bad configuration or usage.");
   try {

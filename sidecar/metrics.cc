@@ -1,19 +1,18 @@
 #include "sidecar/metrics.h"
 
 #include <array>
-#include <exception>
 #include <map>
 #include <vector>
 
 #include <prometheus/counter.h>
-#include <prometheus/exposer.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-#include "sidecar/process_figures.h"
-#include "sidecar/wire/views.h"
+#include "base/http_server.h"
+#include "base/process_figures.h"
+#include "sidecar/wire/note.h"
 
 namespace tephra {
 namespace {
@@ -44,7 +43,7 @@ constexpr const char* kFactKinds[] = {"kinds_declared",
                                       "domain_removed",
                                       "disruption_budget_upserted",
                                       "disruption_budget_removed",
-                                      "memory_told"};
+                                      "memory_restored"};
 static_assert(std::size(kFactKinds) == std::variant_size_v<Event>);
 
 constexpr const char* kVerdicts[] = {"start", "start_after_eviction", "reserve", "wait",
@@ -70,9 +69,8 @@ double Gpus(std::int64_t per_mille) {
 }  // namespace
 
 struct Metrics::Families {
-  std::shared_ptr<Registry> registry = std::make_shared<Registry>();
-  std::shared_ptr<prometheus::Collectable> process = std::make_shared<ProcessFigures>();
-  std::unique_ptr<prometheus::Exposer> exposer;
+  std::unique_ptr<Registry> registry = std::make_unique<Registry>();
+  ProcessFigures process;
 
   Histogram& cycle = prometheus::BuildHistogram()
                          .Name("tephra_engine_cycle_duration_seconds")
@@ -177,20 +175,21 @@ Metrics::Metrics() : families_(std::make_unique<Families>()) {}
 Metrics::~Metrics() = default;
 
 absl::Status Metrics::Serve(const std::string& address) {
-  try {
-    families_->exposer = std::make_unique<prometheus::Exposer>(address, 1);
-  } catch (const std::exception& error) {
-    return absl::UnavailableError("metrics.listen: \"" + address +
-                                  "\": cannot be listened on: " + error.what());
-  }
-  families_->exposer->RegisterCollectable(families_->registry);
-  families_->exposer->RegisterCollectable(families_->process);
+  TEPHRA_ASSIGN_OR_RETURN(server_, HttpServer::Start("metrics.listen", address));
+  server_->Handle("/metrics", [this] { return HttpServer::Answer{200, Text()}; });
+  server_->Handle("/healthz", [] { return HttpServer::Answer{200, "ok\n"}; });
+  server_->Handle("/readyz", [this] {
+    if (families_->synced.Value() != 0) return HttpServer::Answer{200, "ok\n"};
+    return HttpServer::Answer{503, "no scheduler has sent a full sync yet\n"};
+  });
   return absl::OkStatus();
 }
 
+int Metrics::port() const { return server_ == nullptr ? 0 : server_->port(); }
+
 std::string Metrics::Text() const {
   auto all = families_->registry->Collect();
-  for (auto& family : families_->process->Collect()) all.push_back(std::move(family));
+  for (auto& family : families_->process.Collect()) all.push_back(std::move(family));
   return prometheus::TextSerializer().Serialize(all);
 }
 

@@ -1,4 +1,4 @@
-// Metrics: figures about the engine in Prometheus' words. docs/engine.md lists them.
+// Metrics: figures about the engine in Prometheus' words. docs/reference/engine.md lists them.
 //
 // Any thread may count; a scrape never waits for the engine.
 #pragma once
@@ -7,20 +7,25 @@
 #include <memory>
 #include <string>
 
-#include "plugins/framework/event.h"
-#include "plugins/framework/plan.h"
-#include "plugins/framework/snapshot.h"
+#include "engine/event.h"
+#include "engine/plan.h"
+#include "engine/snapshot.h"
 #include "topology/base/status.h"
 
 namespace tephra {
+
+class HttpServer;
 
 class Metrics {
  public:
   Metrics();
   ~Metrics();
 
-  // Serves /metrics on "127.0.0.1:9102". UNAVAILABLE names the address and says why not.
+  // Serves /metrics, /healthz (the process answers) and /readyz (a scheduler is connected and its
+  // full sync has ended) on "127.0.0.1:9102". Errors name the address; see HttpServer::Start.
   absl::Status Serve(const std::string& address);
+  // Of Serve; 0 before it.
+  int port() const;
   // What a scrape would read.
   std::string Text() const;
 
@@ -37,6 +42,7 @@ class Metrics {
  private:
   struct Families;
   std::unique_ptr<Families> families_;
+  std::unique_ptr<HttpServer> server_;  // reads families_, so it ends before them
 };
 
 }  // namespace tephra

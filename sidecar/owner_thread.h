@@ -1,6 +1,6 @@
-// OwnerThread: the one thread that an engine belongs to; others hand it what is to be done.
+// OwnerThread is the one thread that an engine belongs to. Other threads post work to it.
 //
-// Post may be called from any thread. What was posted runs in that order, one at a time.
+// Post may be called from any thread. Work runs one piece at a time, in the order of the calls.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@ namespace tephra {
 class OwnerThread {
  public:
   OwnerThread();
-  // Does what was posted so far, then ends. REQUIRES: nobody posts any more.
+  // Finishes the work that was posted, then ends. REQUIRES: no thread posts any more.
   ~OwnerThread();
   OwnerThread(const OwnerThread&) = delete;
   OwnerThread& operator=(const OwnerThread&) = delete;

@@ -7,13 +7,16 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server_posix.h>
 
-#include "sidecar/log.h"
+#include "base/log.h"
 
 namespace tephra {
 namespace {
 
 // Calls that look are over in milliseconds; the stream is cut.
 constexpr std::chrono::milliseconds kGrace(200);
+
+constexpr int kPingEveryMs = 4000;
+constexpr int kPingTimeoutMs = 4000;
 
 std::unique_ptr<grpc::Server> Build(grpc::Service& service, const std::string& address, int* port) {
   static const bool once = [] {
@@ -24,7 +27,11 @@ std::unique_ptr<grpc::Server> Build(grpc::Service& service, const std::string& a
   static_cast<void>(once);
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  builder.SetMaxSendMessageSize(kMaxMessageBytes);
+  builder.SetMaxSendMessageSize(kMaxReplyBytes);
+  // A scheduler that is paused or hangs answers no pings. Its connection is closed, so that the stream is free.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEveryMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   // Two servers must not share a port without knowing it.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   if (!address.empty()) {

@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
+#include "base/socket.h"
 #include "sidecar/service.h"
-#include "sidecar/socket.h"
 
 namespace grpc {
 class Server;
@@ -18,8 +18,11 @@ class Server;
 
 namespace tephra {
 
-// Of one message, in either direction; a larger sync comes in several.
+// The most that the engine reads in one message; a client sends a larger sync in several.
 constexpr int kMaxMessageBytes = 64 << 20;
+// The most that it writes in one. It cuts a plan between two decisions (reply_split.h), so one decision of
+// kMaxTasks placements has to fit.
+constexpr int kMaxReplyBytes = 256 << 20;
 
 struct ServerSettings {
   std::string socket;  // path
@@ -53,7 +56,7 @@ class Server {
   std::unique_ptr<Socket> socket_;
   std::unique_ptr<grpc::Server> server_, look_server_;
   int port_ = 0;
-  bool healthy_ = false;  // as last told; the owner thread's
+  bool healthy_ = false;  // as last set; the owner thread's
   std::thread accepting_;
 };
 

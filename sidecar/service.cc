@@ -83,7 +83,7 @@ class EngineService::Stream final : public StreamReactor {
   void OnWriteDone(bool ok) override {
     const std::lock_guard lock(mutex_);
     replies_.pop_front();
-    if (!ok) replies_.clear();  // nobody listens any more; OnReadDone says so too
+    if (!ok) replies_.clear();  // the client is gone; OnReadDone reports that too
     WriteOrFinish();
   }
 
@@ -96,10 +96,24 @@ class EngineService::Stream final : public StreamReactor {
   void Greet(const v1::Hello& hello) {
     if (ended_) return;
     if (greeted_) return End(absl::InvalidArgumentError("hello: sent twice"));
-    const absl::Status status =
-        service_.engine_.Begin(hello, [this](v1::ScheduleReply reply) { Send(std::move(reply)); });
-    if (!status.ok()) return End(status);
+    const absl::Status speaks = LiveEngine::Speaks(hello);
+    if (!speaks.ok()) return End(speaks);
+    lease_term_ = hello.lease_term();
+    if (Stream* holder = service_.holder_; holder != nullptr) {
+      if (lease_term_ <= holder->lease_term_) {
+        return End(absl::AlreadyExistsError(
+            "Schedule: scheduler \"" + holder->client_ + "\" holds the stream with lease term " +
+            std::to_string(holder->lease_term_) + ", this scheduler has lease term " +
+            std::to_string(lease_term_) + "; only a newer lease takes the stream over"));
+      }
+      holder->End(absl::AbortedError("Schedule: scheduler \"" + hello.client() +
+                                     "\" has taken the stream over with a newer lease, term " +
+                                     std::to_string(lease_term_)));
+    }
+    service_.engine_.Begin(hello, [this](v1::ScheduleReply reply) { Send(std::move(reply)); });
     greeted_ = true;
+    client_ = hello.client();
+    service_.holder_ = this;
   }
 
   bool Greeted() {
@@ -110,9 +124,11 @@ class EngineService::Stream final : public StreamReactor {
   // What was sent before is still written. The next stream may come from here on.
   void End(const absl::Status& status) {
     if (std::exchange(ended_, true)) return;
-    if (greeted_) service_.engine_.End();
+    if (service_.holder_ == this) {
+      service_.holder_ = nullptr;
+      service_.engine_.End();
+    }
     service_.on_change_();
-    service_.streaming_ = false;
     const std::lock_guard lock(mutex_);
     end_ = ToGrpc(status);
     if (replies_.empty()) Finish(*end_);
@@ -152,21 +168,17 @@ class EngineService::Stream final : public StreamReactor {
 
   EngineService& service_;
   v1::ScheduleRequest request_;
-  std::atomic<int> ahead_ = 0;  // messages posted, less those that the owner thread has done with
+  std::atomic<int> ahead_ = 0;  // messages posted that the owner thread has not finished
   bool greeted_ = false;        // the owner thread's, as the next
   bool ended_ = false;
+  std::string client_;
+  std::uint64_t lease_term_ = 0;
 
   std::mutex mutex_;
   std::deque<v1::ScheduleReply> replies_;  // the first is being written
   std::optional<grpc::Status> end_;        // nothing is read, or put into replies_, once it is set
 };
 
-StreamReactor* EngineService::Schedule(grpc::CallbackServerContext*) {
-  if (streaming_.exchange(true)) {
-    return new Refusal(absl::AlreadyExistsError(
-        "Schedule: another scheduler holds the stream, and there may be one at a time"));
-  }
-  return new Stream(*this);
-}
+StreamReactor* EngineService::Schedule(grpc::CallbackServerContext*) { return new Stream(*this); }
 
 }  // namespace tephra

@@ -1,15 +1,13 @@
 // The gRPC services: they translate between calls and the owner thread, and know nothing else.
 #pragma once
 
-#include <atomic>
-
 #include "sidecar/live_engine.h"
 #include "sidecar/owner_thread.h"
 #include "tephra/v1/service.grpc.pb.h"
 
 namespace tephra {
 
-// Answers whoever looks; refuses the stream. Calls may come at any time and from any thread.
+// Answers Explain and GetState; refuses the stream. Calls may come at any time and from any thread.
 class LookService : public v1::EngineService::CallbackService {
  public:
   // Both must outlive it.
@@ -29,7 +27,7 @@ class LookService : public v1::EngineService::CallbackService {
   LiveEngine& engine_;
 };
 
-// And takes the one stream that there may be.
+// It also takes schedulers' streams, of which the engine follows one at a time: the stream with the newest lease.
 class EngineService final : public LookService {
  public:
   // Called on the owner thread, each time when the engine may have become ready or not so.
@@ -44,7 +42,7 @@ class EngineService final : public LookService {
   class Stream;
 
   OnChange on_change_;
-  std::atomic<bool> streaming_ = false;
+  Stream* holder_ = nullptr;  // the stream that the engine follows; the owner thread's
 };
 
 }  // namespace tephra

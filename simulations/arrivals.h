@@ -22,13 +22,13 @@ struct TaskRun {
   DurationMs run = 0;
 };
 
-// A job and when it comes.
+// A job and its submission time.
 struct Arrival {
   TimeMs at = 0;
   JobSpec job;
-  std::optional<DurationMs> run;   // how long each task runs; none: for ever
-  std::vector<TaskRun> task_runs;  // those that run longer or shorter than that
-  bool fails_whole = false;        // where a task of it fails all of it starts anew
+  std::optional<DurationMs> run;   // run time of each task; none: it never ends
+  std::vector<TaskRun> task_runs;  // tasks with another run time
+  bool fails_whole = false;        // the failure of one task restarts the whole gang
 };
 
 inline double PartOf(std::uint64_t done, std::uint64_t all) {
@@ -38,15 +38,15 @@ inline double PartOf(std::uint64_t done, std::uint64_t all) {
 class Arrivals {
  public:
   virtual ~Arrivals() = default;
-  // False after the last. A fault in a file is found where it stands.
+  // Reads the next job; false after the last. An error names the faulty line of the file.
   virtual absl::StatusOr<bool> Next(Arrival& out) = 0;
-  // Which part of them was given, 0 to 1, of a file by its bytes; 0 where that is not known.
+  // The fraction of the workload that was read, 0 to 1 (of a file: by bytes); 0 if unknown.
   virtual double part() const = 0;
-  // What was read of a trace so far, and what was wrong with it; null where there is none.
+  // The records and faults of the trace so far; null if the workload is not a trace.
   virtual const TraceReading* reading() const { return nullptr; }
 };
 
-// Those of a list.
+// The jobs of a list.
 class ListedArrivals final : public Arrivals {
  public:
   explicit ListedArrivals(std::vector<Arrival> jobs) : jobs_(std::move(jobs)) {}

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "plugins/framework/engine.h"
+#include "engine/engine.h"
 #include "plugins/registry.h"
 #include "sidecar/wire/views.h"
 #include "simulations/workload/simulation_file.h"
@@ -14,7 +14,7 @@
 namespace tephra {
 namespace {
 
-// What is wrong with the file, whatever it is, so that NOT_FOUND is about the job alone.
+// Any error of the file, as INVALID_ARGUMENT. NOT_FOUND means only that the job does not exist.
 absl::Status BadFile(const absl::Status& why) {
   return absl::InvalidArgumentError(std::string(why.message()));
 }
@@ -45,8 +45,9 @@ absl::Status ExplainInSimulation(const std::string& path, std::optional<TimeMs> 
   now = std::max(now, at.value_or(now));
   const JobId id = FindJob(engine.state().books(), job);
   if (!id.valid()) {
-    return absl::NotFoundError("job \"" + job + "\": there is none in " + path + " at " +
-                               DurationText(now) + ": it has not come yet, is gone, or never was");
+    return absl::NotFoundError(
+        "job \"" + job + "\": not found in " + path + " at " + DurationText(now) +
+        "; expected a job that has been submitted and has not ended by then");
   }
   FillExplain(engine.state(), id, now, out);
   return absl::OkStatus();

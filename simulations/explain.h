@@ -1,4 +1,4 @@
-// ExplainInSimulation: a job of a simulation file as the engine has it at a time.
+// ExplainInSimulation: the state of one job of a simulation at a given time.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace v1 {
 class ExplainReply;
 }
 
-// After all that happens up to and at that time; `at` none: at the end. INVALID_ARGUMENT says
-// what is wrong with the file; NOT_FOUND: there is no such job then.
+// The state after all events up to and including `at`; without `at`, at the end. INVALID_ARGUMENT:
+// the file is faulty; NOT_FOUND: the job does not exist at that time.
 absl::Status ExplainInSimulation(const std::string& path, std::optional<TimeMs> at,
                                  const std::string& job, v1::ExplainReply* out);
 

@@ -6,7 +6,7 @@
 namespace tephra {
 
 DurationMs Failures::Draw(DurationMs mean) {
-  // 53 bits, as a double holds. The standard's own distributions differ from library to library.
+  // 53 bits, as in a double. The distributions of the standard library differ between libraries.
   const double u = static_cast<double>(draws_() >> 11) * 0x1.0p-53;
   return std::max<DurationMs>(std::llround(-static_cast<double>(mean) * std::log1p(-u)), 1);
 }

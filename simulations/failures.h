@@ -1,8 +1,9 @@
-// Failures: when nodes and tasks fail by chance, and when nodes are back, all from one seed.
+// Failures: the random times at which nodes and tasks fail and nodes are repaired, from one seed.
 //
 // Times between failures and times to repair are exponential: with a mean M, -M ln(1 - u) for a
-// u that is uniform in [0, 1). A node's next failure is drawn when it comes or is back, a task's
-// when it starts. Equal calls in the same order give equal times. One owner thread.
+// u that is uniform in [0, 1). The next failure of a node is drawn when the node is added or
+// repaired, that of a task when the task starts. Equal calls in the same order give equal times.
+// One owner thread.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@
 
 namespace tephra {
 
-// Means; 0: that never happens.
+// Means; 0: never.
 struct FailureRates {
   std::uint64_t seed = 0;
-  DurationMs node_mtbf = 0;  // of each node, from when it is there
+  DurationMs node_mtbf = 0;  // of each node, while it is up
   DurationMs node_mttr = 0;
-  DurationMs task_mtbf = 0;  // of each task, from when it works
+  DurationMs task_mtbf = 0;  // of each task, while it works
 };
 
 class Failures {
@@ -32,7 +33,7 @@ class Failures {
     TimeMs at = 0;
     std::uint64_t sequence = 0;
     std::string node;
-    bool fails = true;  // false: it is back
+    bool fails = true;  // false: it is repaired
     bool operator>(const Change& other) const {
       return at != other.at ? at > other.at : sequence > other.sequence;
     }
@@ -40,15 +41,15 @@ class Failures {
 
   explicit Failures(const FailureRates& rates) : rates_(rates), draws_(rates.seed) {}
 
-  // The node is there. Nothing happens where it was before.
+  // The node is up. Has no effect if the node is already known.
   void Follow(const std::string& node, TimeMs now);
-  // When the next node fails or is back; none: never.
+  // The time of the next failure or repair of a node; none: never.
   std::optional<TimeMs> Next() const;
-  // Whether a node is to come back.
+  // True if the repair of a node is pending.
   bool repairs() const { return down_ > 0; }
-  // That change; what follows it is drawn. REQUIRES: Next() is not none.
+  // Returns that change and draws the next one of that node. REQUIRES: Next() is not none.
   Change Pop();
-  // After how much work a task that starts now fails; none: never.
+  // The amount of work after which a task that starts now fails; none: never.
   std::optional<DurationMs> TaskFailsAfter();
 
  private:

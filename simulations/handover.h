@@ -1,7 +1,7 @@
-// Handover: what a World takes over that goes on from somewhere, instead of beginning with nothing:
-// jobs that came before, and tasks that run.
+// Handover: the jobs and running tasks with which a World continues an earlier run, instead of
+// starting with an empty cluster.
 //
-// The engine was told all of it. Times are the World's, those of what happened before it too.
+// The engine already knows all of it. Times are on the World's clock; earlier times are negative.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/event.h"
+#include "engine/event.h"
 #include "simulations/arrivals.h"
 #include "topology/device.h"
 
@@ -18,34 +18,34 @@ namespace tephra {
 struct HandedTask {
   std::string role;
   std::int32_t index = 0;
-  std::string pod;  // its uid; empty: the engine knows of none
-  // kPending, kAssumed (the last plan placed it), kRunning, kReleasing or kSucceeded: it is over.
+  std::string pod;  // its uid; empty: the engine knows no pod
+  // kPending, kAssumed (placed by the last plan), kRunning, kReleasing or kSucceeded (ended).
   TaskPhase phase = TaskPhase::kPending;
-  bool to_go = false;  // kRunning: the last plan evicts it
-  std::string node;    // from kAssumed on
+  bool to_go = false;  // kRunning: the last plan evicts the task
+  std::string node;    // set from kAssumed on
   Slices slices;
-  TimeMs start = -1;              // since when it runs
-  TimeMs leaves = -1;             // kReleasing: when it is gone
-  DurationMs done = 0;            // of its run time, saved by attempts before
-  std::int32_t attempts = 0;      // how often it was started
-  std::uint64_t turn = 0;         // of two that end at one instant the lower one is first
-  std::optional<DurationMs> run;  // its own run time, where that is not its job's
+  TimeMs start = -1;              // when it started to run
+  TimeMs leaves = -1;             // kReleasing: when the task is gone
+  DurationMs done = 0;            // work saved by earlier attempts
+  std::int32_t attempts = 0;      // number of starts
+  std::uint64_t turn = 0;         // order of tasks that end at the same time, lowest first
+  std::optional<DurationMs> run;  // set if it differs from the run time of the job
 };
 
 struct HandedJob {
-  Arrival came;       // `at`: when it did
+  Arrival came;       // `at`: the submission time
   TimeMs start = -1;  // when its gang first started
-  // `came.job` is not what the engine was told last.
+  // The engine knows another version of the job than `came.job`.
   bool tell = false;
-  // Those that the job has; others wait.
+  // Tasks in any state but pending.
   std::vector<HandedTask> tasks;
 };
 
 struct Handover {
   TimeMs at = 0;
-  bool due = false;             // a cycle is due then, whatever else happens
-  std::uint64_t version = 0;    // the highest of any fact so far
-  std::vector<HandedJob> jobs;  // in the order in which they came
+  bool due = false;             // a scheduling cycle is due at time 0
+  std::uint64_t version = 0;    // the highest version of any fact so far
+  std::vector<HandedJob> jobs;  // in the order of submission
 };
 
 }  // namespace tephra

@@ -6,7 +6,7 @@ namespace tephra {
 namespace {
 
 std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);  // so that a handler may set it
+static_assert(std::atomic<bool>::is_always_lock_free);  // required in a signal handler
 
 void Interrupt(int signal) {
   interrupted = true;

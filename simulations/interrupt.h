@@ -1,14 +1,14 @@
-// Ctrl-C, and SIGTERM, as a wish to end that long work looks at. The second one ends it at once.
+// Interruption by Ctrl-C (SIGINT) or SIGTERM. Long-running work polls the flag and stops cleanly. A
+// second signal ends the process at once.
 #pragma once
 
 #include <atomic>
 
 namespace tephra {
 
-constexpr int kInterrupted =
-    130;  // the exit code, as a shell has it of a program that SIGINT ended
+constexpr int kInterrupted = 130;  // the exit code of a shell for SIGINT
 
-// From now on; true once a signal came. Any thread may look.
+// Installs the handlers. The flag is true after the first signal. Any thread may read it.
 const std::atomic<bool>* StopOnSignal();
 
 }  // namespace tephra

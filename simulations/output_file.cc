@@ -9,7 +9,7 @@ namespace tephra {
 namespace {
 
 absl::Status Failed(const std::string& path, const std::string& why) {
-  return absl::UnavailableError(path + ": cannot be written: " + why);
+  return absl::UnavailableError(path + ": cannot write the file: " + why);
 }
 
 }  // namespace
@@ -30,21 +30,25 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string
 }
 
 OutputFile::~OutputFile() {
-  if (file_ == nullptr) return;
-  std::fclose(file_);
-  std::remove(part_.c_str());
+  if (file_ != nullptr) std::fclose(file_);
+  if (!committed_) std::remove(part_.c_str());
 }
 
 void OutputFile::Write(std::string_view text) { std::fwrite(text.data(), 1, text.size(), file_); }
 
-absl::Status OutputFile::Commit() {
-  const bool good = std::ferror(file_) == 0;
-  const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
+absl::Status OutputFile::Close() {
+  if (file_ == nullptr) return absl::OkStatus();
+  const bool written = std::fflush(file_) == 0 && std::ferror(file_) == 0;
   const int error = errno;
-  if (good && closed && std::rename(part_.c_str(), path_.c_str()) == 0) return absl::OkStatus();
-  const int renamed = good && closed ? errno : error;
-  std::remove(part_.c_str());
-  return Failed(path_, std::strerror(renamed));
+  const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
+  if (written && closed) return absl::OkStatus();
+  return Failed(path_, std::strerror(written ? errno : error));
+}
+
+absl::Status OutputFile::Commit() {
+  TEPHRA_RETURN_IF_ERROR(Close());
+  committed_ = std::rename(part_.c_str(), path_.c_str()) == 0;
+  return committed_ ? absl::OkStatus() : Failed(path_, std::strerror(errno));
 }
 
 }  // namespace tephra

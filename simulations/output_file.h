@@ -1,5 +1,5 @@
-// OutputFile: a file that is there whole or not at all: written beside its place, moved there in
-// the end. One owner thread.
+// OutputFile: a file that appears complete or not at all. It is written under a temporary name and
+// renamed by Commit(). One owner thread.
 #pragma once
 
 #include <cstdio>
@@ -13,19 +13,23 @@ namespace tephra {
 
 class OutputFile {
  public:
-  // Makes missing folders. UNAVAILABLE names the file and what the system says.
+  // Creates missing folders. UNAVAILABLE names the file and the system error.
   static absl::StatusOr<std::unique_ptr<OutputFile>> Create(const std::string& path);
   OutputFile(const OutputFile&) = delete;
-  // Uncommitted, it leaves nothing behind.
+  // Removes the temporary file if Commit() was not called.
   ~OutputFile();
 
   void Write(std::string_view text);
-  // Moves it to its place. UNAVAILABLE where any write failed.
+  // Writes what is buffered to the disk. UNAVAILABLE if any write failed. Nothing may be written
+  // afterwards. Closing several files before the first Commit() makes them appear together.
+  absl::Status Close();
+  // Closes the file if it is open, and renames it to its final name.
   absl::Status Commit();
 
  private:
   OutputFile(std::string path, std::FILE* file);
   std::string path_, part_;
+  bool committed_ = false;
   std::FILE* file_;
 };
 

@@ -1,5 +1,6 @@
-// Progress: a bar with the time left on a terminal's stderr; silent everywhere else. It reads the
-// wall clock, which nothing that is decided sees. One owner thread.
+// Progress: a progress bar with the remaining time, drawn on stderr if stderr is a terminal.
+// Without a terminal it prints nothing. It reads the wall clock, which no decision depends on. One
+// owner thread.
 #pragma once
 
 #include <chrono>
@@ -9,12 +10,12 @@ namespace tephra {
 
 class Progress {
  public:
-  explicit Progress(const char* what);  // is done: "jobs"
-  // Wipes the bar away.
+  explicit Progress(const char* what);  // what is counted: "jobs"
+  // Erases the bar.
   ~Progress();
   Progress(const Progress&) = delete;
 
-  // `part`: of all that is to be done, 0 to 1; 0 where it is not known.
+  // `part`: the finished fraction of the work, 0 to 1; 0 if unknown.
   void Show(std::uint64_t done, double part);
 
  private:

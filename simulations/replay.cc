@@ -18,7 +18,7 @@ class Replayer {
     while (!report_.divergence.has_value()) {
       TEPHRA_ASSIGN_OR_RETURN(const std::optional<JournalEntry> entry, journal_.Next());
       if (!entry.has_value()) return End();
-      if (!std::holds_alternative<JournalRefusal>(*entry)) ExpectTaken();
+      if (!std::holds_alternative<JournalRefusal>(*entry)) ExpectAccepted();
       if (report_.divergence.has_value()) break;
       std::visit([this](const auto& what) { On(what); }, *entry);
     }
@@ -26,7 +26,7 @@ class Replayer {
   }
 
  private:
-  // An event, until the next entry says whether it was refused.
+  // The last event, until the next entry shows whether it was refused.
   struct Applied {
     absl::Status status;
     std::uint64_t record = 0, offset = 0;
@@ -56,7 +56,7 @@ class Replayer {
     std::string fault = engine_.state().CheckBooks();
     if (fault.empty()) return;
     Divergence& found = Diverge(Divergence::Kind::kBooks);
-    found.field = "books";
+    found.field = "derived state";
     found.made = std::move(fault);
   }
 
@@ -76,10 +76,10 @@ class Replayer {
   }
 
   // The journal has no refusal of the last event.
-  void ExpectTaken() {
+  void ExpectAccepted() {
     if (!applied_.has_value()) return;
     const Applied now = *std::exchange(applied_, std::nullopt);
-    if (!now.status.ok()) DivergeAtEvent(now, "taken");
+    if (!now.status.ok()) DivergeAtEvent(now, "accepted");
   }
 
   void DivergeAtEvent(const Applied& now, std::string recorded) {
@@ -88,7 +88,7 @@ class Replayer {
     found.offset = now.offset;
     found.field = "outcome";
     found.recorded = std::move(recorded);
-    found.made = now.status.ok() ? "taken" : "refused: " + std::string(now.status.message());
+    found.made = now.status.ok() ? "accepted" : "refused: " + std::string(now.status.message());
   }
 
   Divergence& Diverge(Divergence::Kind kind) {
@@ -105,11 +105,11 @@ class Replayer {
     report_.whole_bytes = journal_.offset();
     report_.torn_bytes = journal_.torn_bytes();
     if (!journal_.has_header()) {
-      return absl::DataLossError(journal_.Where() +
-                                 ": the file ends before the header of a journal does");
+      return absl::DataLossError(journal_.Where() + ": the file ends inside the journal header");
     }
-    // Where the journal was cut right after an event, nobody knows whether it was refused.
-    if (report_.closed) ExpectTaken();
+    // If the journal is truncated right after an event, it is unknown whether the event was
+    // refused.
+    if (report_.closed) ExpectAccepted();
     return absl::OkStatus();
   }
 

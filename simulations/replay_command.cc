@@ -24,13 +24,13 @@ const char* KindText(Divergence::Kind kind) {
     case Divergence::Kind::kEvent:
       return "event";
     case Divergence::Kind::kBooks:
-      return "books";
+      return "derived state";
   }
   return "?";
 }
 
 void PrintDivergence(const Divergence& found, std::ostream& out) {
-  out << "differs first at record " << found.record << " (byte " << found.offset << ")";
+  out << "first difference at record " << found.record << " (byte " << found.offset << ")";
   if (found.tick.has_value()) {
     out << (found.kind == Divergence::Kind::kEvent ? ", after the tick at " : ", tick at ")
         << *found.tick << " ms";
@@ -39,7 +39,7 @@ void PrintDivergence(const Divergence& found, std::ostream& out) {
     out << ", decision " << found.decision << ", job \"" << found.job << "\"";
   out << "\n  " << KindText(found.kind) << ": " << found.field << "\n";
   if (found.kind != Divergence::Kind::kBooks) out << "  recorded: " << found.recorded << "\n";
-  out << "  made:     " << found.made << "\n";
+  out << "  replayed: " << found.made << "\n";
 }
 
 void PrintText(const ReplayCommandOptions& options, const ReplayReport& report, std::ostream& out) {
@@ -50,8 +50,9 @@ void PrintText(const ReplayCommandOptions& options, const ReplayReport& report, 
   if (report.divergence.has_value()) {
     PrintDivergence(*report.divergence, out);
   } else if (!report.closed) {
-    out << "notice: the journal was cut: its last whole record ends at byte " << report.whole_bytes
-        << ", " << report.torn_bytes << " bytes of an unfinished one follow\n";
+    out << "note: the journal is truncated: its last complete record ends at byte "
+        << report.whole_bytes << "; the next " << report.torn_bytes
+        << " bytes are an incomplete record\n";
   }
 }
 
@@ -72,11 +73,11 @@ nlohmann::ordered_json Json(const ReplayCommandOptions& options, const ReplayRep
     }
     difference["field"] = found->field;
     difference["recorded"] = found->recorded;
-    difference["made"] = found->made;
+    difference["replayed"] = found->made;
   } else {
-    json["cut"] = !report.closed;
-    json["whole_bytes"] = report.whole_bytes;
-    json["torn_bytes"] = report.torn_bytes;
+    json["truncated"] = !report.closed;
+    json["complete_bytes"] = report.whole_bytes;
+    json["incomplete_bytes"] = report.torn_bytes;
   }
   return json;
 }
@@ -95,18 +96,22 @@ void AddReplayCommand(CLI::App& app, int& code) {
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
-      "replay", "Replay a journal and compare every plan with the recorded one, byte for byte.");
-  command->add_option("JOURNAL", arguments->options.path, "a file of tephra simulate --journal")
+      "replay", "Replay a journal and compare each plan with the recorded plan, byte for byte.");
+  command
+      ->add_option(
+          "JOURNAL", arguments->options.path,
+          "journal of a running engine or of tephra simulate --journal (docs/reference/journal.md)")
       ->required();
-  command->add_option("--output", arguments->output, "text or json")
+  command->add_option("--output", arguments->output, "format of the report on stdout: text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  command->add_flag("--strict", arguments->options.strict, "a journal that was cut is an error");
+  command->add_flag("--strict", arguments->options.strict, "fail if the journal is truncated");
   command->add_flag("--fast", arguments->options.fast,
-                    "do not recompute all books from the facts after each cycle");
+                    "do not recompute the engine's derived state after each cycle");
   command->footer(
-      "Exit codes: 0 all that is whole was reproduced, 1 something differs (the report says where "
-      "first), 2 no journal, a damaged one or, with --strict, one that was cut.");
+      "Exit codes: 0 all complete records were reproduced; 1 a plan, event or the derived state "
+      "differs (the report shows the first difference); 2 bad usage, or the file is missing, "
+      "damaged, not a journal or, with --strict, truncated.");
   command->callback([arguments, &code] {
     if (arguments->output == "json") arguments->options.output = ReplayOutput::kJson;
     code = ReplayCommand(arguments->options, std::cout, std::cerr);
@@ -116,7 +121,7 @@ void AddReplayCommand(CLI::App& app, int& code) {
 int ReplayCommand(const ReplayCommandOptions& options, std::ostream& out, std::ostream& err) {
   errno = 0;
   std::ifstream file(options.path, std::ios::binary);
-  if (!file) return Fail(options.path + ": cannot be read: " + std::strerror(errno), err);
+  if (!file) return Fail(options.path + ": cannot read the file: " + std::strerror(errno), err);
   JournalReader journal(file, options.path);
   Engine engine(DefaultAssembly());
   ReplayReport report;
@@ -124,14 +129,15 @@ int ReplayCommand(const ReplayCommandOptions& options, std::ostream& out, std::o
     return Fail(std::string(status.message()), err);
   }
   if (options.output == ReplayOutput::kJson) {
-    // What a journal says is UTF-8, and its path need not be.
+    // The text of a journal is UTF-8, but its path may not be.
     constexpr auto kLenient = nlohmann::ordered_json::error_handler_t::replace;
     out << Json(options, report).dump(2, ' ', false, kLenient) << "\n";
   } else {
     PrintText(options, report, out);
   }
   if (report.divergence.has_value()) return kDiffers;
-  if (options.strict && !report.closed) return Fail(options.path + ": the journal was cut", err);
+  if (options.strict && !report.closed)
+    return Fail(options.path + ": the journal is truncated (remove --strict to accept this)", err);
   return kReproduced;
 }
 

@@ -1,4 +1,4 @@
-// ReplayCommand: `tephra replay JOURNAL`, from the file to the exit code.
+// ReplayCommand: `tephra replay JOURNAL`.
 #pragma once
 
 #include <ostream>
@@ -10,7 +10,7 @@ class App;
 
 namespace tephra {
 
-// Adds the subcommand; when it was run, `code` is its exit code.
+// Adds the subcommand. Its callback sets the exit code.
 void AddReplayCommand(CLI::App& app, int& code);
 
 enum class ReplayOutput { kText, kJson };
@@ -18,14 +18,15 @@ enum class ReplayOutput { kText, kJson };
 struct ReplayCommandOptions {
   std::string path;
   ReplayOutput output = ReplayOutput::kText;
-  bool strict = false;  // a journal that was cut is an error
-  bool fast = false;    // do not recompute the books after each cycle
+  bool strict = false;  // a truncated journal is an error
+  bool fast = false;    // do not recompute the derived state after each cycle
 };
 
-// The report goes to `out` (in one JSON object, or in lines for people), errors to `err`.
-//   0  everything whole was reproduced; of a cut journal, everything up to the cut
-//   1  something differs; the report says where first
-//   2  the file cannot be read, is no journal or is damaged; with `strict`, also: it was cut
+// Writes the report to `out` (text or one JSON object), errors to `err`. Returns the exit code:
+//   0  all complete records were reproduced
+//   1  there is a difference; the report shows the first one
+//   2  the file cannot be read, is not a journal or is damaged; with `strict`, also: it is
+//   truncated
 int ReplayCommand(const ReplayCommandOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace tephra

@@ -40,15 +40,17 @@ void AddReportCommand(CLI::App& app, int& code) {
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
-      "report", "Show what a simulation came to, or how two differ, as a page for a browser.");
+      "report", "Write the results of one simulation, or of two side by side, as an HTML page.");
   command
       ->add_option("DIR", arguments->folders,
-                   "one or two folders that tephra simulate --out wrote, see docs/report.md")
+                   "one or two folders written by tephra simulate --out (docs/reference/report.md)")
       ->required()
       ->expected(1, 2);
-  command->add_option("--out", arguments->out, "the page; it needs nothing else")
+  command->add_option("--out", arguments->out, "the page to write; it has no other files")
       ->capture_default_str();
-  command->footer("Exit codes: 0 done; 2 a folder cannot be read, or the page not be written.");
+  command->footer(
+      "Exit codes: 0 success; 2 bad usage, a folder cannot be read, or the page cannot be "
+      "written.");
   command->callback([arguments, &code] {
     const absl::Status status = WriteReport(arguments->folders, arguments->out);
     if (status.ok()) return;

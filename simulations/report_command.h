@@ -1,4 +1,5 @@
-// `tephra report`: what one or two simulations came to, as a page for a browser (docs/report.md).
+// `tephra report`: writes the results of one or two simulations as an HTML page
+// (docs/reference/report.md).
 #pragma once
 
 namespace CLI {
@@ -7,8 +8,8 @@ class App;
 
 namespace tephra {
 
-// Adds the subcommand; its callback sets the exit code: 0 done, 2 a folder that cannot be read, or
-// a page that cannot be written.
+// Adds the subcommand. Its callback sets the exit code: 0 success, 2 a folder cannot be read or the
+// page cannot be written.
 void AddReportCommand(CLI::App& app, int& code);
 
 }  // namespace tephra

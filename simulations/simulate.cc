@@ -28,16 +28,16 @@ absl::StatusOr<File> CreateIn(const Outputs& outputs, const char* name, bool wan
 absl::Status WriteWhole(const File& file, const std::string& text) {
   if (file == nullptr) return absl::OkStatus();
   file->Write(text);
-  return file->Commit();
+  return file->Close();
 }
 
-// Says when and in which file an event was refused.
+// Adds the file and the time to the error of a refused event.
 absl::Status At(const Batch& batch, const std::string& file, const absl::Status& status) {
   return absl::Status(status.code(), file + ": at " + std::to_string(batch.time) +
                                          " ms: " + std::string(status.message()));
 }
 
-// Tells both.
+// Notifies both listeners.
 class Both final : public WorldListener {
  public:
   Both(WorldListener& first, WorldListener* second) : first_(first), second_(second) {}
@@ -125,12 +125,17 @@ absl::StatusOr<SimulateResult> RunSimulation(Simulation simulation, const RunOpt
   if (world.reading() != nullptr) result.summary.trace = TraceLine{trace, *world.reading()};
   result.curve = recorder.curve();
   if (journal != nullptr) TEPHRA_RETURN_IF_ERROR(journal->Close());
-  TEPHRA_RETURN_IF_ERROR(recorder.CommitRows());
+  TEPHRA_RETURN_IF_ERROR(recorder.CloseRows());
   const std::vector<TimeSeries::Row> rows = recorder.timeline().Rows();
   TEPHRA_RETURN_IF_ERROR(WriteWhole(timeline, TimelineCsv(rows)));
   TEPHRA_RETURN_IF_ERROR(WriteWhole(queues, QueuesCsv(rows, recorder.QueueNames())));
   TEPHRA_RETURN_IF_ERROR(WriteWhole(curve, CurveCsv(result.curve)));
   TEPHRA_RETURN_IF_ERROR(WriteWhole(json, JsonText(result.summary, result.curve)));
+  // All files are on the disk. Now they appear.
+  TEPHRA_RETURN_IF_ERROR(recorder.CommitRows());
+  for (const File* file : {&timeline, &queues, &curve, &json}) {
+    if (*file != nullptr) TEPHRA_RETURN_IF_ERROR((*file)->Commit());
+  }
   return result;
 }
 

@@ -1,4 +1,4 @@
-// RunSimulation: one simulation file from its first line to its last output.
+// RunSimulation: loads and runs one simulation file and writes its output files.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "plugins/framework/engine.h"
+#include "engine/engine.h"
 #include "simulations/report/curve.h"
 #include "simulations/report/summary.h"
 #include "simulations/workload/simulation.h"
@@ -17,24 +17,25 @@ namespace tephra {
 
 struct SimulateOptions {
   std::string path;
-  std::optional<std::string> directory;  // instead of the file's outputs.directory
-  std::optional<std::uint64_t> seed;     // instead of the file's policies.seed
-  std::string journal;                   // empty: none is written
-  std::optional<std::string> trace;      // instead of the file of workload.trace
+  std::optional<std::string> directory;  // replaces outputs.directory of the file
+  std::optional<std::uint64_t> seed;     // replaces policies.seed of the file
+  std::string journal;                   // empty: no journal is written
+  std::optional<std::string> trace;      // replaces workload.trace.file
   bool strict = false;  // the first line of a trace that would be skipped is an error
-  // True: the run is to end, and what is known by then to be written. Null: nobody stops it.
+  // If it becomes true, the run ends and its results so far are written. May be null.
   const std::atomic<bool>* stop = nullptr;
 };
 
-// How a simulation that was read is run.
+// Options of the run of a loaded simulation.
 struct RunOptions {
   std::string journal{};                    // as above
   const std::atomic<bool>* stop = nullptr;  // as above
-  // For a run among many: silent, and where it is stopped it fails, CANCELLED, and writes nothing.
+  // One of many runs: no progress bar, and if the run is stopped it fails with CANCELLED and writes
+  // no files.
   bool one_of_many = false;
-  // Was told what simulation.handover says, and else nothing; null: a new one.
+  // Has the state of simulation.handover and nothing else; null: a new engine.
   Engine* engine = nullptr;
-  WorldListener* listener = nullptr;  // hears of all jobs
+  WorldListener* listener = nullptr;  // is notified of all jobs
 };
 
 struct SimulateResult {
@@ -42,11 +43,11 @@ struct SimulateResult {
   Curve curve;
 };
 
-// A run that is stopped is no failure: its Summary says so.
+// A stopped run is not a failure: its Summary says that it was interrupted.
 //
-// Writes the files that were asked for (tasks.csv, jobs.csv, timeline.csv, queues.csv, curve.csv,
-// summary.json); where it fails,
-// none of them. The journal alone is written as the run goes, so that it shows how a run died.
+// Writes the requested files (tasks.csv, jobs.csv, timeline.csv, queues.csv, curve.csv,
+// summary.json), all of them or, if there is an error, none. The journal is written during the run,
+// so that it also records a run that dies.
 absl::StatusOr<SimulateResult> RunSimulation(const SimulateOptions& options);
 absl::StatusOr<SimulateResult> RunSimulation(Simulation simulation, const RunOptions& options);
 

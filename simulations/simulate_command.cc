@@ -21,25 +21,30 @@ void AddSimulateCommand(CLI::App& app, int& code) {
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
-      "simulate", "Replay the cluster and the workload of a YAML file and report the outcome.");
-  command->add_option("FILE", arguments->options.path, "the simulation, see docs/simulate.md")
+      "simulate", "Simulate the cluster and the jobs of a YAML file, and print a summary.");
+  command
+      ->add_option("FILE", arguments->options.path, "simulation file (docs/reference/simulate.md)")
       ->required();
-  command->add_option("--output", arguments->output, "summary on stdout: text or json")
+  command
+      ->add_option("--output", arguments->output, "format of the summary on stdout: text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   CLI::Option* trace = command->add_option("--trace", arguments->trace,
-                                           "instead of workload.trace.file of the file");
+                                           "trace to use instead of workload.trace.file");
   command->add_flag("--strict", arguments->options.strict,
-                    "the first line of the trace to be skipped is an error");
+                    "fail at the first trace line that would be skipped");
   CLI::Option* directory = command->add_option(
-      "--out", arguments->directory, "folder for the files that docs/simulate.md describes");
+      "--out", arguments->directory,
+      "folder for tasks.csv, jobs.csv, summary.json and the other output files");
   CLI::Option* seed =
-      command->add_option("--seed", arguments->seed, "instead of policies.seed of the file")
+      command->add_option("--seed", arguments->seed, "random seed to use instead of policies.seed")
           ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
-  command->add_option("--journal", arguments->options.journal,
-                      "record all that enters and leaves the engine, for tephra replay");
+  command->add_option(
+      "--journal", arguments->options.journal,
+      "record all events and plans in this file, for tephra replay and tephra whatif");
   command->footer(
-      "Exit codes: 0 done; 2 bad input; 130 interrupted: what was known by then is written.");
+      "Exit codes: 0 success; 2 bad input or usage; 130 interrupted (the results so far are "
+      "written).");
   command->callback([arguments, directory, seed, trace, &code] {
     SimulateOptions& options = arguments->options;
     if (directory->count() > 0) options.directory = arguments->directory;
@@ -53,7 +58,7 @@ void AddSimulateCommand(CLI::App& app, int& code) {
       return;
     }
     if (result->summary.interrupted) {
-      std::cerr << "tephra simulate: interrupted; what was known by then is written\n";
+      std::cerr << "tephra simulate: interrupted; the results so far are written\n";
       code = kInterrupted;
     }
     if (arguments->output == "json") {

@@ -1,4 +1,4 @@
-// `tephra simulate`: see simulate.h and docs/simulate.md.
+// `tephra simulate`: see simulate.h and docs/reference/simulate.md.
 #pragma once
 
 namespace CLI {
@@ -7,7 +7,7 @@ class App;
 
 namespace tephra {
 
-// Adds the subcommand; its callback sets the exit code: 0 done, 2 bad input.
+// Adds the subcommand. Its callback sets the exit code: 0 success, 2 bad input, 130 interrupted.
 void AddSimulateCommand(CLI::App& app, int& code);
 
 }  // namespace tephra

@@ -10,7 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "sidecar/lock_file.h"
+#include "base/lock_file.h"
 #include "simulations/interrupt.h"
 #include "simulations/sweep/comparison.h"
 #include "simulations/sweep/run_inputs.h"
@@ -20,7 +20,7 @@
 namespace tephra {
 namespace {
 
-constexpr std::size_t kMostFailures = 20;  // that are told one by one
+constexpr std::size_t kMostFailures = 20;  // printed one by one
 
 struct SweepArguments {
   std::string path, trace, output = "text";
@@ -28,32 +28,32 @@ struct SweepArguments {
   SweepOptions options;
 };
 
-int SaySwept(const std::string& text, int code) {
+int Report(const std::string& text, int code) {
   std::cerr << "tephra sweep: " << text << "\n";
   return code;
 }
 
 int RunAndCompare(const SweepArguments& arguments) {
   const absl::StatusOr<Sweep> sweep = LoadSweep(arguments.path, arguments.choice);
-  if (!sweep.ok()) return SaySwept(std::string(sweep.status().message()), 2);
+  if (!sweep.ok()) return Report(std::string(sweep.status().message()), 2);
   std::error_code error;
   std::filesystem::create_directories(arguments.options.directory, error);
   const auto lock = LockFile(arguments.options.directory + "/.lock", LockedBefore::kRefuse);
   if (!lock.ok()) {
-    return SaySwept("--out: " + std::string(lock.status().message()), 2);
+    return Report("--out: " + std::string(lock.status().message()), 2);
   }
   const SweepOutcome outcome = RunSweep(*sweep, arguments.options);
   const std::size_t shown = std::min(outcome.failures.size(), kMostFailures);
-  for (std::size_t f = 0; f < shown; ++f) SaySwept(outcome.failures[f], 2);
-  const std::string count = std::to_string(outcome.made) + " runs made, " +
-                            std::to_string(outcome.kept) + " were there, " +
-                            std::to_string(outcome.failures.size()) + " failed, of " +
-                            std::to_string(outcome.runs.size());
+  for (std::size_t f = 0; f < shown; ++f) Report(outcome.failures[f], 2);
+  const std::string count = std::to_string(outcome.made) + " runs finished, " +
+                            std::to_string(outcome.kept) + " reused, " +
+                            std::to_string(outcome.failures.size()) + " failed, " +
+                            std::to_string(outcome.runs.size()) + " in total";
   if (outcome.interrupted) {
-    return SaySwept("interrupted: " + count + "; the same command goes on from there",
-                    kInterrupted);
+    return Report("interrupted: " + count + "; run the same command again to continue",
+                  kInterrupted);
   }
-  SaySwept(count, 0);
+  Report(count, 0);
   const std::vector<ComparisonRow> rows = Compare(*sweep, outcome.runs);
   if (arguments.output == "json") {
     std::cout << ComparisonJson(*sweep, rows);
@@ -72,25 +72,30 @@ void AddSweepCommand(CLI::App& app, int& code) {
   SweepOptions& options = arguments->options;
   options.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   CLI::App* command = app.add_subcommand(
-      "sweep", "Run a simulation under several policies, loads and seeds, and compare them.");
-  command->add_option("FILE", arguments->path, "what to vary, see docs/sweep.md")->required();
-  command->add_option("--out", options.directory, "folder of the runs, POLICY/LOAD/SEED each")
+      "sweep",
+      "Run one simulation with several policies, loads and seeds, and compare the results.");
+  command->add_option("FILE", arguments->path, "sweep file (docs/reference/sweep.md)")->required();
+  command
+      ->add_option("--out", options.directory,
+                   "folder for the runs; each run has the folder POLICY/LOAD/SEED in it")
       ->required();
-  command->add_option("--jobs", options.threads, "so many runs at once")
+  command->add_option("--jobs", options.threads, "number of runs at the same time")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_flag(
-      "--files", arguments->choice.files,
-      "keep all files of each run, as tephra report reads them, not summary.json alone");
-  CLI::Option* trace = command->add_option("--trace", arguments->trace,
-                                           "instead of workload.trace.file of the simulation");
-  command->add_option("--output", arguments->output, "comparison on stdout: text, json or csv")
+  command->add_flag("--files", arguments->choice.files,
+                    "write all output files of each run, so that tephra report can show it "
+                    "(default: summary.json only)");
+  CLI::Option* trace = command->add_option(
+      "--trace", arguments->trace, "trace to use instead of workload.trace.file of the simulation");
+  command
+      ->add_option("--output", arguments->output,
+                   "format of the comparison on stdout: text, json or csv")
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();
   command->footer(
-      "Runs that are there, made from the same inputs, are not made again.\n"
-      "Exit codes: 0 done; 2 bad input, or a run failed: the others are compared; 130 interrupted: "
-      "what was finished stays.");
+      "A finished run is reused as long as its inputs and the program are unchanged.\n"
+      "Exit codes: 0 success; 2 bad input or usage, or a run failed (the other runs are compared); "
+      "130 interrupted (finished runs are kept).");
   command->callback([arguments, trace, &code] {
     if (trace->count() > 0) arguments->choice.trace = arguments->trace;
     arguments->options.program = "tephra " TEPHRA_VERSION ", " + FileStamp("/proc/self/exe");

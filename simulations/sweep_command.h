@@ -1,4 +1,5 @@
-// `tephra sweep`: a simulation under several policies, loads and seeds, compared (docs/sweep.md).
+// `tephra sweep`: runs a simulation with several policies, loads and seeds and compares the results
+// (docs/reference/sweep.md).
 #pragma once
 
 namespace CLI {
@@ -7,7 +8,7 @@ class App;
 
 namespace tephra {
 
-// Adds the subcommand; its callback sets the exit code: 0 done, 2 bad input or a run that failed,
+// Adds the subcommand; its callback sets the exit code: 0 success, 2 bad input or a failed run,
 // 130 interrupted.
 void AddSweepCommand(CLI::App& app, int& code);
 

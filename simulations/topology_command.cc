@@ -18,13 +18,18 @@ void AddTopologyCommand(CLI::App& app, int& code) {
     bool nodes = false;
   };
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      app.add_subcommand("topology", "Draw which nodes of a simulation file are near each other.");
-  command->add_option("FILE", arguments->path, "the simulation, see docs/simulate.md")->required();
-  command->add_option("--output", arguments->output, "text, dot for Graphviz, or svg for a browser")
+  CLI::App* command = app.add_subcommand(
+      "topology",
+      "Draw the network topology of a simulation file: which nodes are in which domain.");
+  command->add_option("FILE", arguments->path, "simulation file (docs/reference/simulate.md)")
+      ->required();
+  command
+      ->add_option("--output", arguments->output,
+                   "format of the drawing on stdout: text, dot (Graphviz) or svg")
       ->check(CLI::IsMember({"text", "dot", "svg"}))
       ->capture_default_str();
-  command->add_flag("--nodes", arguments->nodes, "each node, too; svg always has them");
+  command->add_flag("--nodes", arguments->nodes,
+                    "draw each node, not only the domains (svg always does)");
   command->callback([arguments, &code] {
     const absl::StatusOr<Simulation> simulation = LoadSimulation(arguments->path);
     if (!simulation.ok()) {

@@ -1,4 +1,5 @@
-// `tephra topology`: draws which nodes of a simulation file are near each other (docs/topology.md).
+// `tephra topology`: draws the network topology of a simulation file
+// (docs/explanation/topology.md).
 #pragma once
 
 namespace CLI {
@@ -7,7 +8,7 @@ class App;
 
 namespace tephra {
 
-// Adds the subcommand; its callback sets the exit code: 0 done, 2 bad input.
+// Adds the subcommand. Its callback sets the exit code: 0 success, 2 bad input.
 void AddTopologyCommand(CLI::App& app, int& code);
 
 }  // namespace tephra

@@ -53,33 +53,37 @@ int Run(const Arguments& arguments) {
 
 void AddTraceCommand(CLI::App& app, int& code) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
-      "trace", "Tell what is in a timed trace of jobs, and what is wrong with its lines.");
-  command->add_option("FILE", arguments->path, "the trace, see docs/traces.md")->required();
+  CLI::App* command =
+      app.add_subcommand("trace", "Summarize a trace of jobs and report its faulty lines.");
+  command->add_option("FILE", arguments->path, "trace file (docs/reference/traces.md)")->required();
   command
-      ->add_option("--form", arguments->form,
-                   "swf, philly, muri, tiresias or alea; by its first lines unless given")
+      ->add_option("--format", arguments->form,
+                   "format of the trace: swf, philly, muri, tiresias or alea (default: detected "
+                   "from its first lines)")
       ->check(CLI::IsMember({"swf", "philly", "muri", "tiresias", "alea"}));
-  command->add_option("--cpus", arguments->cpus, "of the machine, instead of what the trace says")
+  command
+      ->add_option("--cpus", arguments->cpus,
+                   "CPUs of the machine, instead of the number in the trace")
       ->check(CLI::Range(std::int64_t{1}, TraceRow::kMostWhole));
-  command->add_option("--gpus", arguments->gpus, "of the machine")
+  command->add_option("--gpus", arguments->gpus, "GPUs of the machine")
       ->check(CLI::Range(std::int64_t{1}, TraceRow::kMostWhole));
   command
       ->add_option("--queues", arguments->queues,
-                   "a,b,...: all there are; jobs of others are faults")
+                   "A,B,...: the queues of the machine; a job of any other queue is a fault")
       ->delimiter(',')
       ->allow_extra_args(false);
   command
-      ->add_option("--sort", arguments->sort,
-                   "put jobs that go back in time in their place among so many read ahead")
+      ->add_option("--sort-window", arguments->sort,
+                   "sort jobs by submission time among this many jobs read ahead (0: do not sort)")
       ->check(CLI::Range(std::size_t{0}, TraceReader::kMostSorted));
-  command->add_flag("--strict", arguments->strict, "the first line to be skipped is an error");
-  command->add_option("--output", arguments->output, "text or json")
+  command->add_flag("--strict", arguments->strict, "fail at the first line that would be skipped");
+  command
+      ->add_option("--output", arguments->output, "format of the summary on stdout: text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command->footer(
-      "Exit codes: 0 read to its end, faults and all; 1 with --strict, a fault; 2 it cannot be "
-      "read, or is no trace.");
+      "Exit codes: 0 success (the trace may have faults); 1 a fault was found and --strict is set; "
+      "2 bad usage, or the file cannot be read or is not a trace.");
   command->callback([arguments, &code] { code = Run(*arguments); });
 }
 

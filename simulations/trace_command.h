@@ -1,4 +1,4 @@
-// `tephra trace`: what is in a timed trace, and what is wrong with it (docs/traces.md).
+// `tephra trace`: summarizes a trace of jobs and reports its faults (docs/reference/traces.md).
 #pragma once
 
 namespace CLI {
@@ -7,7 +7,7 @@ class App;
 
 namespace tephra {
 
-// Adds the subcommand; its callback sets the exit code: 0 done, 1 a fault with --strict, 2 a file
+// Adds the subcommand; its callback sets the exit code: 0 success, 1 a fault and --strict, 2 a file
 // that cannot be read.
 void AddTraceCommand(CLI::App& app, int& code);
 

@@ -8,11 +8,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/bad_input.h"
+#include "base/quantity.h"
+#include "base/text_file.h"
 #include "simulations/interrupt.h"
 #include "simulations/whatif/whatif.h"
-#include "text/bad_input.h"
-#include "text/quantity.h"
-#include "text/text_file.h"
 
 namespace tephra {
 namespace {
@@ -41,12 +41,12 @@ absl::Status ReadCut(const std::string& at, Cut& cut) {
   const auto distance = ParseDuration(std::string_view(at).substr(from_end ? 1 : 0));
   if (!distance.has_value()) {
     return absl::InvalidArgumentError("--at: \"" + at +
-                                      "\", expected start, end, or a duration after the first "
-                                      "cycle such as 2h, or before the last such as -30m");
+                                      "\", expected start, end, a time after the first cycle "
+                                      "such as 2h, or a time before the last cycle such as -30m");
   }
   if (from_end) cut.from = Cut::From::kEnd;
   cut.distance = *distance;
-  // Else it would be before the first cycle.
+  // Otherwise the cut would be before the first cycle.
   if (!from_end && cut.distance == 0) cut.whole_cycle = true;
   return absl::OkStatus();
 }
@@ -56,10 +56,11 @@ absl::Status ReadOptions(WhatifArguments& arguments) {
   TEPHRA_RETURN_IF_ERROR(ReadCut(arguments.at, options.cut));
   ContinueOptions& go_on = options.go_on;
   TEPHRA_RETURN_IF_ERROR(ReadDurationOption("--until", arguments.until, go_on.until));
-  TEPHRA_RETURN_IF_ERROR(ReadDurationOption("--assume-run", arguments.assume, go_on.assume_run));
-  TEPHRA_RETURN_IF_ERROR(ReadDurationOption("--grace", arguments.grace, go_on.grace));
   TEPHRA_RETURN_IF_ERROR(
-      ReadDurationOption("--checkpoints", arguments.checkpoints, go_on.checkpoints));
+      ReadDurationOption("--default-runtime", arguments.assume, go_on.default_runtime));
+  TEPHRA_RETURN_IF_ERROR(ReadDurationOption("--eviction-grace", arguments.grace, go_on.grace));
+  TEPHRA_RETURN_IF_ERROR(
+      ReadDurationOption("--checkpoint-interval", arguments.checkpoints, go_on.checkpoints));
   for (std::string& change : arguments.changes) {
     options.changes.push_back({kChangeArgument, std::move(change)});
   }
@@ -74,39 +75,44 @@ absl::Status ReadOptions(WhatifArguments& arguments) {
 void AddWhatifCommand(CLI::App& app, int& code) {
   const auto arguments = std::make_shared<WhatifArguments>();
   CLI::App* command = app.add_subcommand(
-      "whatif",
-      "Go on from a moment of a journal as it is and with changes, and say what differs.");
-  command
-      ->add_option("JOURNAL", arguments->options.path,
-                   "of a running engine, or of tephra simulate --journal; see docs/whatif.md")
-      ->required();
+      "whatif", "Continue a recorded run twice, unchanged and with changes, and compare the two.");
   command
       ->add_option(
-          "--change", arguments->changes,
-          "YAML, such as '{ set_policies: { backfill: { mode: conservative } } }'; repeatable")
+          "JOURNAL", arguments->options.path,
+          "journal of a running engine or of tephra simulate --journal (docs/reference/whatif.md)")
+      ->required();
+  command
+      ->add_option("--change", arguments->changes,
+                   "change in YAML, such as '{ set_policies: { backfill: { mode: conservative } } "
+                   "}'; may be repeated")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
   command->add_option("--changes", arguments->file, "a YAML file with a list of changes");
   command
       ->add_option("--at", arguments->at,
-                   "when it goes on: start, end, a duration after the first cycle, or before the "
-                   "last (-30m)")
+                   "where to continue: start, end, a time after the first cycle (2h), or a time "
+                   "before the last cycle (-30m)")
       ->capture_default_str();
   command->add_option("--until", arguments->until,
-                      "so long after that both runs end; without it when nothing more happens");
-  command->add_option("--assume-run", arguments->assume,
-                      "how long jobs run of which nothing is known; without it for ever");
-  command->add_option("--grace", arguments->grace,
-                      "how long evicted tasks take to go; without it as in the journal, else 30s");
-  command->add_option("--checkpoints", arguments->checkpoints,
-                      "work is saved each time that a task has worked so long; without it none is");
-  command->add_option("--out", arguments->options.directory,
-                      "folder for the files of both runs, in as-is and changed");
-  command->add_option("--output", arguments->output, "text or json")
+                      "end both runs this long after --at (default: when no event is left)");
+  command->add_option(
+      "--default-runtime", arguments->assume,
+      "run time of jobs without a recorded end or an estimate (default: they never end)");
+  command->add_option(
+      "--eviction-grace", arguments->grace,
+      "time from an eviction to the end of the task (default: median of the journal, or 30s)");
+  command->add_option("--checkpoint-interval", arguments->checkpoints,
+                      "interval at which a task saves its work (default: work is not saved)");
+  command->add_option(
+      "--out", arguments->options.directory,
+      "folder for the output files of both runs, in its subfolders as-is and changed");
+  command
+      ->add_option("--output", arguments->output,
+                   "format of the comparison on stdout: text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  command->footer("Exit codes: 0 done; 2 bad input; 130 interrupted.");
+  command->footer("Exit codes: 0 success; 2 bad input or usage; 130 interrupted.");
   command->callback([arguments, &code] {
     arguments->options.stop = StopOnSignal();
     absl::Status read = ReadOptions(*arguments);

@@ -1,4 +1,4 @@
-// `tephra whatif`: see whatif/whatif.h and docs/whatif.md.
+// `tephra whatif`: see whatif/whatif.h and docs/reference/whatif.md.
 #pragma once
 
 namespace CLI {
@@ -7,7 +7,7 @@ class App;
 
 namespace tephra {
 
-// Adds the subcommand; its callback sets the exit code: 0 done, 2 bad input, 130 interrupted.
+// Adds the subcommand; its callback sets the exit code: 0 success, 2 bad input, 130 interrupted.
 void AddWhatifCommand(CLI::App& app, int& code);
 
 }  // namespace tephra

@@ -1,5 +1,5 @@
-// World: the simulated outside of the engine: a clock that jumps from event to event, jobs that
-// arrive, tasks that run for their time and end, nodes that come and go.
+// World: the simulated cluster around the engine: a clock that jumps from event to event, jobs that
+// are submitted, tasks that run and end, nodes that are added and removed.
 //
 //   World world(std::move(setup), engine.state());
 //   while (auto batch = world.Next()) {
@@ -7,12 +7,11 @@
 //     world.Execute(engine.Tick(batch->time));
 //   }
 //
-// A batch is all that happens at one instant: first what follows from the last plan (its
-// placements are confirmed at once, what it evicts is on its way out; under Unstarted::kDropped
-// jobs that did not start go), then tasks that end or fail, then nodes that fail or are back, then
-// the events of the simulation, then arrivals; within each, the earlier one of two equal times is
-// the one that was scheduled first. The confirmations of a plan are a batch of their own at the
-// same instant. One owner thread.
+// A batch is everything that happens at one time, in this order: effects of the last plan
+// (placements are confirmed, evicted tasks terminate, and under Unstarted::kDropped jobs that did
+// not start are removed), tasks that end or fail, nodes that fail or are repaired, events of the
+// simulation, and submissions. Within each group the order of scheduling decides. The confirmations
+// of a plan are a batch of their own at the same time. One owner thread.
 #pragma once
 
 #include <deque>
@@ -23,9 +22,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plugins/framework/event.h"
-#include "plugins/framework/plan.h"
-#include "plugins/framework/state.h"
+#include "engine/event.h"
+#include "engine/plan.h"
+#include "engine/state.h"
 #include "simulations/arrivals.h"
 #include "simulations/failures.h"
 #include "simulations/workload/simulation.h"
@@ -38,20 +37,21 @@ struct Batch {
   std::vector<Event> events;
 };
 
-// What became of one task. Times are -1 until they come.
+// The state of one task. A time is -1 until it is known.
 struct TaskRecord {
   std::uint32_t role = 0;  // index into JobRecord::roles
   std::int32_t index = 0;
   TimeMs start = -1;    // of its last attempt
-  TimeMs works = -1;    // since when, after its delay
-  DurationMs done = 0;  // of its run time, saved by attempts before
+  TimeMs works = -1;    // when it began to work, after its delay
+  DurationMs done = 0;  // work saved by earlier attempts
   TimeMs finish = -1;
-  std::int32_t attempts = 0;  // how often it was started
+  std::int32_t attempts = 0;     // number of starts
+  std::uint64_t run_number = 0;  // of its last attempt, unique in the world
   std::int32_t evictions = 0;
   std::string node;  // of its last attempt
   Slices slices;
-  std::optional<DurationMs> run;  // its own, where that is not its job's
-  std::string pod;                // its uid, where an earlier world gave it
+  std::optional<DurationMs> run;  // set if it differs from the job
+  std::string pod;                // its uid, if an earlier world gave it
   bool running = false;
 };
 
@@ -73,57 +73,57 @@ struct JobRecord {
   std::vector<Role> roles;
   std::vector<TaskRecord> tasks;
   std::int32_t running = 0, finished = 0;  // tasks
-  // How often plans evicted some of it, tasks of it failed or lost their node at one instant, and
-  // it started after the first time.
+  // The number of times that plans evicted tasks of it, that tasks of it failed or lost their node,
+  // and that it restarted.
   std::int32_t evictions = 0, failures = 0, restarts = 0;
-  TimeMs evicted_at = -1, failed_at = -1;  // last
+  TimeMs evicted_at = -1, failed_at = -1;  // the last time
   std::int64_t lost_gpu_ms = 0;            // work that was not saved, times milli-GPUs
   TimeMs start = -1;                       // when the gang first started
-  TimeMs end = -1;                         // when its last task ended or it was taken away
-  bool dropped = false;                    // it did not start in the cycle of its arrival
-  bool removed = false;                    // an event took it away
-  bool asked = false;                      // some plan said something about its minimum
+  TimeMs end = -1;                         // when its last task ended or it was removed
+  bool dropped = false;                    // removed, because it did not start in its first cycle
+  bool removed = false;                    // removed by an event
+  bool asked = false;                      // a plan had a verdict on its minimum
   Verdict verdict = Verdict::kWait;
   Reason reason;          // of that verdict
   Reason elastic_reason;  // why members beyond the minimum did not start, when last asked
-  JobId id;               // the engine's, once a plan named it
-  // What was last said of it to the engine, where that changes with its work: null unless an end is
-  // expected of it.
+  JobId id;               // the id in the engine, known after its first plan
+  // The last version sent to the engine, if it changes with the work done; null if the job has no
+  // run-time estimate.
   std::shared_ptr<const JobSpec> spec;
 };
 
-// Told by the world of what it did; the report listens.
+// Is notified of jobs by the world.
 class WorldListener {
  public:
   virtual ~WorldListener() = default;
   virtual void JobArrived(const JobRecord&) {}
-  // Nothing will happen to it any more.
+  // The job has ended.
   virtual void JobEnded(const JobRecord&) {}
-  // When the world is over, of each that is still there.
+  // Called at the end for each job that is left.
   virtual void JobLeft(const JobRecord&) {}
 };
 
 class World {
  public:
-  // `state` is the one of the engine that this world is shown to; it must outlive the world.
+  // `state` belongs to the engine that this world drives; it must outlive the world.
   World(Simulation simulation, std::unique_ptr<Arrivals> arrivals, const State& state,
         WorldListener* listener = nullptr);
 
-  // The next batch; none when nothing more will happen, or status() is not OK.
+  // The next batch; none at the end, or if status() is not OK.
   std::optional<Batch> Next();
-  // Takes back what Next gave, so that its memory serves again; need not be called.
+  // Returns a batch for reuse of its memory. Optional.
   void Recycle(Batch batch) {
     spare_ = std::move(batch.events);
     spare_.clear();
   }
-  // Carries out the plan that was made after the last batch.
-  // REQUIRES: the state is the one that made the plan, and nothing was applied since.
+  // Executes the plan that was made after the last batch.
+  // REQUIRES: no event was applied since the plan was made.
   void Execute(const Plan& plan);
 
-  // A fault in a file that is streamed.
+  // An error in the workload.
   const absl::Status& status() const { return status_; }
   TimeMs now() const { return now_; }
-  // Jobs that are there now, in the order of their arrival.
+  // The current jobs, in the order of submission.
   std::vector<const JobRecord*> Jobs() const;
   std::uint64_t arrived() const { return arrived_; }
   double part_arrived() const { return arrivals_->part(); }
@@ -131,13 +131,13 @@ class World {
 
  private:
   enum class End : std::uint8_t { kDone, kEvicted, kFailed };
-  // A task ends, is gone after its eviction, or fails.
+  // A task ends, terminates after its eviction, or fails.
   struct Finish {
     TimeMs at;
     std::uint64_t sequence;
     std::uint64_t job;   // JobRecord::number
-    std::uint32_t task;  // index into JobRecord::tasks
-    std::int32_t attempt;
+    std::uint32_t task;  // index into JobRecord::tasks, unless the job changed since
+    std::uint64_t run;   // TaskRecord::run_number
     End end = End::kDone;
     bool operator>(const Finish& other) const {
       return at != other.at ? at > other.at : sequence > other.sequence;
@@ -145,14 +145,15 @@ class World {
   };
 
   void Begin(Batch& batch);
-  // What the simulation begins with instead (world_handover.cc).
+  // Starts with the jobs of an earlier run (world_handover.cc).
   void TakeOver();
   void Take(HandedJob& job);
   void Take(JobRecord& job, std::size_t index, const HandedTask& task);
   void Arrive(Batch& batch);
   void Start(JobRecord& job, std::size_t index, const std::string& node, const Slices& slices);
   void EndLater(JobRecord& job, std::size_t index);
-  bool IsStale(const Finish& finish) const;  // nothing ends then any more
+  // The task whose run ends then; null: that run is over already.
+  TaskRecord* TaskOf(const Finish& finish) const;
   void Follow(const Finish& finish, Batch& batch);
   void PassOver();
   void Evict(JobRecord& job, std::size_t index);
@@ -170,26 +171,26 @@ class World {
   void On(const ForeignPodRuns& what, Batch& batch);
   void On(const ForeignPodEnds& what, Batch& batch);
   void On(const PoliciesChange& what, Batch& batch);
-  void On(const Told& what, Batch& batch);
+  void On(const OtherFact& what, Batch& batch);
   void On(const CycleDue&, Batch&) {}
 
   void NodeFails(Batch& batch);
   void LoseNode(const std::string& name, Batch& batch);
   void Fail(JobRecord& job, TaskRecord& task, Batch& batch);
   void Lose(JobRecord& job, TaskRecord& task, Batch& batch);
-  void TellLeft(JobRecord& job, Batch& batch);
+  void SendRemainingTime(JobRecord& job, Batch& batch);
   DurationMs DelayOf(const JobRecord& job, const std::vector<DelayStep>& steps) const;
   static std::optional<DurationMs> RunOf(const JobRecord& job, const TaskRecord& task) {
     return task.run.has_value() ? task.run : job.run;
   }
-  // Of its run time, from now on. REQUIRES: it has one.
+  // The remaining run time. REQUIRES: the task has a run time.
   static DurationMs LeftOf(const JobRecord& job, const TaskRecord& task) {
     return *RunOf(job, task) - task.done;
   }
   void Close(JobRecord& job, Batch& batch);
   JobRecord* FindJob(const std::string& uid);
   JobRecord* FindJob(JobId id);
-  // Of the task among the job's.
+  // The index of the task in the job.
   std::size_t PlaceOf(const JobRecord& job, const TaskRow& row) const;
   void Fetch();
   TimeMs NextTime() const;
@@ -202,7 +203,7 @@ class World {
   absl::Status status_;
   TimeMs now_ = 0;
   bool begun_ = false;
-  std::uint64_t version_ = 0, sequence_ = 0, arrived_ = 0;
+  std::uint64_t version_ = 0, sequence_ = 0, arrived_ = 0, runs_ = 0;
 
   std::optional<Arrival> next_arrival_;
   std::size_t next_event_ = 0;
@@ -212,21 +213,24 @@ class World {
 
   std::unordered_map<std::uint64_t, std::unique_ptr<JobRecord>> jobs_;  // by number
   std::unordered_map<std::string, JobRecord*> by_uid_;
-  std::vector<JobRecord*> by_id_;  // by the engine's JobId, once a plan named it; null: not yet
+  std::vector<JobRecord*> by_id_;  // by JobId; null: no plan named it yet
   std::unordered_map<std::string, NodeSpec> nodes_;
-  std::unordered_map<std::string, NodeSpec> down_;  // failed, by chance
+  std::unordered_map<std::string, NodeSpec> down_;  // failed nodes
   Failures failures_;
   std::unordered_map<std::string, QueueSpec> queues_;
 };
 
-// "job/role/3", and "#2" behind it from the second attempt on; or what an earlier world called it.
+// "job/role/3", with "#2" appended for the second attempt and so on; or the uid of an earlier
+// world.
 std::string TaskUid(const JobRecord& job, const TaskRecord& task);
-// Where it is among the job's tasks; none: the job has no such task.
+// The index of the task in the job; none: the job has no such task.
 std::optional<std::size_t> IndexOf(const JobRecord& job, const std::string& role,
                                    std::int32_t index);
-// What the world tells of it.
+// The fact that the engine gets for the task.
 TaskFact FactOf(const JobRecord& job, const TaskRecord& task, TaskPhase phase);
-// The record of a job of which nothing has happened yet.
+// Sets the roles and tasks of the record to those of the job. Tasks that exist keep their state.
+void Reshape(JobRecord& record, const JobSpec& job);
+// The record of a new job.
 std::unique_ptr<JobRecord> RecordOf(const Arrival& arrival, std::uint64_t number);
 
 }  // namespace tephra

@@ -1,4 +1,4 @@
-// What a World takes over from before its time.
+// World: starting with the jobs of an earlier run.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -25,7 +25,7 @@ void World::TakeOver() {
     queues_[std::move(name)] = std::move(queue);
   }
   for (HandedJob& job : from.jobs) Take(job);
-  // Of two that end at one instant that one is first that started first.
+  // Tasks that end at the same time end in the order of their starts.
   struct Running {
     TimeMs start;
     std::uint64_t turn, job;
@@ -48,10 +48,10 @@ void World::TakeOver() {
   from.jobs.clear();
 }
 
-// The engine is asked when something happens, or CycleDue says so; not because an attempt that is
-// no more would have ended: an earlier world may not have known when.
+// A cycle needs an event or CycleDue. The end of an attempt that no longer exists is not an event:
+// an earlier world may not have known when it would have ended.
 void World::PassOver() {
-  while (!finishes_.empty() && IsStale(finishes_.top())) finishes_.pop();
+  while (!finishes_.empty() && TaskOf(finishes_.top()) == nullptr) finishes_.pop();
 }
 
 void World::Take(HandedJob& handed) {
@@ -82,7 +82,7 @@ void World::Take(JobRecord& job, std::size_t index, const HandedTask& handed) {
       task.start = task.works = handed.start;
       task.finish = now_;
       ++job.finished;
-      // Who does not know so would have it run again.
+      // Without this fact the engine would run the task again.
       if (handed.pod.empty()) {
         follow_up_.emplace_back(TaskUpserted{FactOf(job, task, TaskPhase::kSucceeded), Version()});
       }
@@ -100,12 +100,13 @@ void World::Take(JobRecord& job, std::size_t index, const HandedTask& handed) {
   task.slices = handed.slices;
   task.start = task.works = handed.start;
   task.running = true;
+  task.run_number = ++runs_;
   ++job.running;
   EndLater(job, index);
   if (handed.to_go) Evict(job, index);
   if (handed.phase == TaskPhase::kRunning) return;
   finishes_.push({std::max(handed.leaves, now_), sequence_++, job.number,
-                  static_cast<std::uint32_t>(index), task.attempts, End::kEvicted});
+                  static_cast<std::uint32_t>(index), task.run_number, End::kEvicted});
 }
 
 }  // namespace tephra

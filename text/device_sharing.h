@@ -1,8 +1,8 @@
-// How a device may be used, as people write it: modes and what goes with them. docs/simulate.md has
+// Reads how a device may be shared: the modes and their settings. docs/reference/simulate.md has
 // the table.
 #pragma once
 
-#include "text/fields.h"
+#include "base/fields.h"
 #include "topology/device.h"
 
 namespace tephra {
@@ -10,7 +10,7 @@ namespace tephra {
 // `modes`, `split_count`, `mps_clients`, `replicas`, `compute_factor` and `memory_factor`.
 void ReadDeviceSharing(Fields& fields, DeviceHardware& device);
 
-// `mig_model`, which has to be there where `modes` names mig. REQUIRES: after ReadDeviceSharing.
+// `mig_model`, which is required if `modes` has mig. REQUIRES: after ReadDeviceSharing.
 void ReadMigModel(Fields& fields, DeviceHardware& device);
 
 }  // namespace tephra

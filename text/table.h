@@ -1,4 +1,4 @@
-// Table: rows of cells in columns as wide as their widest cell. Pure values.
+// Table: rows of cells, each column as wide as its widest cell. Pure values.
 #pragma once
 
 #include <ostream>
@@ -10,10 +10,10 @@ namespace tephra {
 
 class Table {
  public:
-  // A letter a column: 'r' flush right, else left. `indent` spaces stand before each line.
+  // One letter per column: 'r' aligns right, other letters left. Lines start with `indent` spaces.
   Table(std::vector<std::string> header, std::string align, int indent = 2);
   void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  // One more cell in the last row.
+  // Adds a cell to the last row.
   void Append(std::string cell) { rows_.back().push_back(std::move(cell)); }
   int rows() const { return static_cast<int>(rows_.size()) - 1; }  // without the header
   bool empty() const { return rows_.size() == 1; }

@@ -9,8 +9,8 @@ namespace tephra {
 namespace {
 
 struct Uplink {
-  std::int64_t gpus = 0;   // of the gang, behind it
-  std::int64_t edges = 0;  // of the ring that leave through it
+  std::int64_t gpus = 0;   // of the gang, behind this uplink
+  std::int64_t edges = 0;  // of the ring, leaving through this uplink
 };
 
 class Slowest {

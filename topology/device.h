@@ -11,13 +11,13 @@
 
 namespace tephra {
 
-// How a device is given. All that is given of one device at a time is given in one mode.
+// How a device is shared. All slices of a device have the same mode at a time.
 enum class SliceMode : std::uint8_t {
   kWhole,      // the device for this task alone
-  kFraction,   // a share of compute and memory beside other tasks, kept to by the hook library
-  kMps,        // the same, kept to by NVIDIA's Multi-Process Service
-  kTimeSlice,  // a turn at the device, as one of its replicas
-  kMig,        // an instance that Multi-Instance GPU cuts out of it
+  kFraction,   // a share of compute and memory, enforced by the hook library
+  kMps,        // the same, enforced by NVIDIA's Multi-Process Service
+  kTimeSlice,  // time slicing, as one of its replicas
+  kMig,        // a Multi-Instance GPU (MIG) instance
 };
 constexpr std::size_t kSliceModes = 5;
 
@@ -27,41 +27,40 @@ constexpr SliceModes Only(SliceMode mode) {
 }
 constexpr SliceModes kUsualModes = Only(SliceMode::kWhole) | Only(SliceMode::kFraction);
 
-// Contexts that one MPS server takes from Volta on (NVIDIA MPS documentation).
+// The most contexts of one MPS server since Volta (NVIDIA MPS documentation).
 constexpr std::int32_t kUsualMpsClients = 48;
-// By how much a device may be promised, in per mille: as much as there is, and ten times that.
+// The oversubscription of a device, in per mille: from once to ten times its capacity.
 constexpr std::int32_t kNoFactor = 1000;
 constexpr std::int32_t kMostFactor = 10'000;
 
-// What never changes while the card stays in its slot, and how it may be used.
+// The properties of a card, and how it may be shared.
 struct DeviceHardware {
-  std::string uuid{};   // empty where the source names none
+  std::string uuid{};   // empty if the source has none
   std::string model{};  // e.g. "H100"; empty matches only tasks that name no model
   std::int32_t memory_mib = 0;
-  bool healthy = true;  // an unhealthy device keeps its tasks and takes no new one
-  // The modes that it may be in. Idle, it may change between them without a reset; where it may
-  // not, there is only one here.
+  bool healthy = true;  // an unhealthy device keeps its tasks and gets no new task
+  // The allowed modes. An idle device changes its mode without a reset; a device that cannot do
+  // that has only one mode here.
   SliceModes modes = kUsualModes;
-  // How many slices it is shared by at a time. 0: no bound.
+  // The most fractions at a time. 0: no bound.
   std::int32_t split_count = 0;
   std::int32_t mps_clients = kUsualMpsClients;  // at least 1
   std::int32_t replicas = 0;                    // of time slices; 0: no bound
-  // Of the compute and the memory, how much is promised to fractions; 1000 per mille is what there
-  // is.
+  // Oversubscription of compute and memory by fractions; 1000 per mille is the capacity.
   std::int32_t compute_factor = kNoFactor;
   std::int32_t memory_factor = kNoFactor;
-  std::string mig_model{};  // as topology/mig.h names it; empty: not known to be cut by MIG
+  std::string mig_model{};  // a name of topology/mig.h; empty: no known MIG model
 
   bool may(SliceMode mode) const { return (modes & Only(mode)) != 0; }
-  // Zero while it is unhealthy. Above what there is where fractions may be promised more.
-  std::int32_t promised_compute() const { return healthy ? compute_factor : 0; }
-  std::int64_t promised_memory_mib() const {
+  // Zero while the device is unhealthy. Above the capacity with oversubscription.
+  std::int32_t shareable_compute() const { return healthy ? compute_factor : 0; }
+  std::int64_t shareable_memory_mib() const {
     return healthy ? std::int64_t{memory_mib} * memory_factor / kNoFactor : 0;
   }
   bool operator==(const DeviceHardware&) const = default;
 };
 
-// Equal but for their names: any rule that does not name a device treats them the same.
+// Equal but for their names, so any rule that names no device treats them the same.
 inline bool SameHardware(const DeviceHardware& a, const DeviceHardware& b) {
   return a.memory_mib == b.memory_mib && a.healthy == b.healthy && a.modes == b.modes &&
          a.split_count == b.split_count && a.mps_clients == b.mps_clients &&
@@ -69,15 +68,15 @@ inline bool SameHardware(const DeviceHardware& a, const DeviceHardware& b) {
          a.memory_factor == b.memory_factor && a.model == b.model && a.mig_model == b.mig_model;
 }
 
-// What is held of a device, by one task or by all of them: plain sums, modulo the width of each, so
-// that taking back is exact even where facts contradict each other.
+// What tasks use of a device: plain sums, modulo the width of each, so that undo is exact even if
+// facts contradict each other.
 struct DeviceUse {
-  std::array<std::uint16_t, kSliceModes> slices{};  // held at a time, by mode
-  // How many MIG instances use up each limit of the device's model, and lie on each of its memory
-  // slices (topology/mig.h): a nibble each.
+  std::array<std::uint16_t, kSliceModes> slices{};  // by mode
+  // How many MIG instances use each limit of the model, and each memory slice (topology/mig.h): a
+  // nibble each.
   std::uint16_t mig_limits = 0;
   std::uint32_t mig_slices = 0;
-  // The sum of the user ids of MPS slices. All are of one user if it is their number times its id.
+  // The sum of the user ids of MPS slices. They have one user if it is their number times the id.
   std::uint32_t mps_users = 0;
 
   void Add(const DeviceUse& more, int sign) {
@@ -93,14 +92,14 @@ struct DeviceUse {
   bool operator==(const DeviceUse&) const = default;
 };
 
-// What a charge moves. Free amounts go below zero where foreign pods or a shrunk device
-// over-committed it; a charge and its undo stay exact.
+// What a charge changes. Free amounts are below zero if foreign pods or a smaller device overcommit
+// the device; a charge and its undo stay exact.
 struct DeviceRow {
   std::int32_t free_compute = 0;  // per mille of the device
   DeviceUse use;
   std::int64_t free_memory_mib = 0;
 
-  int users() const { return use.all(); }  // slices of it that are held at a time
+  int users() const { return use.all(); }  // slices of the device
   bool operator==(const DeviceRow&) const = default;
 };
 
@@ -114,8 +113,8 @@ struct Slice {
   SliceMode mode = SliceMode::kWhole;
   std::int32_t compute = 0;  // per mille
   std::int32_t memory_mib = 0;
-  // Of kMig only: the profile, an index into those of the device's MIG model, and the memory slice
-  // at which the instance begins.
+  // Of kMig only: the index of the profile in the device's MIG model, and the first memory slice of
+  // the instance.
   std::uint8_t mig_profile = 0;
   std::uint8_t mig_start = 0;
 

@@ -1,8 +1,7 @@
-// Domain: nodes that are near each other, and the domains they are part of: what Volcano calls a
-// HyperNode. Pure values, no thread rule.
+// Domain: nodes that are near each other, a HyperNode in Volcano. Pure values, no thread rule.
 //
-// Source: Volcano API topology/v1alpha1. Which nodes a selector by pattern or label means is worked
-// out by whoever reads the cluster: here members are names.
+// Source: Volcano API topology/v1alpha1. The scheduler resolves selectors by pattern or label, so
+// members here are names.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +14,9 @@ namespace tephra {
 
 struct DomainSpec {
   std::string name;
-  std::int32_t tier = 1;  // the lower, the nearer its nodes are to each other
+  std::int32_t tier = 1;  // the lower the tier, the closer its nodes
   std::string tier_name;  // may be empty
-  // Direct members, each named once; they need not be known.
+  // Direct members, each named once. They need not exist.
   std::vector<std::string> nodes;
   std::vector<std::string> domains;
 
@@ -25,7 +24,7 @@ struct DomainSpec {
 };
 
 // INVALID_ARGUMENT with the domain, the field and the value: an empty name, a tier below 0, a
-// member without a name, named twice, or the domain itself.
+// member that has no name, is a duplicate, or is the domain itself.
 absl::Status ValidateDomain(const DomainSpec& domain);
 
 }  // namespace tephra

@@ -15,7 +15,7 @@ std::string Titled(const DomainSpec& domain) {
   return Quoted(domain.name) + " (tier " + std::to_string(domain.tier) + ")";
 }
 
-// The forest before it is laid out: domains by (tier, name), so that parts come first.
+// The forest before the layout: domains by tier and name, so parts come first.
 class Forest {
  public:
   explicit Forest(const std::map<std::string, DomainSpec>& specs) {
@@ -61,7 +61,7 @@ class Forest {
               [&](std::uint32_t a, std::uint32_t b) { return specs_[a]->name < specs_[b]->name; });
   }
 
-  // A domain that names the nodes of its parts too says nothing new.
+  // A domain may also name the nodes of its parts.
   void HouseNodes(std::uint32_t d) {
     for (const std::string& node : specs_[d]->nodes) {
       const auto [home, fresh] = homes_.try_emplace(node, d);
@@ -98,8 +98,8 @@ Fabric::Fabric(const std::map<std::string, DomainSpec>& specs,
   Forest forest(specs);
   problems_ = std::move(forest.problems());
 
-  // Where each domain comes when the trees are walked: parts by name, then nodes of its own.
-  std::vector<std::uint32_t> walk;  // parts before what they are part of
+  // The place of each domain in a walk of the trees: parts by name, then direct nodes.
+  std::vector<std::uint32_t> walk;  // parts before the domains that they are part of
   std::vector<std::uint32_t> roots;
   for (std::uint32_t d = 0; d < forest.size(); ++d) {
     if (forest.parent(d) == kNone) roots.push_back(d);

@@ -9,7 +9,7 @@
 namespace tephra {
 namespace {
 
-constexpr int kPrecomputed = 8;  // GPUs of a node whose answers are all worked out at once
+constexpr int kPrecomputed = 8;  // up to this many GPUs, all answers are computed at once
 constexpr int kSpareSizes[] = {8, 4, 2};
 
 GpuMask Lowest(GpuMask set) { return static_cast<GpuMask>(set & -set); }
@@ -18,7 +18,7 @@ GpuMask With(GpuMask set, GpuMask more) { return static_cast<GpuMask>(set | more
 
 }  // namespace
 
-// The best set so far, and how it compares: the greater, the better.
+// The best set so far and its rating; greater is better.
 struct GpuSets::Choice {
   GpuMask set = 0;
   std::uint8_t slowest = 0;
@@ -56,7 +56,7 @@ void GpuSets::RateSets(const NodeLinks& links) {
   for (int gpu = 0; gpu < gpus_; ++gpu) {
     numa[links.numa(gpu)] = With(numa[links.numa(gpu)], static_cast<GpuMask>(1u << gpu));
   }
-  // A set is its lowest GPU and a smaller set that is rated already.
+  // A set is its lowest GPU and a smaller set, which is rated already.
   for (std::size_t s = 1; s < traits_.size(); ++s) {
     const auto set = static_cast<GpuMask>(s);
     const GpuMask rest = Without(set, Lowest(set));
@@ -78,8 +78,8 @@ void GpuSets::RateSets(const NodeLinks& links) {
   }
 }
 
-// The best set of m within a set: the set itself when it has m GPUs, else the best that it holds
-// with one GPU less.
+// The best set of m GPUs within a set: the set itself if it has m GPUs, otherwise the best one of
+// the sets with one GPU less.
 void GpuSets::FindSpareSets() {
   std::vector<std::uint8_t> best(traits_.size());
   for (const int m : kSpareSizes) {
@@ -117,8 +117,8 @@ GpuMask GpuSets::Find(GpuMask free, int k) const {
   return best.set;
 }
 
-// Tries all sets of `set` and `missing` more of the candidates, but for those that already have a
-// slower link than the best one.
+// Tries all sets of `set` and `missing` more candidates. Skips sets with a slower link than the
+// best set.
 void GpuSets::Search(GpuMask free, GpuMask candidates, GpuMask set, int missing,
                      Choice& best) const {
   if (missing == 0) {

@@ -1,28 +1,28 @@
-// GpuSets: which k of a node's free GPUs to take, so that the gang's slowest link is as fast as can
-// be and what stays free is worth the most. Exact, by table.
+// GpuSets: which k of a node's free GPUs to take. The slowest link between the chosen GPUs is as
+// fast as possible, and the remaining GPUs are as useful as possible. Exact, by table.
 //
-// Of all sets of k free GPUs the one is taken that has, in this order,
+// Of all sets of k free GPUs the best one has, in this order:
 //
-//   1. the fastest slowest link between two of its GPUs (collectives run at the pace of the slowest
-//      link; of one GPU no link is asked);
-//   2. the least damage: the free GPUs that stay still hold a set of 8 with the fastest slowest
-//      link; among equals a set of 4, then of 2. Gangs ask for powers of two, and the largest are
-//      the hardest to serve;
-//   3. the most bandwidth in total between its GPUs, and between those that stay: the fewest and
-//      slowest links lie across (one GPU: the one that is linked worst, so that no pair is broken
-//      while a GPU without a partner is free);
+//   1. the fastest slowest link between two of its GPUs, because collectives run at the speed of
+//      the slowest link (a single GPU has no link);
+//   2. the best remaining sets: a set of 8 remaining GPUs with the fastest slowest link; among
+//      equals a set of 4, then of 2. Gangs request powers of two, and the largest are the hardest
+//      to place;
+//   3. the most total bandwidth between its GPUs and between the remaining GPUs, so the fewest and
+//      slowest links are cut (a single GPU: the GPU with the slowest links, so that no pair is
+//      broken while a GPU without a partner is free);
 //   4. the fewest NUMA nodes;
-//   5. the greatest sum, over NUMA nodes, of the squares of free GPUs that stay: they stay together
-//      (where an NVSwitch makes all links alike, 4 and 5 decide);
-//   6. the lowest mask, so that the answer is one.
+//   5. the greatest sum, over NUMA nodes, of the squares of the remaining GPUs, so that they stay
+//      together (with an NVSwitch all links are equal, and rules 4 and 5 decide);
+//   6. the lowest mask, so that the answer is unique.
 //
-// With up to 8 GPUs all answers are worked out at once: 3^8 = 6,561 sets are rated and 7 KiB kept.
-// With more, an answer is worked out when first asked for: rating all 3^16 = 43 million sets would
-// hold a cycle up, while one answer rates at most 12,870. Room for all of them is 2 MiB, and 768
-// KiB hold what is known of each set. Tables of matrices that are equal but for the numbering of
-// GPUs are not shared: machines of one make number theirs alike.
+// With at most 8 GPUs all answers are computed at once: 3^8 = 6,561 sets are rated, 7 KiB are kept.
+// With more GPUs, each answer is computed on first use: rating all 3^16 = 43 million sets would
+// delay a cycle, while one answer rates at most 12,870 sets. All answers need 2 MiB, and the traits
+// of all sets 768 KiB. Link matrices that differ only in the numbering of GPUs do not share a
+// table, because machines of one model number their GPUs alike.
 //
-// Any number of threads may ask one table at once.
+// Any number of threads may use one table.
 #pragma once
 
 #include <atomic>
@@ -43,15 +43,15 @@ class GpuSets {
   explicit GpuSets(const NodeLinks& links);
 
   int gpus() const { return gpus_; }
-  // Which k of the free GPUs to take; 0 when fewer are free.
+  // The k free GPUs to take; 0 if fewer are free.
   // REQUIRES: 0 < k; `free` has GPUs of this node only.
   GpuMask Best(GpuMask free, int k) const;
-  // The slowest link between two GPUs of the set; 0 when there are fewer than two.
+  // The slowest link between two GPUs of the set; 0 for fewer than two GPUs.
   std::int32_t SlowestLinkMbPerS(GpuMask set) const;
 
  private:
-  // What is known of a set. Speeds are ranks among those of the node, from 1 on; a lone GPU ranks
-  // above all, and 0 means that there is no such set.
+  // The traits of a set. Speeds are ranks among the speeds of the node, from 1. A single GPU ranks
+  // above all speeds; 0 means that no such set exists.
   struct Traits {
     std::uint32_t spare = 0;          // ranks of its best sets of 8, 4 and 2, a byte each
     std::int32_t total_mb_per_s = 0;  // of all its links
@@ -70,12 +70,11 @@ class GpuSets {
   int gpus_;
   std::vector<std::int32_t> speeds_;  // distinct, ascending
   std::vector<Traits> traits_;        // by set
-  // By free GPUs and k; 0 where not worked out. Two threads that work out the same write the same.
+  // By free GPUs and k; 0 if not computed yet. Two threads that compute an entry write the same.
   std::unique_ptr<std::atomic<GpuMask>[]> answers_;
 };
 
-// One table for all nodes whose links are equal, for as long as one of them keeps it. One owner
-// thread.
+// One table for all nodes with equal links, as long as a node keeps it. One owner thread.
 class SharedGpuSets {
  public:
   std::shared_ptr<const GpuSets> Of(const NodeLinks& links);

@@ -25,16 +25,16 @@ Resources CapacityOf(const NodeSpec& spec, const std::vector<KindSet>& model_kin
   Resources capacity = spec.allocatable;
   capacity[kGpu] = capacity[kGpuMemory] = 0;
   for (std::size_t d = 0; d < spec.devices.size(); ++d) {
-    capacity[kGpu] += spec.devices[d].promised_compute();
-    capacity[kGpuMemory] += spec.devices[d].promised_memory_mib();
+    capacity[kGpu] += spec.devices[d].shareable_compute();
+    capacity[kGpuMemory] += spec.devices[d].shareable_memory_mib();
     if (model_kinds.empty() || model_kinds[d] == 0) continue;
     capacity[static_cast<Kind>(std::countr_zero(model_kinds[d]))] +=
-        spec.devices[d].promised_compute();
+        spec.devices[d].shareable_compute();
   }
   return capacity;
 }
 
-// All that CheckNode looks at, but for the host's own name. Lengths keep fields apart.
+// Everything that CheckNode looks at except for the name of the host. Lengths separate the fields.
 std::string LikenessOf(const NodeSpec& spec) {
   std::string text(1, spec.unschedulable ? '1' : '0');
   const auto add = [&](const std::string& field) {
@@ -93,7 +93,7 @@ NodeId Hardware::Upsert(const NodeSpec& spec, const ModelKinds& models) {
       });
   node.mixed_models =
       std::any_of(spec.devices.begin(), spec.devices.end(), [&](DeviceHardware device) {
-        // Of rows that are equal, these two are no matter.
+        // Memory and health do not count.
         device.memory_mib = spec.devices[0].memory_mib;
         device.healthy = spec.devices[0].healthy;
         return !SameHardware(device, spec.devices[0]);
@@ -116,8 +116,8 @@ void Hardware::NumberLikeness(Node& node) {
           .first->second;
 }
 
-// Labels that keep changing leave numbers behind that no node has. A new order_version tells
-// whoever remembered a number.
+// Labels that change often leave unused numbers. The new order_version invalidates remembered
+// numbers.
 void Hardware::RenumberLikenesses() {
   likeness_.clear();
   for (Node& node : nodes_) {

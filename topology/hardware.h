@@ -1,9 +1,9 @@
-// Hardware: the half of the cluster that seldom changes: every node's description, its devices,
-// and its place among the others.
+// Hardware: the part of the cluster that seldom changes: the nodes with their devices, and the
+// order of the nodes.
 //
-// NodeIds are stable slots; a name gets its old slot back when the node returns. Ranks follow the
-// fabric, and in it the byte order of names, and settle every tie, so that decisions do not depend
-// on the order in which nodes became known. One owner thread.
+// NodeIds are stable slots: a node that returns gets its old slot. Ranks follow the fabric, and
+// names in byte order within it. Ranks settle every tie, so decisions do not depend on the order in
+// which nodes became known. Owned by State. One owner thread.
 #pragma once
 
 #include <cstdint>
@@ -24,41 +24,41 @@ namespace tephra {
 class Hardware {
  public:
   // REQUIRES: no charge is outstanding on the node (State detaches its tasks around a change).
-  // `models`: those that are counted by themselves.
+  // `models`: models with a kind of their own.
   NodeId Upsert(const NodeSpec& spec, const ModelKinds& models = {});
   void Remove(NodeId id);
 
-  // The slot of a name, reserved on first sight: tasks may name a node before it is known.
+  // The slot of a name, made on first use, because tasks may name a node before it is known.
   NodeId Reserve(const std::string& name);
-  NodeId Find(const std::string& name) const;  // invalid when not (or no longer) present
+  NodeId Find(const std::string& name) const;  // invalid if the node is not present (any more)
 
   std::size_t slots() const { return nodes_.size(); }
   bool present(NodeId id) const { return nodes_[id.index()].present; }
   const NodeSpec& spec(NodeId id) const { return nodes_[id.index()].spec; }
-  // Allocatable, with kGpu, kGpuMemory and the kinds of models summed over healthy devices.
+  // Allocatable resources, with kGpu, kGpuMemory and the kinds of models over healthy devices.
   const Resources& capacity(NodeId id) const { return nodes_[id.index()].capacity; }
   std::size_t first_device(NodeId id) const { return nodes_[id.index()].first_device; }
   std::size_t device_count(NodeId id) const { return nodes_[id.index()].spec.devices.size(); }
   std::size_t device_rows() const { return device_rows_; }
-  // Nodes of one number are alike to every rule that does not name a host: same labels but for the
-  // hostname, same taints, same device models, all schedulable or none.
+  // Nodes with equal numbers are equal to every rule that names no host: equal labels but for the
+  // hostname, equal taints, equal device models, equally schedulable.
   std::uint32_t likeness(NodeId id) const { return nodes_[id.index()].likeness; }
   std::uint32_t likenesses() const { return static_cast<std::uint32_t>(likeness_.size()); }
-  // Its devices are of more than one model, or may be used in different ways.
+  // Whether its devices differ in model or in how they may be shared.
   bool mixed_models(NodeId id) const { return nodes_[id.index()].mixed_models; }
-  // Every device of it may be had whole and in fractions, of which there is no most.
+  // Whether each of its devices allows whole use and any number of fractions.
   bool usual_modes(NodeId id) const { return nodes_[id.index()].usual_modes; }
-  // By device, the kind that counts its model, in a set of its own: 0 where none does. Empty where
-  // that is so for all of them.
+  // By device, a set with the kind that counts its model; 0 if there is no such kind. Empty if no
+  // device has one.
   const std::vector<KindSet>& model_kinds(NodeId id) const {
     return nodes_[id.index()].model_kinds;
   }
-  // Which of its devices to take together; null where their links are not known.
+  // Which of its devices to take together; null if their links are unknown.
   const GpuSets* gpu_sets(NodeId id) const { return nodes_[id.index()].gpu_sets.get(); }
-  // By device, where MIG instances may lie on it, null where it is not cut by MIG; empty where that
-  // is so for all of them.
+  // By device, the possible places of MIG instances; null if the device is not partitioned by MIG.
+  // Empty if no device is.
   const std::vector<const MigPlacements*>& mig(NodeId id) const { return nodes_[id.index()].mig; }
-  // Another number each time the node's description changes; never 0 for a node present.
+  // A new number for each change of the node; never 0 for a present node.
   std::uint32_t spec_version(NodeId id) const { return nodes_[id.index()].spec_version; }
 
   // REQUIRES: ValidateDomain is OK.
@@ -68,25 +68,26 @@ class Hardware {
   // As of the last Settle().
   const Fabric& fabric() const { return fabric_; }
 
-  // Nodes present, in the order of the fabric: those near each other side by side, and by name
-  // where it tells none apart. Settle() after changes, before any rank is read.
+  // The present nodes in the order of the fabric: near nodes are adjacent, then by name. REQUIRES:
+  // Settle() after changes, before any rank is read.
   void Settle();
   std::uint32_t rank(NodeId id) const { return nodes_[id.index()].rank; }
   const std::vector<NodeId>& ranked() const { return ranked_; }
 
-  // Grows with every change; order_version only when a node came or went or a domain changed, for
-  // then ranks shift, or when likenesses were numbered anew.
+  // version grows with every change. order_version grows only when ranks shift, because a node was
+  // added or removed or a domain changed, and when likenesses get new numbers.
   std::uint64_t version() const { return version_; }
   std::uint64_t order_version() const { return order_version_; }
 
   // Sums over present nodes.
   const Resources& total() const { return total_; }
 
-  // Domains: the values of a topology key, numbered as they come. The hostname key numbers nodes.
+  // Label domains: the values of a topology key, numbered on first use. The hostname key numbers
+  // nodes.
   static constexpr std::uint32_t kNoDomain = 0xffffffffu;
-  // Starts to follow the key; idempotent.
+  // Starts to index the key; idempotent.
   void FollowKey(const std::string& key);
-  // REQUIRES: the key is followed. kNoDomain where the node lacks the label.
+  // REQUIRES: the key is indexed. kNoDomain if the node lacks the label.
   std::uint32_t domain(const std::string& key, NodeId id) const;
 
  private:
@@ -97,7 +98,7 @@ class Hardware {
     std::shared_ptr<const GpuSets> gpu_sets;
     std::vector<const MigPlacements*> mig;
     std::size_t first_device = 0;
-    std::size_t device_room = 0;  // rows set aside from first_device on
+    std::size_t device_room = 0;  // rows reserved from first_device on
     std::uint32_t rank = 0;
     std::uint32_t spec_version = 0;
     std::uint32_t likeness = 0;

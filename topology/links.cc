@@ -23,7 +23,7 @@ constexpr Generation kGenerations[] = {
 };
 constexpr std::int32_t kUnknownNvLink = 20000;
 
-// By the first word of the model that is one of the table.
+// By the first word of the model that the table has.
 std::int32_t OneNvLink(std::string_view model) {
   std::string word = " ";
   for (std::size_t i = 0; i <= model.size(); ++i) {

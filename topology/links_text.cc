@@ -15,8 +15,8 @@ using Words = std::vector<std::string>;
 bool IsSpace(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
-// The words of a line; an escape such as ESC [ 4 m is none. Columns are told apart by white space
-// of any kind: nvidia-smi's tabs do not survive copying, and its rows have more of them than its
+// The words of a line, without escapes such as ESC [ 4 m. Any white space separates columns,
+// because the tabs of nvidia-smi do not survive copying, and its rows have more tabs than its
 // header.
 Words WordsOf(std::string_view line) {
   Words words(1);
@@ -33,7 +33,7 @@ Words WordsOf(std::string_view line) {
   return words;
 }
 
-// All of the digits as a number of at most `most`, or nothing.
+// The digits as a number of at most `most`, or none.
 std::optional<int> Number(std::string_view digits, int most) {
   int number = 0;
   const char* end = digits.data() + digits.size();
@@ -42,7 +42,7 @@ std::optional<int> Number(std::string_view digits, int most) {
   return whole && number <= most ? std::optional<int>(number) : std::nullopt;
 }
 
-// "GPU7" is 7; any other word, such as "NIC0" or "mlx5_0", is no GPU.
+// "GPU7" is 7. Other words, such as "NIC0" or "mlx5_0", are no GPUs.
 std::optional<int> GpuNumber(std::string_view word) {
   if (word.substr(0, 3) != "GPU") return std::nullopt;
   return Number(word.substr(3), 9999);
@@ -109,7 +109,7 @@ class Reader {
     return gpu ? ReadRow(static_cast<std::size_t>(*gpu), words) : absl::OkStatus();
   }
 
-  // Devices, then up to three columns whose names are of several words.
+  // Devices, then up to three columns with names of several words.
   absl::Status ReadHeader(const Words& words) {
     std::size_t at = 0;
     for (; at < words.size() && words[at] != "CPU" && words[at] != "NUMA"; ++at) {
@@ -167,8 +167,8 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // Cells that are blank cannot be told apart from those before and behind them: then no NUMA node
-  // is known. Nor is it with "N/A" or of several ("0-1").
+  // Blank cells make columns ambiguous, so the NUMA node is unknown then. It is also unknown for
+  // "N/A" and for several nodes ("0-1").
   absl::Status ReadNuma(std::size_t gpu, const Words& tail) {
     if (tail.size() > tails_) return Bad("after the last", tail[tails_], "expected no more cells");
     if (!numa_tail_ || tail.size() < tails_) return absl::OkStatus();
@@ -183,7 +183,7 @@ class Reader {
 
   std::string_view model_;
   int line_ = 0;
-  Words columns_;           // the header's devices
+  Words columns_;           // the devices of the header
   std::vector<bool> seen_;  // by GPU: its row was read
   std::size_t tails_ = 0;   // columns after the devices
   std::optional<std::size_t> numa_tail_;

@@ -12,7 +12,7 @@ namespace {
 constexpr int kLimitShift = 8;
 constexpr std::int32_t kMigWhole = 1000;          // per mille
 constexpr std::uint32_t kMostDemand = 1'000'000;  // keeps the sums in Rate within 64 bits
-// A request that comes one later counts 6/10.
+// The next request counts 6/10.
 constexpr std::int64_t kLater = 6, kNow = 10;
 
 // visit(start) for each bit.
@@ -95,14 +95,14 @@ MigPlacements::MigPlacements(const MigModel& model, std::vector<std::uint32_t> d
   int limits = 0;
   for (const MigProfile& profile : model.profiles) limits = std::max(limits, profile.limit + 1);
   states_.resize(std::size_t{1} << (kLimitShift + limits));
-  // One instance more takes a state to a greater number, which is rated before.
+  // One more instance leads to a state with a greater number, which is rated already.
   for (std::size_t s = states_.size(); s-- > 0;) {
     states_[s] = Rate(static_cast<MigTaken>(s), demand);
   }
 }
 
-// V is on both sides where some profile finds no place; solved for it, with F the profiles that
-// find one: V = sum over F of demand x (1 + 0.6 V') / (sum of demand - 0.6 x demand outside F).
+// V is on both sides if some profile does not fit. Solved for V, with F the profiles that fit: V =
+// sum over F of demand x (1 + 0.6 V') / (sum of demand - 0.6 x demand outside F).
 MigPlacements::State MigPlacements::Rate(MigTaken taken,
                                          const std::vector<std::uint32_t>& demand) const {
   State state;

@@ -1,19 +1,19 @@
-// Placements by model, as `nvidia-smi mig -lgipp` lists them: facts of silicon, so they are
-// compiled in rather than read from a file that could be absent or changed.
+// Placements by model, as `nvidia-smi mig -lgipp` lists them. They are properties of the hardware,
+// so they are compiled in.
 //
 // Names and counts: NVIDIA MIG User Guide, "Supported MIG Profiles". Placements: published listings
-// of `nvidia-smi mig -lgipp` where a model says `listed`; `inferred` ones follow the pattern of
-// their generation. mig_profiles.json, from which the rows were written once, tells the source of
-// each figure, and tests/claims/topology-mig compares them with it where it is at hand.
+// of `nvidia-smi mig -lgipp` for models marked `listed`; `inferred` placements follow the pattern
+// of their generation. mig_profiles.json has the source of each figure, and
+// tests/claims/topology-mig compares the table with it if the data is present.
 //
-// RTX PRO 6000: that +me.all leaves no media engines to other profiles is likely, but the sources
-// give only its count of one.
+// RTX PRO 6000: +me.all probably leaves no media engines to other profiles, but the sources only
+// say that there is at most one.
 #include "topology/mig.h"
 
 namespace tephra {
 namespace {
 
-// Starts: all of the first n slices, or every second or fourth of them.
+// First slices: all of the first n slices, or every second or fourth of them.
 constexpr std::uint8_t k0To6 = 0b0111'1111, k0To3 = 0b1111;
 constexpr std::uint8_t k0246 = 0b0101'0101, k024 = 0b0001'0101, k02 = 0b101;
 constexpr std::uint8_t k04 = 0b0001'0001, k0 = 0b1;

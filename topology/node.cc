@@ -32,7 +32,7 @@ std::optional<std::int64_t> Integer(const std::string& text) {
   return value;
 }
 
-// `value` is null where the label is absent. NotIn and DoesNotExist hold for an absent label.
+// `value` is null if the label is absent. NotIn and DoesNotExist hold for an absent label.
 bool Holds(const LabelRequirement& requirement, const std::string* value) {
   using Operator = LabelRequirement::Operator;
   const auto listed = [&] {
@@ -81,10 +81,10 @@ bool Selected(const NodeSpec& node, const NodeConstraints& constraints) {
                      [&](const NodeSelectorTerm& term) { return Holds(term, node); });
 }
 
-// Ten TB/s: as much for each pair of 16 GPUs still sums within 32 bits.
+// Ten TB/s: the sum over all pairs of 16 GPUs stays within 32 bits.
 constexpr std::int32_t kMostMbPerS = 10'000'000;
 
-constexpr std::int64_t kMostSharers = 10'000;  // of one device; counters of 16 bits hold them
+constexpr std::int64_t kMostSharers = 10'000;  // of one device; fits into the counters of 16 bits
 
 absl::Status ValidateLinks(const std::string& where, const NodeSpec& node) {
   const int gpus = node.gpu_links.gpus();

@@ -1,5 +1,5 @@
-// Node: a machine as the cluster describes it, and the Kubernetes rules by which a pod may or
-// may not use it: labels, taints, node selectors, required node affinity, tolerations.
+// Node: a machine of the cluster, and the Kubernetes rules for which pods may use it: labels,
+// taints, node selectors, required node affinity, tolerations.
 //
 // Sources: Kubernetes API core/v1 (NodeSelectorTerm, Taint, Toleration). Pure values, no thread
 // rule.
@@ -19,7 +19,7 @@ namespace tephra {
 // Ordered, so that equal sets are equal values.
 using Labels = std::map<std::string, std::string>;
 
-// The label by which a node is told from all others.
+// The label that is different for each node.
 inline constexpr char kHostnameKey[] = "kubernetes.io/hostname";
 
 enum class TaintEffect : std::uint8_t { kNoSchedule, kPreferNoSchedule, kNoExecute };
@@ -41,16 +41,16 @@ struct NodeSpec {
   // be zero here.
   Resources allocatable;
   std::vector<DeviceHardware> devices;
-  // Between the devices, in their order. Of 0 GPUs where not known: then all are alike.
+  // The links between the devices, in their order. 0 GPUs: unknown, so all links count as equal.
   NodeLinks gpu_links;
 
   bool operator==(const NodeSpec&) const = default;
 };
 
 // INVALID_ARGUMENT with the field and the value: an empty name, an amount below zero or too large
-// to sum, a derived kind that is given, more devices than a slice can number, one device twice, a
-// mode, a bound or a factor that no device has, a MIG model that is not known,
-// links of more or fewer GPUs than there are devices, or of no sensible speed.
+// to sum, a derived kind, more devices than a slice can number, a duplicate device, an invalid
+// mode, bound or factor, an unknown MIG model, links for more or fewer GPUs than devices, or with
+// an impossible speed.
 absl::Status ValidateNode(const NodeSpec& node);
 
 struct Toleration {
@@ -80,41 +80,40 @@ struct NodeSelectorTerm {
   bool operator==(const NodeSelectorTerm&) const = default;
 };
 
-// What a pod demands of the node itself, apart from room.
+// What a pod requires of the node itself, apart from free resources.
 struct NodeConstraints {
   Labels selector;                         // each must be equal
-  std::vector<NodeSelectorTerm> affinity;  // one must hold; none given: no demand
+  std::vector<NodeSelectorTerm> affinity;  // one must hold; empty: no requirement
   std::vector<Toleration> tolerations;
-  // Of the devices that it may have. None given: any.
+  // The devices that the pod may use. Empty: any device.
   std::vector<std::string> device_models;
   std::vector<std::string> device_uuids;
   std::vector<std::string> excluded_models;  // none of these
   std::vector<std::string> excluded_uuids;
-  // Name of a mask (plugins/framework/mask.h): nodes ruled out for reasons that only whoever
-  // carries plans out can judge. Empty: none. CheckNode does not know it.
+  // Name of a mask (engine/mask.h): nodes that only Volcano's predicates can exclude.
+  // Empty: none. CheckNode does not use it.
   std::string mask;
 
   bool operator==(const NodeConstraints&) const = default;
 };
 
-// Why a node is out of the question for a pod, whatever room it has.
+// Why a pod may not use a node, whatever room the node has.
 enum class Ineligible : std::uint8_t { kNo, kUnschedulable, kTaint, kSelector, kModel };
 
-// Checked in the order unschedulable, taint, selector and affinity; which devices it may have is
-// checked per device by the Fit question, and here only "has such a device at all" when
-// `needs_device`. A cordoned node is open to pods that tolerate
-// node.kubernetes.io/unschedulable:NoSchedule, as in kube-scheduler.
+// Checked in the order unschedulable, taint, selector, affinity. With `needs_device` it also checks
+// that the node has a device that the pod may use; Fit checks each device. Pods that tolerate
+// node.kubernetes.io/unschedulable:NoSchedule may use a cordoned node, as in kube-scheduler.
 Ineligible CheckNode(const NodeSpec& node, const NodeConstraints& constraints, bool needs_device);
 
-// Whether the rules tell one host from another by its name, or by those of its devices.
+// Whether the rules name single hosts or devices.
 bool NamesHosts(const NodeConstraints& constraints);
 
-// The device is of one of the models, or none is named.
+// Whether the device has one of the models, or no model is named.
 bool ModelAllowed(const std::vector<std::string>& models, const std::string& model);
 
-// The device is among those named, if any are, and not among those left out.
+// Whether the device is one of the named devices, if any, and not excluded.
 bool DeviceAllowed(const NodeConstraints& constraints, const DeviceHardware& device);
-// The rules tell devices of one model apart.
+// Whether the rules name single devices.
 inline bool NamesDevices(const NodeConstraints& constraints) {
   return !constraints.device_uuids.empty() || !constraints.excluded_uuids.empty();
 }

@@ -23,6 +23,18 @@ std::string Binary(double bytes, double first_unit) {
   return Decimal(value) + " " + kUnits[unit];
 }
 
+// How much of a kind a reader counts as one.
+std::int64_t UnitOf(const ResourceKinds& kinds, Kind kind) {
+  if (kind == kCpu) return 1000;
+  return kind == kGpu || kinds.CountsModel(kind) ? kWholeGpu : 1;
+}
+
+std::string NumberText(const ResourceKinds& kinds, Kind kind, std::int64_t amount) {
+  if (kind == kMemory) return Binary(static_cast<double>(amount), 1);
+  if (kind == kGpuMemory) return Binary(static_cast<double>(amount), 1024.0 * 1024.0);
+  return Decimal(static_cast<double>(amount) / static_cast<double>(UnitOf(kinds, kind)));
+}
+
 }  // namespace
 
 ResourceKinds::ResourceKinds() : names_{"cpu", "memory", "pods", "gpu", "gpu-memory"} {}
@@ -50,22 +62,37 @@ absl::StatusOr<Kind> ResourceKinds::Intern(std::string_view name) {
   return kind;
 }
 
+// "GPU" for 1 and for a part of one, "GPUs" for all other amounts.
 std::string AmountText(const ResourceKinds& kinds, Kind kind, std::int64_t amount) {
+  const std::string number = NumberText(kinds, kind, amount);
+  if (kind == kMemory || kind == kGpuMemory) return number + " " + KindText(kinds, kind);
+  const std::int64_t one = UnitOf(kinds, kind);
+  const bool singular = amount > 0 && amount <= one;
+  std::string unit = KindText(kinds, kind);
+  const bool counted = kind < kFirstExtendedKind || kinds.CountsModel(kind);
+  if (singular && counted) unit.pop_back();
+  return number + " " + unit;
+}
+
+std::string PartText(const ResourceKinds& kinds, Kind kind, std::int64_t part, std::int64_t whole) {
+  return NumberText(kinds, kind, part) + " of " + AmountText(kinds, kind, whole);
+}
+
+std::string KindText(const ResourceKinds& kinds, Kind kind) {
   switch (kind) {
     case kCpu:
-      return Decimal(static_cast<double>(amount) / 1000) + " CPU";
+      return "CPUs";
     case kMemory:
-      return Binary(static_cast<double>(amount), 1) + " memory";
+      return "memory";
     case kPods:
-      return std::to_string(amount) + (amount == 1 ? " pod" : " pods");
+      return "pods";
     case kGpu:
-      return Decimal(static_cast<double>(amount) / kWholeGpu) + " GPU";
+      return "GPUs";
     case kGpuMemory:
-      return Binary(static_cast<double>(amount), 1024.0 * 1024.0) + " GPU memory";
+      return "GPU memory";
     default:
-      if (!kinds.CountsModel(kind)) return std::to_string(amount) + " " + kinds.Name(kind);
-      return Decimal(static_cast<double>(amount) / kWholeGpu) + " " +
-             kinds.Name(kind).substr(kModelPrefix.size()) + " GPU";
+      if (!kinds.CountsModel(kind)) return kinds.Name(kind);
+      return kinds.Name(kind).substr(kModelPrefix.size()) + " GPUs";
   }
 }
 

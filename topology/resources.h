@@ -17,7 +17,7 @@
 
 namespace tephra {
 
-// Index of a kind in every Resources vector. The first five are the same in every cluster.
+// Index of a kind in every Resources vector. The first five kinds are the same in every cluster.
 using Kind = std::uint8_t;
 constexpr Kind kCpu = 0;
 constexpr Kind kMemory = 1;
@@ -36,18 +36,18 @@ using KindSet = std::uint32_t;
 constexpr std::int64_t kWholeGpu = 1000;
 constexpr std::int64_t kMiB = 1 << 20;  // in bytes
 
-// A kind of this name with a model behind it, "gpu.H100", counts the devices of that model alone,
-// in per mille as kGpu does, which counts them too. What a node has of it, and a task holds,
-// follows from devices; nobody asks for it but by the model.
+// A kind with this prefix and a model, "gpu.H100", counts only the devices of that model, in per
+// mille; kGpu counts them, too. The amounts of nodes and tasks follow from their devices: pods
+// request a model and not this kind.
 inline constexpr std::string_view kModelPrefix = "gpu.";
 using ModelKinds = std::map<std::string, Kind>;  // by model
 
-// How large an amount may be, so that no sum of them passes the 2^63 of its integer.
+// The largest amounts, so that no sum exceeds a 64-bit integer.
 //
-// One amount of a node or of a whole pod: 2^50, a PiB where it counts bytes. A sum over the
-// cluster then holds 2^13 nodes of that size, or 8 million of the TiB that the largest have.
+// One amount of a node or a pod: 2^50, which is a PiB of bytes. A sum over the cluster holds 2^13
+// such nodes, or 8 million nodes with a TiB.
 constexpr std::int64_t kMaxAmount = std::int64_t{1} << 50;
-// What a job asks for in all, or a queue may hold: 2^60, a million pods of a TiB each.
+// The request of a whole job, or the limit of a queue: 2^60, a million pods with a TiB each.
 constexpr std::int64_t kMaxSum = std::int64_t{1} << 60;
 // The memory of one device or slice: 2^30 MiB, a PiB. Sums of it are 64 bits wide.
 constexpr std::int32_t kMaxDeviceMib = std::int32_t{1} << 30;
@@ -90,12 +90,12 @@ class ResourceKinds {
  public:
   ResourceKinds();
 
-  // The kind of that name, made on first sight. RESOURCE_EXHAUSTED names the kind and the limit,
+  // The kind of that name, made on first use. RESOURCE_EXHAUSTED names the kind and the limit,
   // INVALID_ARGUMENT a model kind without a model.
   absl::StatusOr<Kind> Intern(std::string_view name);
   const std::string& Name(Kind kind) const { return names_[kind]; }
   int size() const { return static_cast<int>(names_.size()); }
-  // Those that count the devices of one model.
+  // The kinds that count the devices of one model.
   const ModelKinds& models() const { return models_; }
   KindSet model_kinds() const { return model_kinds_; }
   bool CountsModel(Kind kind) const { return (model_kinds_ >> kind & 1) != 0; }
@@ -106,7 +106,11 @@ class ResourceKinds {
   KindSet model_kinds_ = 0;
 };
 
-// An amount as a person writes it: "12 CPU", "64 GiB", "2.5 GPU", "16 A100 GPU".
+// An amount with its unit: "12 CPUs", "64 GiB memory", "1 GPU", "2.5 GPUs", "16 A100 GPUs".
 std::string AmountText(const ResourceKinds& kinds, Kind kind, std::int64_t amount);
+// A part of a whole, with the unit once where it is a count: "19 of 32 GPUs".
+std::string PartText(const ResourceKinds& kinds, Kind kind, std::int64_t part, std::int64_t whole);
+// The kind in the plural: "CPUs", "memory", "GPUs", "A100 GPUs".
+std::string KindText(const ResourceKinds& kinds, Kind kind);
 
 }  // namespace tephra

@@ -38,7 +38,7 @@ func TestAGPUGivenTwiceIsAFault(t *testing.T) {
 	}
 }
 
-func TestAGangLeftInPartIsAFaultAfterTwoCyclesUnlessSomebodyHasDecided(t *testing.T) {
+func TestAGangLeftInPartIsAFaultAfterTwoCyclesUnlessADecisionWasMade(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		pods    int // bound, of two
@@ -48,7 +48,7 @@ func TestAGangLeftInPartIsAFaultAfterTwoCyclesUnlessSomebodyHasDecided(t *testin
 		cycles  []instant
 		fault   bool
 	}{
-		{"nobody has decided for three cycles", 1, 0, false, nil, []instant{{7, 1}, {7, 4}}, true},
+		{"no decision for three cycles", 1, 0, false, nil, []instant{{7, 1}, {7, 4}}, true},
 		{"two cycles are allowed", 1, 0, false, nil, []instant{{7, 1}, {7, 3}}, false},
 		{"a scheduler that starts again has two more", 1, 0, false, nil, []instant{{7, 1}, {8, 4}, {8, 6}}, false},
 		{"the engine has decided", 1, 0, true, nil, []instant{{7, 1}, {7, 4}}, false},

@@ -22,7 +22,7 @@ type share struct {
 	compute, memoryMiB int64
 }
 
-// Devices follows who holds which part of which GPU. It is told of pods in the order in which the API
+// Devices follows which pod holds which part of which GPU. It takes pods in the order in which the API
 // server changed them, so that two pods on one device overlap exactly if both are in here at once.
 type Devices struct {
 	memoryMiB int64 // of each device
@@ -30,7 +30,7 @@ type Devices struct {
 	holds     map[types.UID]string // the annotation of each pod that holds something, or has
 }
 
-// NewDevices is a cluster in which nobody holds anything.
+// NewDevices is a cluster in which no pod holds anything.
 func NewDevices(memoryMiB int64) *Devices {
 	return &Devices{memoryMiB, map[device]map[types.UID]share{}, map[types.UID]string{}}
 }

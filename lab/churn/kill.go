@@ -11,7 +11,7 @@ import (
 )
 
 // killer kills the engine, the scheduler or both, and starts them again. Each kill waits for a random
-// number of pods to have been bound, so that it falls into the midst of somebody's bindings.
+// number of pods to have been bound, so that it falls into the middle of a gang's bindings.
 type killer struct {
 	cluster *e2e.Cluster
 	random  *rand.Rand

@@ -12,14 +12,14 @@ import (
 	"tephra.sh/lab/e2e"
 )
 
-// mostCycles a gang may be bound in part while nobody has decided about its other pods. Cycles begin
+// mostCycles a gang may be bound in part without a decision about its other pods. Cycles begin
 // when a scheduler's caches have synced.
 const mostCycles = 2
 
 // undecided looks for gangs that stay bound in part.
 type undecided struct {
 	cycle func(context.Context) (instant, error)
-	// decided: somebody has: a node for each pod, or its end. What is said of the gang where nobody has.
+	// decided: a decision was made: a node for each pod, or its end. Otherwise what is known of the gang.
 	decided func(context.Context, Gang) (yes bool, said string, err error)
 	since   map[string]instant
 	faults  map[string]string
@@ -36,7 +36,7 @@ func newUndecided(cluster *e2e.Cluster) *undecided {
 	return &undecided{
 		cycle: func(ctx context.Context) (instant, error) {
 			scheduler := cluster.Scheduler.Pid()
-			// A cycle without a plan of the engine is none: nobody could have decided.
+			// A cycle without a plan of the engine is none: nothing could have been decided.
 			cycle, err := cluster.Scheduler.Metric(ctx, "tephra_scheduler_engine_seconds")
 			return instant{scheduler, cycle}, err
 		},
@@ -90,7 +90,7 @@ func (u *undecided) look(ctx context.Context, gang standing, now instant) {
 		return
 	}
 	if yes, said, err := u.decided(ctx, gang.Gang); err == nil && !yes {
-		u.faults[gang.Name] = fmt.Sprintf("%s: %d of %d pods bound for %.0f cycles and %.1f s, and nobody has decided about the others: %s",
+		u.faults[gang.Name] = fmt.Sprintf("%s: %d of %d pods bound for %.0f cycles and %.1f s, without a decision about the other pods: %s",
 			gang.Name, len(gang.bound), gang.Least, passed, time.Since(gang.half).Seconds(), said)
 	}
 }
@@ -116,7 +116,7 @@ func inPartNow(ctx context.Context, cluster *e2e.Cluster, gang Gang) (bool, erro
 	return len(now.boundInPart()) > 0, nil
 }
 
-// decided: the engine has given enough of the gang's pods a node, or takes back those that have one.
+// decided: the engine has given enough of the gang's pods a node, or evicts the pods that have one.
 // An error: the engine does not answer.
 func decided(ctx context.Context, engine *e2e.Engine, gang Gang) (yes bool, said string, err error) {
 	text, err := engine.Tephra(ctx, "explain", "job/"+namespace+"/"+gang.Name, "--output", "json")
@@ -143,7 +143,7 @@ func decided(ctx context.Context, engine *e2e.Engine, gang Gang) (yes bool, said
 		}
 	}
 	if reply.Job.Verdict == "VERDICT_START_AFTER_EVICTION" {
-		return true, "", nil // room is set aside for the others
+		return true, "", nil // room is reserved for the other pods
 	}
 	placed, pending := int32(0), int32(0)
 	for _, role := range reply.Job.Roles {

@@ -20,10 +20,10 @@ import (
 )
 
 // latePodGroups has a Job looked at again when Volcano's controllers first hear of its PodGroup after
-// the scheduler has let it in. Volcano's job controller creates a Job's pods when its PodGroup changes
+// the scheduler has admitted it. Volcano's job controller creates a Job's pods when its PodGroup changes
 // from Pending to Inqueue, and listens to changes alone. When its watch breaks and a PodGroup is
-// created and let in before it lists again, it meets the PodGroup as a new one: the Job then stays
-// Pending for ever, without pods (https://github.com/volcano-sh/volcano/issues/5325, still so in v1.15.1).
+// created and admitted before it lists again, it meets the PodGroup as a new one: the Job then stays
+// Pending forever, without pods (https://github.com/volcano-sh/volcano/issues/5325, still so in v1.15.1).
 //
 // The Job is named to the job controller by a Command, as vcctl would. What the first list of a
 // starting process holds needs none: every Job is looked at after it.

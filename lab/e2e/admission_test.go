@@ -11,7 +11,7 @@ import (
 	"tephra.sh/lab/e2e"
 )
 
-// The webhooks of the manifests, on a real API server: a pod that nobody else could place is completed
+// The webhooks of the manifests, on a real API server: a pod that no other scheduler could place is completed
 // and runs, a contradiction is refused when it is applied, and other pods are left alone.
 func TestPodsAreCompletedAndCheckedWhenTheyAreApplied(t *testing.T) {
 	c, namespace := on(t)
@@ -29,9 +29,9 @@ func TestPodsAreCompletedAndCheckedWhenTheyAreApplied(t *testing.T) {
 	ok(t, apply(pod("plain", "cpu: 1")))
 	err := e2e.Until(t.Context(), func(ctx context.Context) error {
 		part, err := c.Kube.CoreV1().Pods(namespace).Get(ctx, "part", metav1.GetOptions{})
-		ticket := part.Spec.Containers[0].Resources.Requests["tephra.sh/gpu-ticket"]
-		if err == nil && (part.Spec.SchedulerName != "volcano" || ticket.Value() != 1) {
-			return e2e.Final(fmt.Errorf("the pod asks scheduler %q for %s tickets", part.Spec.SchedulerName, ticket.String()))
+		slots := part.Spec.Containers[0].Resources.Requests["tephra.sh/gpu-slot"]
+		if err == nil && (part.Spec.SchedulerName != "volcano" || slots.Value() != 1) {
+			return e2e.Final(fmt.Errorf("the pod asks scheduler %q for %s slots", part.Spec.SchedulerName, slots.String()))
 		}
 		if err == nil && (part.Status.Phase != core.PodRunning || !strings.Contains(part.Annotations["tephra.sh/slices"], `"fraction"`)) {
 			err = fmt.Errorf("phase %s, annotations %v", part.Status.Phase, part.Annotations)

@@ -17,7 +17,7 @@ func expected(runtime string) func(*batch.Job) {
 	}
 }
 
-func TestALargeGangIsPromisedAStartAndOnlyWhoMakesItNoLaterGoesAhead(t *testing.T) {
+func TestALargeGangHasAReservedStartAndOnlyAJobThatDoesNotDelayItGoesAhead(t *testing.T) {
 	c, ns := on(t)
 	engine := given[*e2e.Engine](t)(c.NewEngine("backfills-engine", "engine: {backfill: {mode: easy}}\n"))
 	t.Cleanup(engine.Kill)
@@ -32,11 +32,11 @@ func TestALargeGangIsPromisedAStartAndOnlyWhoMakesItNoLaterGoesAhead(t *testing.
 	submit("holder", 3, "1h")
 	ok(t, c.JobReaches(t.Context(), ns, "holder", batch.Running))
 	submit("large", 4, "1h")
-	promised, err := c.Condition(t.Context(), ns, "large", func(condition scheduling.PodGroupCondition) bool {
-		return waits(condition) && strings.Contains(condition.Message, "to start at ")
+	reserved, err := c.Condition(t.Context(), ns, "large", func(condition scheduling.PodGroupCondition) bool {
+		return waits(condition) && strings.Contains(condition.Message, "reserved to start at ")
 	})
 	ok(t, err)
-	time.Sleep(1100 * time.Millisecond) // creation times are whole seconds, and who came first goes first
+	time.Sleep(1100 * time.Millisecond) // creation times are whole seconds, and the older job goes first
 	submit("long", 1, "2h")
 	_, err = c.Condition(t.Context(), ns, "long", func(condition scheduling.PodGroupCondition) bool {
 		return waits(condition) && strings.Contains(condition.Message, "large")
@@ -46,8 +46,8 @@ func TestALargeGangIsPromisedAStartAndOnlyWhoMakesItNoLaterGoesAhead(t *testing.
 	ok(t, c.JobReaches(t.Context(), ns, "short", batch.Running))
 	still, err := c.Condition(t.Context(), ns, "large", waits)
 	ok(t, err)
-	if still.Message != promised.Message {
-		t.Errorf("large was told %q, and %q when another went ahead", promised.Message, still.Message)
+	if still.Message != reserved.Message {
+		t.Errorf("large had %q, and %q when another job went ahead", reserved.Message, still.Message)
 	}
 
 	ok(t, c.Delete(t.Context(), ns, "short"))

@@ -22,7 +22,7 @@ import (
 
 // After each case another job of the same namespace runs, and the same processes do.
 // What is wrong with a message on the engine's socket is a matter of tests/sidecar.
-func TestBadInputIsToldWhereItsOwnerLooksWhileOthersAreServed(t *testing.T) {
+func TestBadInputIsReportedWhereItsOwnerLooksWhileOtherJobsRun(t *testing.T) {
 	for _, bad := range []struct {
 		name  string
 		check func(*testing.T, *e2e.Cluster, string)
@@ -62,7 +62,7 @@ func TestBadInputIsToldWhereItsOwnerLooksWhileOthersAreServed(t *testing.T) {
 	}
 }
 
-// --- what owners of jobs get wrong: told in the condition of the pod group ---
+// --- what owners of jobs get wrong: reported in the condition of the pod group ---
 
 func unsupportedBecause(t *testing.T, c *e2e.Cluster, job *e2e.JobSpec, because string) {
 	t.Helper()
@@ -89,14 +89,14 @@ func waitsBecause(t *testing.T, c *e2e.Cluster, job *e2e.JobSpec, because string
 func aTierThatNoHyperNodeHas(t *testing.T, c *e2e.Cluster, ns string) {
 	waitsBecause(t, c, e2e.Job(ns, "hard").Task("worker", 2, e2e.GPUs(1)).With(func(job *batch.Job) {
 		job.Spec.NetworkTopology = &batch.NetworkTopologySpec{Mode: batch.HardNetworkTopologyMode, HighestTierName: "no-such-tier"}
-	}), "one domain of tier no-such-tier")
+	}), "no domain of tier no-such-tier exists")
 }
 
 func aSubGroupThatNoTierCouldHold(t *testing.T, c *e2e.Cluster, ns string) {
 	waitsBecause(t, c, e2e.Job(ns, "parts").Task("worker", 4, e2e.GPUs(1)).With(func(job *batch.Job) {
 		job.Spec.Tasks[0].PartitionPolicy = &batch.PartitionPolicySpec{TotalPartitions: 2, PartitionSize: 2, MinPartitions: 2,
 			NetworkTopology: &batch.NetworkTopologySpec{Mode: batch.HardNetworkTopologyMode, HighestTierName: "no-such-tier"}}
-	}), "sub-group worker/0: has to be in one domain of tier no-such-tier")
+	}), "sub-group worker/0: no domain of tier no-such-tier exists")
 }
 
 func hugeRequest(t *testing.T, c *e2e.Cluster, ns string) {
@@ -109,7 +109,7 @@ func hugeGang(t *testing.T, c *e2e.Cluster, ns string) {
 }
 
 func nineGPUs(t *testing.T, c *e2e.Cluster, ns string) {
-	waitsBecause(t, c, e2e.Job(ns, "nine").Task("worker", 1, e2e.GPUs(9)), "9 GPU")
+	waitsBecause(t, c, e2e.Job(ns, "nine").Task("worker", 1, e2e.GPUs(9)), "9 GPUs")
 }
 
 func moreThanWhole(t *testing.T, c *e2e.Cluster, ns string) {
@@ -155,10 +155,10 @@ func aQueueThatDoesNotExist(t *testing.T, c *e2e.Cluster, ns string) {
 	}))
 }
 
-// --- what nodes and pods say wrong: told in an event about them ---
+// --- what nodes and pods say wrong: reported in an event about them ---
 
-// told waits for an event about the object that holds the text.
-func told(t *testing.T, c *e2e.Cluster, kind, name, text string) {
+// reported waits for an event about the object that holds the text.
+func reported(t *testing.T, c *e2e.Cluster, kind, name, text string) {
 	t.Helper()
 	ok(t, e2e.Until(t.Context(), func(ctx context.Context) error {
 		list, err := c.Kube.CoreV1().Events("").List(ctx, metav1.ListOptions{
@@ -181,7 +181,7 @@ func told(t *testing.T, c *e2e.Cluster, kind, name, text string) {
 func strange(t *testing.T, c *e2e.Cluster, change func(*core.Node)) *core.Node {
 	t.Helper()
 	node := c.Nodes.Node(0)
-	node.Name = strings.Trim("strange-"+namespaceFor(t.Name()[strings.Index(t.Name(), "/"):]), "-")
+	node.Name = strings.Trim("strange-"+namespaceFor(t.Name()[strings.Index(t.Name(), "/")+1:]), "-")
 	node.Labels[core.LabelHostname], node.Labels[lab.RackLabel] = node.Name, "nowhere"
 	change(node)
 	t.Cleanup(func() { _ = c.Kube.CoreV1().Nodes().Delete(context.Background(), node.Name, metav1.DeleteOptions{}) })
@@ -192,7 +192,7 @@ func inventory(text, because string) func(*testing.T, *e2e.Cluster, string) {
 	return func(t *testing.T, c *e2e.Cluster, ns string) {
 		node := strange(t, c, func(node *core.Node) { node.Annotations[lab.InventoryAnnotation] = text })
 		register(t, c, node)
-		told(t, c, "Node", node.Name, because)
+		reported(t, c, "Node", node.Name, because)
 		// It has no GPU for us now, but is a node still.
 		ok(t, c.Submit(t.Context(), e2e.Job(ns, "there").Task("worker", 1, e2e.GPUs(1), onNodes(node.Name)).Object()))
 		_, err := c.Condition(t.Context(), ns, "there", waits)
@@ -250,7 +250,7 @@ func hugeNode(t *testing.T, c *e2e.Cluster, _ string) {
 		node.Status.Capacity = node.Status.Allocatable
 	})
 	register(t, c, node)
-	told(t, c, "Node", node.Name, "status.allocatable.memory")
+	reported(t, c, "Node", node.Name, "status.allocatable.memory")
 }
 
 // slices can only be wrong where the admission policy is not installed.
@@ -268,17 +268,17 @@ func slices(text, because string) func(*testing.T, *e2e.Cluster, string) {
 		})
 		pod := &core.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: "strange", Annotations: map[string]string{e2e.SlicesKey: text}},
-			Spec:       core.PodSpec{NodeName: "node-3", SchedulerName: "nobody", Containers: []core.Container{{Name: "main", Image: "none"}}},
+			Spec:       core.PodSpec{NodeName: "node-3", SchedulerName: "absent", Containers: []core.Container{{Name: "main", Image: "none"}}},
 		}
 		ok(t, e2e.Until(t.Context(), func(ctx context.Context) error {
 			_, err := c.Kube.CoreV1().Pods(ns).Create(ctx, pod, metav1.CreateOptions{})
 			return err
 		}))
-		told(t, c, "Pod", "strange", because)
+		reported(t, c, "Pod", "strange", because)
 	}
 }
 
-// --- what administrators get wrong: told in the log, and by an exit code ---
+// --- what administrators get wrong: reported in the log, and by an exit code ---
 
 func says(t *testing.T, process *e2e.Process, texts ...string) {
 	t.Helper()
@@ -343,7 +343,7 @@ func aFullDisk(t *testing.T, c *e2e.Cluster, ns string) {
 		ok(t, c.JobReaches(t.Context(), ns, name, batch.Running))
 		ok(t, c.Delete(t.Context(), ns, name))
 	}
-	says(t, engine.Process, "scheduling goes on without a journal", "No space left on device")
+	says(t, engine.Process, "scheduling continues without it", "No space left on device")
 	ok(t, c.Submit(t.Context(), e2e.Job(ns, "without").Task("worker", 4, e2e.GPUs(1)).Object()))
 	ok(t, c.JobReaches(t.Context(), ns, "without", batch.Running))
 	if !engine.Alive() {

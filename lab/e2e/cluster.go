@@ -6,7 +6,7 @@
 //	err = cluster.Submit(ctx, e2e.Job("default", "train").Task("worker", 16, e2e.GPUs(1)).Object())
 //	err = cluster.JobReaches(ctx, "default", "train", batch.Running)
 //
-// The scheduler has the rights that manifests/base gives it, and no others.
+// The scheduler has the rights that manifests/base gives it, and no other rights.
 package e2e
 
 import (
@@ -31,7 +31,7 @@ type Options struct {
 	SchedulerFlags []string
 	// EngineConfig is the text of the engine's YAML file; "" is its defaults.
 	EngineConfig string
-	// Programs are those of the build tree unless the environment names others.
+	// Programs come from the build tree unless the environment names other paths.
 	Programs Programs
 }
 

@@ -157,7 +157,7 @@ func TestAHardNetworkTopologyIsKeptAndTheGroupSaysWhatIsMissing(t *testing.T) {
 		within(batch.NetworkTopologySpec{Mode: batch.HardNetworkTopologyMode, HighestTierAllowed: &rack})).Object()))
 	said, err := c.Condition(t.Context(), ns, "rack", waits)
 	ok(t, err)
-	if !strings.Contains(said.Message, "has to be in one domain of tier 1, and of 2 none has room for all of it") {
+	if !strings.Contains(said.Message, "not enough room in any of the 2 domains of tier 1") {
 		t.Errorf("condition %s: %q, expected what no rack has", said.Reason, said.Message)
 	}
 	ok(t, c.Submit(t.Context(), e2e.Job(ns, "row").Task("worker", 2, e2e.GPUs(8)).With(
@@ -180,7 +180,7 @@ func TestEachPartitionOfATaskIsInOneRackAndNoneStartsWithoutTheOthers(t *testing
 	}).Object()))
 	said, err := c.Condition(t.Context(), ns, "train", waits)
 	ok(t, err)
-	if !strings.Contains(said.Message, "its 2 sub-groups start together, and room was found for 1 at once") {
+	if !strings.Contains(said.Message, "sub-groups must start together: room found for 1 of 2") {
 		t.Errorf("condition %s: %q, expected that one of two sub-groups has room", said.Reason, said.Message)
 	}
 	given[string](t)(c.Kubectl(t.Context(), "", "delete", "vcjob", "server", "-n", ns))

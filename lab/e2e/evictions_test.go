@@ -16,16 +16,16 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-const heldRoom = "tephra.sh/held-room"
+const reservedRoom = "tephra.sh/reserved-room"
 
 // past is what became of a namespace's pods and pod groups, each kind in the API server's order.
 type past struct {
 	mutex sync.Mutex
 	turn  int
-	last  map[string]*core.Pod // by uid, those that are gone too
+	last  map[string]*core.Pod // by uid, with pods that are gone
 	bound map[string]int       // by uid: in which turn
 	gone  map[string]int
-	held  map[string]bool // by the name of the Job: some time its group had room set aside
+	held  map[string]bool // by the name of the Job: at some time its group had reserved room
 }
 
 // follow begins to note; it ends with the test.
@@ -61,7 +61,7 @@ func (p *past) note(event watch.Event) {
 			p.gone[uid] = p.turn
 		}
 	case *scheduling.PodGroup:
-		if _, held := object.Annotations[heldRoom]; held {
+		if _, held := object.Annotations[reservedRoom]; held {
 			p.held[object.OwnerReferences[0].Name] = true
 		}
 	}
@@ -133,7 +133,7 @@ func evictedFor(t *testing.T, c *e2e.Cluster, p *past, job, why string, victims 
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if !p.held[job] {
-		t.Errorf("job %s never had the annotation %s", job, heldRoom)
+		t.Errorf("job %s never had the annotation %s", job, reservedRoom)
 	}
 }
 
@@ -152,8 +152,8 @@ func roomIsNoLongerHeld(t *testing.T, c *e2e.Cluster, namespace, job string) {
 	t.Helper()
 	ok(t, e2e.Until(t.Context(), func(ctx context.Context) error {
 		group, err := c.Group(ctx, namespace, job)
-		if err == nil && group.Annotations[heldRoom] != "" {
-			err = fmt.Errorf("pod group %s: %s is %s", group.Name, heldRoom, group.Annotations[heldRoom])
+		if err == nil && group.Annotations[reservedRoom] != "" {
+			err = fmt.Errorf("pod group %s: %s is %s", group.Name, reservedRoom, group.Annotations[reservedRoom])
 		}
 		return err
 	}))
@@ -247,7 +247,7 @@ func goesSlowly(t *testing.T, c *e2e.Cluster, namespace string) func() {
 	return end
 }
 
-func TestRoomStaysSetAsideWhereEngineAndSchedulerBeginAnewInAGracePeriod(t *testing.T) {
+func TestRoomStaysReservedWhenEngineAndSchedulerRestartInAGracePeriod(t *testing.T) {
 	c, ns := on(t)
 	for i := range 4 {
 		name := fmt.Sprintf("low-%d", i)
@@ -275,7 +275,7 @@ func TestRoomStaysSetAsideWhereEngineAndSchedulerBeginAnewInAGracePeriod(t *test
 		}
 		return err
 	}))
-	// Whoever begins anew finds somebody who goes before the one that the room is for.
+	// A process that restarts finds a job that comes before the job that the room is for.
 	c.Scheduler.Kill()
 	ok(t, c.Submit(t.Context(), e2e.Job(ns, "rival").Priority("high").Task("worker", 1, e2e.GPUs(8)).Object()))
 	ok(t, c.Engine.Restart(t.Context()))
@@ -288,7 +288,7 @@ func TestRoomStaysSetAsideWhereEngineAndSchedulerBeginAnewInAGracePeriod(t *test
 		roomIsNoLongerHeld(t, c, ns, job)
 	}
 	if nodes := nodesOf(t, c, ns, "urgent"); nodes[room] != 1 {
-		t.Errorf("urgent is on %v, expected on %s, which was set aside for it", nodes, room)
+		t.Errorf("urgent is on %v, expected on %s, which was reserved for it", nodes, room)
 	}
 	for _, job := range []string{"urgent", "rival"} {
 		lost := 0

@@ -224,7 +224,7 @@ func forbidBinding(t *testing.T, c *e2e.Cluster, pod string) (allow func()) {
 	})
 	t.Cleanup(allow)
 	probe := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod, Namespace: "default"},
-		Spec: core.PodSpec{SchedulerName: "nobody", Containers: []core.Container{{Name: "main", Image: "none"}}}}
+		Spec: core.PodSpec{SchedulerName: "absent", Containers: []core.Container{{Name: "main", Image: "none"}}}}
 	pods := c.Kube.CoreV1().Pods("default")
 	_, err = pods.Create(t.Context(), probe, metav1.CreateOptions{})
 	ok(t, err)

@@ -85,7 +85,7 @@ func given[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// everyPod of the cluster, whoever made it.
+// everyPod of the cluster.
 func everyPod(t *testing.T, c *e2e.Cluster) []core.Pod {
 	t.Helper()
 	return given[*core.PodList](t)(c.Kube.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})).Items

@@ -111,7 +111,7 @@ func TestPodsOfOtherSchedulersTakeTheirRoom(t *testing.T) {
 	pods := c.Kube.CoreV1().Pods(ns)
 	_, err := pods.Create(t.Context(), pod("of-the-default-scheduler", core.DefaultSchedulerName), metav1.CreateOptions{})
 	ok(t, err)
-	bound := given[*core.Pod](t)(pods.Create(t.Context(), pod("bound-by-hand", "nobody"), metav1.CreateOptions{}))
+	bound := given[*core.Pod](t)(pods.Create(t.Context(), pod("bound-by-hand", "absent"), metav1.CreateOptions{}))
 	ok(t, pods.Bind(t.Context(), &core.Binding{ObjectMeta: metav1.ObjectMeta{Name: bound.Name},
 		Target: core.ObjectReference{Kind: "Node", Name: "node-1"}}, metav1.CreateOptions{}))
 	ok(t, e2e.Until(t.Context(), func(ctx context.Context) error {
@@ -125,8 +125,8 @@ func TestPodsOfOtherSchedulersTakeTheirRoom(t *testing.T) {
 	ok(t, c.Submit(t.Context(), e2e.Job(ns, "large").Task("worker", 25, e2e.GPUs(1)).Object()))
 	said, err := c.Condition(t.Context(), ns, "large", waits)
 	ok(t, err)
-	if !strings.Contains(said.Message, "24 GPU free") {
-		t.Errorf("condition %q, expected 24 GPU free", said.Message)
+	if !strings.Contains(said.Message, "24 of 32 GPUs free") {
+		t.Errorf("condition %q, expected 24 GPUs free", said.Message)
 	}
 	ok(t, c.Submit(t.Context(), e2e.Job(ns, "fitting").Task("worker", 24, e2e.GPUs(1)).Object()))
 	ok(t, c.JobReaches(t.Context(), ns, "fitting", batch.Running))

@@ -12,7 +12,7 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// makeQueue applies a Queue that promises nothing any more once the test has ended: Volcano deletes
+// makeQueue applies a Queue that guarantees nothing any more once the test has ended: Volcano deletes
 // none before it is closed and empty.
 func makeQueue(t *testing.T, c *e2e.Cluster, name, spec string) {
 	t.Helper()
@@ -36,11 +36,11 @@ func makeQueue(t *testing.T, c *e2e.Cluster, name, spec string) {
 
 func TestWhatAQueueIsGuaranteedIsKeptForIt(t *testing.T) {
 	c, ns := on(t)
-	makeQueue(t, c, "promised", `{"guarantee":{"resource":{"nvidia.com/gpu":"16"}},"deserved":{"nvidia.com/gpu":"16"}}`)
+	makeQueue(t, c, "guaranteed", `{"guarantee":{"resource":{"nvidia.com/gpu":"16"}},"deserved":{"nvidia.com/gpu":"16"}}`)
 	ok(t, e2e.Until(t.Context(), func(ctx context.Context) error {
 		top, err := c.Engine.Tephra(ctx, "top", "queues", "--output", "wide")
-		if err == nil && !strings.Contains(top, "promised") {
-			err = fmt.Errorf("tephra top queues, expected queue promised:\n%s", top)
+		if err == nil && !strings.Contains(top, "guaranteed") {
+			err = fmt.Errorf("tephra top queues, expected queue guaranteed:\n%s", top)
 		}
 		return err
 	}))
@@ -49,12 +49,12 @@ func TestWhatAQueueIsGuaranteedIsKeptForIt(t *testing.T) {
 		return condition.Reason == "QueueGuarantee"
 	})
 	ok(t, err)
-	if want := "32 GPU are free, but 16 GPU of them are kept for queues with a guarantee (the most for promised), and this needs 20 GPU"; !strings.Contains(said.Message, want) {
+	if want := "32 GPUs free, 16 GPUs of that guaranteed to other queues (most to queue guaranteed), the job needs 20 GPUs"; !strings.Contains(said.Message, want) {
 		t.Errorf("condition %q, expected %q", said.Message, want)
 	}
 	ok(t, c.Submit(t.Context(), e2e.Job(ns, "half").Task("worker", 16, e2e.GPUs(1)).Object()))
 	ok(t, c.JobReaches(t.Context(), ns, "half", batch.Running))
-	ok(t, c.Submit(t.Context(), e2e.Job(ns, "owner").Queue("promised").Task("worker", 16, e2e.GPUs(1)).Object()))
+	ok(t, c.Submit(t.Context(), e2e.Job(ns, "owner").Queue("guaranteed").Task("worker", 16, e2e.GPUs(1)).Object()))
 	ok(t, c.JobReaches(t.Context(), ns, "owner", batch.Running))
 }
 

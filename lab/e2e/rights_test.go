@@ -16,7 +16,7 @@ import (
 const someSlices = `{"version":1,"containers":[{"name":"main","slices":[{"index":0,"mode":"whole","compute":1000,"memoryMiB":1}]}]}`
 
 // Even the administrator is refused: what a pod may use of a GPU is the scheduler's to say.
-func TestNobodyButTheSchedulerSetsAPodsSlices(t *testing.T) {
+func TestOnlyTheSchedulerSetsAPodsSlices(t *testing.T) {
 	c, ns := on(t)
 	refused := func(what string, err error) {
 		t.Helper()
@@ -27,7 +27,7 @@ func TestNobodyButTheSchedulerSetsAPodsSlices(t *testing.T) {
 	pods := c.Kube.CoreV1().Pods(ns)
 	pod := &core.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "mine", Annotations: map[string]string{e2e.SlicesKey: someSlices}},
-		Spec:       core.PodSpec{SchedulerName: "nobody", Containers: []core.Container{{Name: "main", Image: "none"}}},
+		Spec:       core.PodSpec{SchedulerName: "absent", Containers: []core.Container{{Name: "main", Image: "none"}}},
 	}
 	_, err := pods.Create(t.Context(), pod, metav1.CreateOptions{})
 	refused("create", err)
@@ -48,12 +48,12 @@ func TestNobodyButTheSchedulerSetsAPodsSlices(t *testing.T) {
 	refused("remove", err)
 }
 
-func TestNobodyButTheSchedulerSetsRoomAside(t *testing.T) {
+func TestOnlyTheSchedulerReservesRoom(t *testing.T) {
 	c, ns := on(t)
 	ok(t, c.Submit(t.Context(), e2e.Job(ns, "train").Task("worker", 1, e2e.GPUs(1)).Object()))
 	ok(t, c.JobReaches(t.Context(), ns, "train", batch.Running))
 	group := given[*scheduling.PodGroup](t)(c.Group(t.Context(), ns, "train"))
-	for _, key := range []string{heldRoom, "tephra.sh/evictions"} {
+	for _, key := range []string{reservedRoom, "tephra.sh/evictions"} {
 		refused := func(what string, err error) {
 			t.Helper()
 			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), key) {

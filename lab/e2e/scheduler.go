@@ -76,7 +76,7 @@ func (s *Scheduler) Get(ctx context.Context, path string) (code int, text string
 	return response.StatusCode, string(body), err
 }
 
-// Metric is the sum over all labels of a counter or gauge; of a histogram, how often it was told.
+// Metric is the sum over all labels of a counter or gauge; of a histogram, how often it was observed.
 func (s *Scheduler) Metric(ctx context.Context, name string) (sum float64, err error) {
 	_, text, err := s.Get(ctx, "/metrics")
 	if err != nil {

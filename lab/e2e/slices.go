@@ -10,7 +10,7 @@ import (
 // SlicesKey is the annotation that says which parts of which GPUs a pod has.
 const SlicesKey = "tephra.sh/slices"
 
-// Slice is the part of one GPU that one container has: docs/annotations.md.
+// Slice is the part of one GPU that one container has: docs/reference/annotations.md.
 type Slice struct {
 	UUID      string `json:"uuid"`
 	Index     int    `json:"index"`

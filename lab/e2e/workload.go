@@ -77,7 +77,7 @@ func (j *JobSpec) Priority(class string) *JobSpec {
 	return j
 }
 
-// Stays keeps the Job from being evicted for others.
+// Stays keeps the Job from being evicted for other jobs.
 func (j *JobSpec) Stays() *JobSpec {
 	metav1.SetMetaDataAnnotation(&j.job.ObjectMeta, scheduling.PodPreemptable, "false")
 	return j

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -162,9 +164,16 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) {
 	a.lists++
 	list := core.PodList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(a.version)}}
 	_, more, _ := strings.Cut(r.FormValue("fieldSelector"), ",")
-	for _, pod := range a.pods {
-		if more != "" && more != "metadata.namespace="+pod.Namespace+",metadata.name="+pod.Name {
+	// Pages are in the order of UIDs; "continue" is the first UID of the next page.
+	limit, _ := strconv.Atoi(r.FormValue("limit"))
+	for _, uid := range slices.Sorted(maps.Keys(a.pods)) {
+		pod := a.pods[uid]
+		if more != "" && more != "metadata.namespace="+pod.Namespace+",metadata.name="+pod.Name || string(uid) < r.FormValue("continue") {
 			continue
+		}
+		if limit > 0 && len(list.Items) == limit {
+			list.Continue = string(uid)
+			break
 		}
 		list.Items = append(list.Items, *pod)
 	}

@@ -49,8 +49,8 @@ func TestBadAnnotations(t *testing.T) {
 		"a GPU of elsewhere": {strings.Replace(good, kubelet.UUID(0), "GPU-elsewhere", 1), "this node has no GPU GPU-elsewhere"},
 		"a mode not had":     {strings.Replace(good, "fraction", "mps", 1), `the mode \"mps\"`},
 		"more than there is": {strings.Replace(good, `"memoryMiB":1000`, `"memoryMiB":999999`, 1), "has 81559 MiB to give"},
-		"another container":  {strings.Replace(good, "main", "other", 1), "it is given no slice"},
-		"a GPU twice":        {kubelet.Annotation(map[string][]kubelet.Slice{"main": {kubelet.Whole(1), kubelet.Whole(1)}}), "is given to it twice"},
+		"another container":  {strings.Replace(good, "main", "other", 1), "requests a slot, but has no slice"},
+		"a GPU twice":        {kubelet.Annotation(map[string][]kubelet.Slice{"main": {kubelet.Whole(1), kubelet.Whole(1)}}), "is given to the container twice"},
 		"negative":           {strings.Replace(good, `"memoryMiB":1000`, `"memoryMiB":-5`, 1), "memoryMiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestBadAnnotations(t *testing.T) {
 	t.Run("of another scheduler", func(t *testing.T) {
 		pod := kubelet.Annotated(kubelet.Pod("bad", onePart), good)
 		pod.Spec.SchedulerName = "default-scheduler"
-		refused(t, node, pod, "which gives out no devices of this node")
+		refused(t, node, pod, "scheduled by default-scheduler, and no GPU of this node is reserved for it")
 	})
 }
 
@@ -163,7 +163,7 @@ func TestBadCheckpointBesidePodResources(t *testing.T) {
 	for _, container := range []string{"main", "helper", "main"} {
 		expect(t, create(t, node, first, container), given[container])
 	}
-	// Its tickets, and its name, are another pod's after it.
+	// Its slots, and its name, are another pod's after it.
 	node.API.Delete(first.UID)
 	node.Kubelet.Forget(first.UID)
 	node.Kubelet.Gone(first.UID)

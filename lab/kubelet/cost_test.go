@@ -8,7 +8,7 @@ import (
 	"tephra.sh/lab/kubelet"
 )
 
-// TestCost prints what claims/node-cost reads: 8 GPUs with 100 tickets each, and TEPHRA_NODE_PODS pods
+// TestCost prints what claims/node-cost reads: 8 GPUs with 100 slots each, and TEPHRA_NODE_PODS pods
 // (40) one after the other, whose annotations are there when they start. Metrics are served, and read
 // twice a minute, as Prometheus does.
 func TestCost(t *testing.T) {

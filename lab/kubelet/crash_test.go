@@ -11,7 +11,7 @@ import (
 
 // steps are those after which the plugin is killed; the last ones belong to giving back.
 var steps = []string{
-	"recorded", "cut whole", "cut fraction", "bound", "published", "settled",
+	"recorded", "applied whole", "applied fraction", "bound", "published", "settled",
 	"withdrawn", "undone fraction", "undone whole", "released",
 }
 
@@ -90,7 +90,7 @@ func TestKilledWhileItAdmitsItMakesNoContainerWithoutItsSlices(t *testing.T) {
 	pod := kubelet.Annotated(kubelet.Pod("one", both), kubelet.Annotation(both))
 	node.API.Put(pod)
 	if err := node.Kubelet.Admit(pod); err == nil {
-		t.Error("admitted, and nobody answered")
+		t.Error("the pod was admitted although the plugin did not answer")
 	}
 	node.Kubelet.Forget(pod.UID) // the kubelet fails it for good; its owner makes another
 	if err := node.Plugin.Ended(20 * time.Second); err != nil {

@@ -40,7 +40,7 @@ func (allReady) AllReady() bool   { return true }
 type Kubelet struct {
 	dir     string
 	mutex   sync.Mutex
-	pods    map[types.UID]*core.Pod // those that are active
+	pods    map[types.UID]*core.Pod // the active pods
 	manager *devicemanager.ManagerImpl
 	admits  sync.Mutex // one pod at a time
 	cdi     *cdi.Cache

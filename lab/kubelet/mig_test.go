@@ -18,7 +18,7 @@ func instance(profile string, start int) map[string][]kubelet.Slice {
 }
 
 // An A100 of 40 GB in MIG mode: seven small instances for seven pods, each with its own; over a kill of
-// the plugin they stay what they are; and what they leave is cut anew, three times two slices.
+// the plugin they stay what they are; and what they leave is partitioned again, three times two slices.
 func TestMIGInstancesReachTheirContainers(t *testing.T) {
 	t.Setenv(kubelet.MachineVariable, `{"model": "A100-40GB", "count": 1, "mig": true}`)
 	config := filepath.Join(t.TempDir(), "node.yaml")
@@ -64,7 +64,7 @@ func TestMIGInstancesReachTheirContainers(t *testing.T) {
 		}
 	}
 
-	// Where somebody lies nothing is cut: it waits until they have gone.
+	// An instance that overlaps with instances in use waits until they are gone.
 	two := start("2g.10gb", 0)
 	waits := make(chan error, 1)
 	go func() {
@@ -73,7 +73,7 @@ func TestMIGInstancesReachTheirContainers(t *testing.T) {
 	}()
 	select {
 	case err := <-waits:
-		t.Errorf("an instance over others: %v", err)
+		t.Errorf("an instance over instances in use: %v", err)
 	case <-time.After(time.Second):
 	}
 	for _, pod := range pods {

@@ -36,7 +36,7 @@ type world struct {
 	mutex   sync.Mutex
 	random  *rand.Rand
 	whole   []int                        // GPUs that the scheduler has free
-	running map[string]map[types.UID]int // by GPU: who has it whole, and in how many containers
+	running map[string]map[types.UID]int // by GPU: the pods that have all of it, and in how many containers
 	seen    map[string]string            // by nonce: whose it is
 
 	created, wrong, retries, restarts, refused, healed atomic.Int64
@@ -291,7 +291,7 @@ func (w *world) refuse(plain, pod *core.Pod, why string) {
 	w.node.Kubelet.Gone(plain.UID)
 }
 
-// trouble restarts the plugin and the kubelet, and cuts the API server's watches, until it is told to end.
+// trouble restarts the plugin and the kubelet, and cuts the API server's watches, until it is stopped.
 func (w *world) trouble(stop <-chan struct{}) (plugin, kubelets, watches int) {
 	for i := 0; ; i++ {
 		select {
@@ -374,7 +374,7 @@ func TestNeverTheWrongSlice(t *testing.T) {
 	lives.Wait()
 	close(stop)
 	<-ended
-	time.Sleep(2 * time.Second) // those that outlive their pods
+	time.Sleep(2 * time.Second) // containers that outlive their pods
 	w.nothingLeft(node.Plugin.Dir)
 	t.Logf("%d pods: %d containers created, %d of them again; %d wrong; %d refused pods; %d healed by %d tries more; "+
 		"%d restarts of the plugin, %d of the kubelet, %d cuts of the API server",

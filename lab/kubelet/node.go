@@ -40,7 +40,7 @@ func StartNodeOf(api *API, dir string, gpus int, flags ...string) (*Node, error)
 	}
 	n.Plugin = &Plugin{Binary: binary, Dir: dir, API: n.API, GPUs: gpus, Flags: flags}
 	if machine := os.Getenv(MachineVariable); machine != "" {
-		if err := n.Plugin.drive(machine, filepath.Join(filepath.Dir(binary), "fake_nvml/libnvidia-ml.so.1")); err != nil {
+		if err := n.Plugin.drive(machine, filepath.Join(filepath.Dir(binary), "../../tests/tools/fake_nvml/libnvidia-ml.so.1")); err != nil {
 			return nil, err
 		}
 	}
@@ -72,7 +72,7 @@ func FindPlugin() (string, error) {
 	return "", err
 }
 
-// Ready waits until the kubelet has all tickets of the plugin.
+// Ready waits until the kubelet has all slots of the plugin.
 func (n *Node) Ready() error {
 	all := int64(n.Plugin.GPUs * 100)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -81,7 +81,7 @@ func (n *Node) Ready() error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("the kubelet has %d healthy tickets after 20 s, expected %d", healthy, all)
+			return fmt.Errorf("the kubelet has %d healthy slots after 20 s, expected %d", healthy, all)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func (n *Node) RestartKubelet() error {
 	return n.Ready()
 }
 
-// readyAgain waits until the kubelet has seen that the old process is gone, and has the new one's tickets.
+// readyAgain waits until the kubelet has seen that the old process is gone, and has the new one's slots.
 func (n *Node) readyAgain() error {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		status, err := n.Plugin.Status()

@@ -19,7 +19,7 @@ import (
 const NodeName = "node-a"
 
 // Resource is what pods ask for.
-const Resource = "tephra.sh/gpu-ticket"
+const Resource = "tephra.sh/gpu-slot"
 
 // GPUMemoryMiB is what each GPU has.
 const GPUMemoryMiB = 81559
@@ -97,7 +97,7 @@ func (p *Plugin) Start() error {
 		gpus = "--nvml=" + p.Driver
 	}
 	args := append([]string{
-		"run", "--node-name=" + NodeName, gpus, "--tickets-per-gpu=100", "--cdi=yes",
+		"run", "--node-name=" + NodeName, gpus, "--slots-per-gpu=100", "--cdi=yes",
 		"--kubelet-folder=" + p.path("device-plugins"), "--cdi-folder=" + p.path("cdi"), "--state-folder=" + p.path("state"),
 		"--pod-resources=" + p.path("pod-resources.sock"), "--cgroup-root=" + p.path("cgroup"), "--device-root=" + p.path("root"),
 		"--hook-library=" + p.path("libvgpu.so.1"), "--hook-preload=" + p.path("ld.so.preload"),
@@ -147,6 +147,7 @@ type Status struct {
 		Nonce, PodUID, Container string
 		Bound                    bool
 	}
+	Problems []struct{ Kind, Subject, Text string }
 }
 
 // Status asks the process.
@@ -158,18 +159,26 @@ func (p *Plugin) Status() (status Status, err error) {
 	return status, json.Unmarshal(text, &status)
 }
 
-// Get asks the process by HTTP; it has to have been started with --metrics-address. Its log says which
-// port it got.
-func (p *Plugin) Get(path string) (code int, text string, err error) {
+// Address is where the process serves HTTP, from its log; it has to have been started with --metrics-address.
+func (p *Plugin) Address() (string, error) {
 	log, err := os.ReadFile(p.path("plugin.log"))
 	if err != nil {
-		return 0, "", err
+		return "", err
 	}
 	ports := servedAt.FindAllSubmatch(log, -1)
 	if len(ports) == 0 {
-		return 0, "", fmt.Errorf("plugin.log names no port")
+		return "", fmt.Errorf("plugin.log names no port")
 	}
-	answer, err := http.Get("http://127.0.0.1:" + string(ports[len(ports)-1][1]) + path)
+	return "127.0.0.1:" + string(ports[len(ports)-1][1]), nil
+}
+
+// Get sends one GET request to Address.
+func (p *Plugin) Get(path string) (code int, text string, err error) {
+	address, err := p.Address()
+	if err != nil {
+		return 0, "", err
+	}
+	answer, err := http.Get("http://" + address + path)
 	if err != nil {
 		return 0, "", err
 	}

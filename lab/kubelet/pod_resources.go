@@ -11,39 +11,39 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/apis/podresources"
 )
 
-// ServePodResources answers who holds what, by the kubelet's own server, until the kubelet is stopped.
+// ServePodResources answers which containers have which devices, by the kubelet's own server, until the kubelet is stopped.
 func (k *Kubelet) ServePodResources() error {
 	listener, err := net.Listen("unix", filepath.Join(k.dir, "pod-resources.sock"))
 	if err != nil {
 		return err
 	}
 	k.podResources = grpc.NewServer()
-	told := teller{k}
+	lists := lister{k}
 	api.RegisterPodResourcesListerServer(k.podResources, podresources.NewV1PodResourcesServer(context.Background(),
-		podresources.PodResourcesProviders{Pods: told, Devices: told, Cpus: told, Memory: told, DynamicResources: told}))
+		podresources.PodResourcesProviders{Pods: lists, Devices: lists, Cpus: lists, Memory: lists, DynamicResources: lists}))
 	go func() { _ = k.podResources.Serve(listener) }()
 	return nil
 }
 
-// teller is what a kubelet's other parts would tell that server.
-type teller struct{ kubelet *Kubelet }
+// lister is what a kubelet's other parts would tell that server.
+type lister struct{ kubelet *Kubelet }
 
-func (t teller) GetActivePods() []*core.Pod                     { return t.kubelet.active() }
-func (t teller) GetPods() []*core.Pod                           { return t.kubelet.active() }
-func (t teller) GetPodByName(string, string) (*core.Pod, bool)  { return nil, false }
-func (t teller) UpdateAllocatedDevices()                        { t.kubelet.devices().UpdateAllocatedDevices() }
-func (t teller) GetAllocatableDevices() []*api.ContainerDevices { return nil }
-func (t teller) GetCPUs(string, string) []int64                 { return nil }
-func (t teller) GetAllocatableCPUs() []int64                    { return nil }
-func (t teller) GetMemory(string, string) []*api.ContainerMemory {
+func (t lister) GetActivePods() []*core.Pod                     { return t.kubelet.active() }
+func (t lister) GetPods() []*core.Pod                           { return t.kubelet.active() }
+func (t lister) GetPodByName(string, string) (*core.Pod, bool)  { return nil, false }
+func (t lister) UpdateAllocatedDevices()                        { t.kubelet.devices().UpdateAllocatedDevices() }
+func (t lister) GetAllocatableDevices() []*api.ContainerDevices { return nil }
+func (t lister) GetCPUs(string, string) []int64                 { return nil }
+func (t lister) GetAllocatableCPUs() []int64                    { return nil }
+func (t lister) GetMemory(string, string) []*api.ContainerMemory {
 	return nil
 }
-func (t teller) GetAllocatableMemory() []*api.ContainerMemory { return nil }
-func (t teller) GetDynamicResources(*core.Pod, *core.Container) []*api.DynamicResource {
+func (t lister) GetAllocatableMemory() []*api.ContainerMemory { return nil }
+func (t lister) GetDynamicResources(*core.Pod, *core.Container) []*api.DynamicResource {
 	return nil
 }
 
-func (t teller) GetDevices(uid, container string) (out []*api.ContainerDevices) {
+func (t lister) GetDevices(uid, container string) (out []*api.ContainerDevices) {
 	for resource, devices := range t.kubelet.devices().GetDevices(uid, container) {
 		for id := range devices {
 			out = append(out, &api.ContainerDevices{ResourceName: resource, DeviceIds: []string{id}})

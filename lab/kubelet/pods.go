@@ -20,7 +20,7 @@ import (
 // SlicesKey is the annotation that the scheduler writes.
 const SlicesKey = "tephra.sh/slices"
 
-// Slice is as docs/annotations.md has it.
+// Slice is as docs/reference/annotations.md has it.
 type Slice struct {
 	UUID      string `json:"uuid"`
 	Index     int    `json:"index"`
@@ -64,7 +64,7 @@ func Annotation(given map[string][]Slice) string {
 	return string(bytes)
 }
 
-// Pod has containers that each ask for as many tickets as it has slices: those named "init…" are
+// Pod has containers that each ask for as many slots as it has slices: those named "init…" are
 // init containers, those named "sidecar…" init containers that stay.
 func Pod(name string, given map[string][]Slice) *core.Pod {
 	pod := &core.Pod{
@@ -72,8 +72,8 @@ func Pod(name string, given map[string][]Slice) *core.Pod {
 		Spec:       core.PodSpec{NodeName: NodeName, SchedulerName: "tephra"},
 	}
 	for _, container := range slices.Sorted(maps.Keys(given)) {
-		tickets := core.ResourceList{Resource: *resource.NewQuantity(int64(max(1, len(given[container]))), resource.DecimalSI)}
-		one := core.Container{Name: container, Resources: core.ResourceRequirements{Limits: tickets}}
+		slots := core.ResourceList{Resource: *resource.NewQuantity(int64(max(1, len(given[container]))), resource.DecimalSI)}
+		one := core.Container{Name: container, Resources: core.ResourceRequirements{Limits: slots}}
 		always := core.ContainerRestartPolicyAlways
 		switch {
 		case strings.HasPrefix(container, "sidecar"):

@@ -7,9 +7,12 @@
 namespace tephra {
 
 Ahead::Ahead(Workbench& bench)
-    : bench_(bench), snapshot_(bench.ledger().snapshot()), base_(bench.ledger().mark()) {}
+    : bench_(bench),
+      snapshot_(bench.ledger().snapshot()),
+      charges_(bench.ledger()),
+      base_(bench.ledger().mark()) {}
 
-// Only once somebody asks: in most cycles nobody does.
+// Only with the first question: most cycles have none.
 void Ahead::List() {
   if (listed_) return;
   listed_ = true;
@@ -66,10 +69,10 @@ void Ahead::Follow(const Decision& decision) {
     const End gone{snapshot_.now() + 1, {victim, task.node, task.slices}};
     ends_.insert(std::upper_bound(ends_.begin(), ends_.end(), gone), gone);
   }
-  const TimeMs until = Until(snapshot_.now(), job.expected_run_ms);
+  const TimeMs until = Until(snapshot_.now(), job.estimated_runtime_ms);
+  charges_.Charge(decision);
   for (const Placement& placement : decision.placements) {
-    bench_.ledger().Charge(snapshot_.task(placement.task).cls, job.queue, placement);
-    if (until == kForever) continue;
+    if (until == kForever) break;
     const End end{until, placement};
     ends_.insert(std::upper_bound(ends_.begin(), ends_.end(), end), end);
   }

@@ -1,10 +1,11 @@
 // Ahead: a workbench that shows what is free at a time to come, as what runs is expected to end.
-// Between calls it may stand at any time; what is tried on it is undone by whoever tries it.
+// Between calls it may stand at any time; what a caller tries on it, the caller undoes.
 #pragma once
 
 #include <vector>
 
-#include "plugins/framework/workbench.h"
+#include "engine/charged_plan.h"
+#include "engine/workbench.h"
 
 namespace tephra {
 
@@ -39,6 +40,7 @@ class Ahead {
 
   Workbench& bench_;
   const Snapshot& snapshot_;
+  ChargedPlan charges_;
   std::size_t base_;  // of the ledger's log: where it stands at now
   bool listed_ = false;
   std::vector<End> ends_;           // rising

@@ -27,7 +27,7 @@ class Profile {
   // `until`.
   TimeMs Short(TimeMs from, TimeMs until, std::int64_t amount) const;
   // The earliest time from `from` on at which `amount` is free for so long; kForever: never.
-  // `duration` 0: for ever.
+  // `duration` 0: forever.
   TimeMs Earliest(TimeMs from, DurationMs duration, std::int64_t amount) const;
 
  private:

@@ -1,13 +1,13 @@
-// PlannedReservations: the first gangs that wait, or all of them, are promised a start, and nobody
-// goes ahead who would make them late: EASY backfilling (Lifka, JSSPP 1995) and conservative
+// PlannedReservations: the first pending gangs, or all of them, have a reserved start, and no job
+// goes ahead that would delay them: EASY backfilling (Lifka, JSSPP 1995) and conservative
 // backfilling (Mu'alem and Feitelson, IEEE TPDS 2001), on devices and fractions of them.
 //
-// Promises are made anew in each cycle, in the order of turns. How long a job is expected to run is
-// believed; one of which nobody knows that runs for ever.
+// Reservations are made again in each cycle, in the order of turns. Run-time estimates are trusted;
+// a job without one counts as running forever.
 #pragma once
 
-#include "plugins/framework/config.h"
-#include "plugins/framework/policy.h"
+#include "engine/config.h"
+#include "engine/policy.h"
 
 namespace tephra {
 
@@ -15,9 +15,13 @@ class PlannedReservations final : public Reservations {
  public:
   explicit PlannedReservations(const Backfill& config) : config_(config) {}
 
-  std::unique_ptr<Agenda> Begin(Workbench& now, Workbench& ahead, const std::vector<JobId>& due,
-                                const std::vector<JobId>& standing) const override;
-  bool Promises(std::int32_t before, std::int32_t in_queue) const override;
+  std::unique_ptr<BackfillPlan> Begin(Workbench& now, Workbench& ahead,
+                                      const std::vector<JobId>& due,
+                                      const std::vector<JobId>& standing) const override;
+  bool Reserves(std::int32_t before, std::int32_t in_queue) const override;
+  bool ReservesAll() const override { return config_.mode == Backfill::Mode::kConservative; }
+  // Reservations may shift.
+  bool HelpsAnywhere(const Books&) const override { return true; }
 
  private:
   Backfill config_;

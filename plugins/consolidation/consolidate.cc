@@ -1,13 +1,12 @@
 #include "plugins/consolidation/consolidate.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "plugins/framework/gang_ask.h"
-#include "plugins/framework/missing.h"
+#include "engine/gang_ask.h"
+#include "engine/missing.h"
 
 namespace tephra {
 namespace {
@@ -28,8 +27,8 @@ class Pass {
  public:
   explicit Pass(Cycle& cycle)
       : cycle_(cycle),
-        config_(cycle.snapshot.config().consolidation),
-        moves_left_(MovesLeft(cycle.snapshot.books())) {}
+        config_(cycle.snapshot().config().consolidation),
+        moves_left_(MovesLeft(cycle.snapshot().books())) {}
 
   void Run() {
     const std::vector<std::size_t> waiting = Waiting();
@@ -41,8 +40,8 @@ class Pass {
     int searches = 0;
     for (const std::size_t d : waiting) {
       if (searches == kMostSearches || steps_ > config_.budget) return;
-      const JobId job = cycle_.plan.decisions[d].job;
-      const GangAsk ask = MissingMinimum(cycle_.snapshot, job);
+      const JobId job = cycle_.plan().decisions[d].job;
+      const GangAsk ask = MissingMinimum(cycle_.snapshot(), job);
       if (!InPieces(ask)) continue;
       ++searches;
       Help(ask, d);
@@ -55,24 +54,24 @@ class Pass {
   // Whose turn it was that wait for room, in the order of their turns.
   std::vector<std::size_t> Waiting() const {
     std::vector<std::size_t> waiting;
-    for (std::size_t d = 0; d < cycle_.plan.decisions.size(); ++d) {
-      const Decision& decision = cycle_.plan.decisions[d];
-      const JobRow& job = cycle_.snapshot.job(decision.job);
+    for (std::size_t d = 0; d < cycle_.plan().decisions.size(); ++d) {
+      const Decision& decision = cycle_.plan().decisions[d];
+      const JobRow& job = cycle_.snapshot().job(decision.job);
       if (decision.part == Part::kMinimum && decision.verdict == Verdict::kWait &&
           IsRoom(decision.reason->obstacle) && decision.evictions.empty() && job.evicts &&
-          !job.keeps_room() && job.relieved_at != cycle_.snapshot.books().news) {
+          !job.keeps_room() && job.made_room_at != cycle_.snapshot().books().news) {
         waiting.push_back(d);
       }
     }
     return waiting;
   }
 
-  // Why nothing is moved for anybody now, and when that ends.
+  // Why nothing is moved for any gang now, and when that ends.
   std::optional<Moving> HeldBack() const {
     if (!on()) return std::nullopt;
-    const TimeMs now = cycle_.snapshot.now();
+    const TimeMs now = cycle_.snapshot().now();
     if (!WithinWindows(config_.windows, now)) {
-      AskAgain(NextWindow(config_.windows, now));
+      cycle_.AskAgain(NextWindow(config_.windows, now));
       return Moving::kWindow;
     }
     if (moves_left_ > 0) return std::nullopt;
@@ -81,51 +80,33 @@ class Pass {
   }
 
   void AskWhenMovesCome() const {
-    const auto& moves = cycle_.snapshot.books().moves;
-    if (on() && !moves.empty()) AskAgain(moves.front().first + kMovesWindowMs);
+    const auto& moves = cycle_.snapshot().books().moves;
+    if (on() && !moves.empty()) cycle_.AskAgain(moves.front().first + kMovesWindowMs);
   }
 
-  void AskAgain(TimeMs at) const {
-    TimeMs& next = cycle_.plan.consolidate_at;
-    next = next == 0 ? at : std::min(next, at);
-  }
-
-  // To move others makes no room that there is not. Without a GPU there is nothing to gain.
+  // Moving other jobs adds no room to the cluster. A gang that needs no GPU gains nothing.
   bool InPieces(const GangAsk& ask) {
-    const Resources asked = LeastDemand(cycle_.snapshot, ask);
-    return asked[kGpu] > 0 && cycle_.later.ledger().occupancy().free_total()[kGpu] >= asked[kGpu];
-  }
-
-  Relief& relief() {
-    if (relief_ != nullptr) return *relief_;
-    relief_ = cycle_.policies.relocation->Begin(cycle_.later.bench());
-    for (const Decision& decision : cycle_.plan.decisions) {
-      if (!decision.placements.empty() || !decision.evictions.empty()) {
-        relief_->Placed(decision.job);
-      }
-      for (const TaskId task : decision.evictions) {
-        relief_->Placed(cycle_.snapshot.task(task).job);
-        relief_->Evicted(task);
-      }
-    }
-    return *relief_;
+    const Resources asked = LeastDemand(cycle_.snapshot(), ask);
+    return asked[kGpu] > 0 && cycle_.later().ledger().occupancy().free_total()[kGpu] >= asked[kGpu];
   }
 
   void Say(std::size_t d, Moving moving) {
-    Reason reason = cycle_.plan.decisions[d].reason;
+    Decision no = cycle_.plan().decisions[d];
+    Reason reason = no.reason;
     reason.moving = moving;
-    cycle_.plan.decisions[d].reason = std::move(reason);
+    no.reason = std::move(reason);
+    cycle_.Replace(d, std::move(no));
   }
 
   void Help(const GangAsk& ask, std::size_t d) {
-    Ledger& later = cycle_.later.bench().ledger();
-    Relief& moves = relief();
+    Ledger& later = cycle_.later().bench().ledger();
+    VictimSelection& moves = cycle_.later().relocation();
     const std::size_t mark = later.mark();
     Attempt attempt(later);
-    const Relief::Answer answer = moves.MakeRoom(ask);
+    const VictimSelection::Answer answer = moves.MakeRoom(ask);
     steps_ += answer.steps;
-    if (!answer.anybody) return;
-    if (answer.outcome != Relief::Outcome::kPlaced) return Say(d, Moving::kNoPlan);
+    if (!answer.any_candidate) return;
+    if (answer.outcome != VictimSelection::Outcome::kPlaced) return Say(d, Moving::kNoPlan);
     if (answer.victims.empty()) return;
     const auto with = [&](Reason reason, Moving moving) {
       reason.moving = moving;
@@ -137,8 +118,9 @@ class Pass {
       return reason;
     };
     const auto tell = [&](Moving moving) {
-      Boxed<Reason>& no = cycle_.plan.decisions[d].reason;
-      no = with(no, moving);
+      Decision no = cycle_.plan().decisions[d];
+      no.reason = with(no.reason, moving);
+      cycle_.Replace(d, std::move(no));
     };
     if (answer.cost >= answer.gain) return tell(Moving::kCost);
     if (static_cast<std::int64_t>(answer.victims.size()) > moves_left_) {
@@ -155,40 +137,21 @@ class Pass {
     decision.evictions = answer.victims;
     decision.moves = answer.moves;
     for (Placement& placement : later.Since(mark)) {
-      if (cycle_.snapshot.task(placement.task).job == ask.job) {
+      if (cycle_.snapshot().task(placement.task).job == ask.job) {
         decision.placements.push_back(std::move(placement));
       }
     }
     if (!on()) {
       tell(Moving::kProposed);
-      cycle_.plan.proposals.push_back(std::move(decision));
-      return;
+      return cycle_.Propose(std::move(decision));
     }
-    attempt.Keep();
-    Carry(std::move(decision));
-  }
-
-  // REQUIRES: it is charged to the later ledger.
-  void Carry(Decision decision) {
-    Ledger& now = cycle_.now.ledger();
-    const QueueId queue = cycle_.snapshot.job(decision.job).queue;
-    for (const Placement& placement : decision.placements) {
-      now.Charge(cycle_.snapshot.task(placement.task).cls, queue, placement);
-    }
-    moves_left_ -= static_cast<std::int32_t>(decision.moves.size());
-    relief_->Placed(decision.job);
-    for (const Placement& move : decision.moves) {
-      const TaskRow& task = cycle_.snapshot.task(move.task);
-      now.Charge(task.cls, cycle_.snapshot.job(task.job).queue, move);
-      relief_->Placed(task.job);
-      relief_->Evicted(move.task);
-    }
-    cycle_.plan.decisions.push_back(std::move(decision));
+    const auto moved = static_cast<std::int32_t>(decision.moves.size());
+    if (cycle_.Replace(d, std::move(decision), &attempt)) moves_left_ -= moved;
   }
 
   std::int64_t JobsOf(const std::vector<TaskId>& tasks) const {
     std::set<JobId> jobs;
-    for (const TaskId task : tasks) jobs.insert(cycle_.snapshot.task(task).job);
+    for (const TaskId task : tasks) jobs.insert(cycle_.snapshot().task(task).job);
     return static_cast<std::int64_t>(jobs.size());
   }
 
@@ -196,7 +159,6 @@ class Pass {
   const Consolidation& config_;
   std::int32_t moves_left_;
   std::int64_t steps_ = 0;  // of all searches
-  std::unique_ptr<Relief> relief_;
 };
 
 }  // namespace
@@ -220,7 +182,7 @@ TimeMs NextWindow(const std::vector<DailyWindow>& windows, TimeMs now) {
 }
 
 void Consolidate::Run(Cycle& cycle) const {
-  const Books& books = cycle.snapshot.books();
+  const Books& books = cycle.snapshot().books();
   if (books.config.consolidation.mode == Consolidation::Mode::kOff) return;
   if (books.movable_jobs == 0) return;
   Pass(cycle).Run();

@@ -1,8 +1,8 @@
-// Consolidate: after everybody had their turn, gangs that wait for room that is there in pieces
+// Consolidate: after every job had its turn, gangs that wait for room that is there in pieces
 // have jobs moved that allow it, where that gains more than it costs. See README.md.
 #pragma once
 
-#include "plugins/framework/action.h"
+#include "engine/action.h"
 
 namespace tephra {
 

@@ -5,8 +5,8 @@
 #include <bit>
 #include <map>
 
-#include "plugins/framework/gang_ask.h"
-#include "plugins/framework/holdings.h"
+#include "engine/gang_ask.h"
+#include "engine/holdings.h"
 
 namespace tephra {
 namespace {
@@ -24,7 +24,7 @@ class Finder {
 
   std::vector<Shortfall> Run() {
     std::vector<Shortfall> found;
-    KindSet fits = asked_.NonZero();  // kinds in which each level so far stays within its own
+    KindSet fits = asked_.NonZero();  // kinds in which each level so far stays within its share
     for (QueueId mine = job_.queue; mine.valid(); mine = queues().parent(mine)) {
       if (!queues().present(mine) || !queues().cycle(mine).empty()) break;
       KindSet kinds = asked_.NonZero();
@@ -106,7 +106,7 @@ class Finder {
     found.push_back(std::move(shortfall));
   }
 
-  // Adds what each task holds to the part of its borrower.
+  // Adds the resources of each task to the part of its borrower.
   void Divide(Kind kind, bool fits, std::map<QueueId, Parts>& parts) const {
     for (const JobRow& job : snapshot_.books().jobs) {
       if (!job.live) continue;
@@ -127,7 +127,7 @@ class Finder {
     }
   }
 
-  // `from`: a queue under `top`, or it.
+  // `from` is `top` or a queue under it.
   Stays QueueStays(QueueId top, QueueId from, Kind kind, bool fits) const {
     if (!snapshot_.config().enables("reclaim")) return Stays::kNoReclaim;
     if (!fits) return Stays::kOverOwn;
@@ -174,43 +174,43 @@ std::vector<Shortfall> FindShortfalls(const Snapshot& snapshot, const Policies& 
 const char* StaysText(Stays stays) {
   switch (stays) {
     case Stays::kReclaimable:
-      return "may be reclaimed";
+      return "reclaimable";
     case Stays::kNoReclaim:
-      return "is left alone, since the action reclaim is disabled";
+      return "not reclaimable (the action reclaim is disabled)";
     case Stays::kOverOwn:
-      return "is left alone, since with this job its queue would hold more than its own";
+      return "not reclaimable (this job would take its own queue above its share)";
     case Stays::kNotReclaimable:
-      return "is left alone, since its queue is not reclaimable";
+      return "not reclaimable (setting of the queue)";
     case Stays::kNotPreemptible:
-      return "is held by jobs that are not preemptible";
+      return "not reclaimable (jobs are not preemptible)";
     case Stays::kMinRun:
-      return "is held by tasks that have not run for their least time yet";
+      return "not reclaimable yet (minimum run time)";
     case Stays::kBudget:
-      return "is held by tasks whose disruption budget allows no eviction now";
+      return "not reclaimable now (disruption budget)";
     case Stays::kMoving:
-      return "is held by tasks that are starting or ending";
+      return "not reclaimable now (tasks are starting or terminating)";
     case Stays::kWithinOwn:
-      return "is held in queues under it that hold no more than their own";
+      return "not reclaimable (child queues within their share)";
   }
   return "?";
 }
 
 std::string ShortfallText(const ResourceKinds& kinds, const Shortfall& shortfall) {
   const auto words = [&](std::int64_t amount) { return AmountText(kinds, shortfall.kind, amount); };
-  std::string text = "queue " + shortfall.queue + " is to have " + words(shortfall.own);
-  std::string promised;
-  if (shortfall.guarantee > 0) promised = "is guaranteed " + words(shortfall.guarantee);
+  std::string text = "queue " + shortfall.queue + " has a share of " + words(shortfall.own);
+  std::string entitled;
+  if (shortfall.guarantee > 0) entitled = "guaranteed: " + words(shortfall.guarantee);
   if (shortfall.deserved > 0) {
-    promised += (promised.empty() ? "deserves " : ", deserves ") + words(shortfall.deserved);
+    entitled += (entitled.empty() ? "deserved: " : ", deserved: ") + words(shortfall.deserved);
   }
-  if (!promised.empty()) text += " (" + promised + ")";
-  return text + " and holds " + words(shortfall.holds);
+  if (!entitled.empty()) text += " (" + entitled + ")";
+  return text + " and uses " + words(shortfall.holds);
 }
 
 std::string BorrowerText(const ResourceKinds& kinds, Kind kind, const Borrower& borrower) {
   const auto words = [&](std::int64_t amount) { return AmountText(kinds, kind, amount); };
-  std::string text = "queue " + borrower.queue + " holds " + words(borrower.holds) + ", " +
-                     words(borrower.over()) + " more than its own";
+  std::string text = "queue " + borrower.queue + " uses " + words(borrower.holds) + ", " +
+                     words(borrower.over()) + " above its share";
   const char* separator = ": ";
   for (const auto& [stays, amount] : borrower.parts) {
     text += separator + words(amount) + " " + StaysText(stays);

@@ -3,7 +3,7 @@
 namespace tephra {
 namespace {
 
-// Beyond these a list of nodes is only counted.
+// A longer list of nodes ends with a count.
 constexpr std::size_t kMostNames = 4;
 
 std::string Names(const std::vector<std::string>& names) {
@@ -15,30 +15,30 @@ std::string Names(const std::vector<std::string>& names) {
   return text;
 }
 
-// "the 3 cordoned nodes (a, b, c) came back".
+// "2 of the 3 cordoned or unready nodes (a, b) were available".
 std::string ReturnText(const Change& change) {
-  const bool one = change.amount == 1;
-  const std::string count = std::to_string(change.amount);
-  std::string which, then;
+  const bool one = change.now == 1;
+  const std::string nodes = one ? "node" : "nodes";
+  std::string which, then = change.amount == 1 ? " was allowed" : " were allowed";
   switch (change.misfit) {
     case Misfit::kRefused:
-      which = one ? "node that refused its tasks before" : "nodes that refused its tasks before";
-      then = " took them now";
+      which = nodes + " that rejected its tasks before";
+      then = " accepted them";
       break;
     case Misfit::kExcluded:
-      which = one ? "node that the scheduler's own checks exclude"
-                  : "nodes that the scheduler's own checks exclude";
-      then = one ? " was open to it" : " were open to it";
+      which = nodes + " that Volcano's predicates exclude";
       break;
     default:
-      which = one ? "cordoned or unready node" : "cordoned or unready nodes";
-      then = " came back";
+      which = "cordoned or unready " + nodes;
+      then = change.amount == 1 ? " was available" : " were available";
   }
-  const std::string text =
-      change.amount == change.now
-          ? (one ? "the " : "the " + count + " ") + which
-          : count + " of the " + std::to_string(change.now) + " " + (one ? which + "s" : which);
-  return text + " (" + Names(change.nodes) + ")" + then;
+  std::string count;
+  if (change.amount < change.now) {
+    count = std::to_string(change.amount) + " of the " + std::to_string(change.now) + " ";
+  } else {
+    count = one ? "the " : "the " + std::to_string(change.amount) + " ";
+  }
+  return count + which + " (" + Names(change.nodes) + ")" + then;
 }
 
 std::string MembersText(const Change& change) {
@@ -46,36 +46,39 @@ std::string MembersText(const Change& change) {
          (change.role.empty() ? " members" : " tasks of role " + change.role);
 }
 
-// What would be different, to stand behind "fits if".
+std::string MoreNodesText(const Change& change) {
+  return std::to_string(change.amount) + (change.amount == 1 ? " more node" : " more nodes") +
+         " like " + change.nodes[0];
+}
+
+// The condition that follows "fits if".
 std::string ChangeText(const ResourceKinds& kinds, const Change& change) {
   const auto words = [&](std::int64_t amount) { return AmountText(kinds, change.kind, amount); };
   switch (change.easing) {
     case Easing::kAhead:
-      return "it were not behind job " + change.ahead;
+      return "job " + change.ahead + " were not ahead of it";
     case Easing::kLimit:
-      return "queue " + change.queue + "'s limit were +" + words(change.amount) + " (" +
-             words(change.now + change.amount) + ")";
+      return "the limit of queue " + change.queue + " were " + words(change.now + change.amount) +
+             " (now " + words(change.now) + ")";
     case Easing::kLend:
-      return words(change.amount) + " kept for queue " + change.queue + " were lent";
+      return "queue " + change.queue + " lent " + words(change.amount) + " of its guarantee";
     case Easing::kMembers:
       return "it started with " + MembersText(change);
     case Easing::kAsk:
-      return (change.role.empty() ? "tasks" : "tasks of role " + change.role) + " asked for " +
-             words(change.amount) + " each";
+      return (change.role.empty() ? "each task" : "each task of role " + change.role) +
+             " requested " + words(change.amount);
     case Easing::kReturn:
       return ReturnText(change);
     case Easing::kNodes:
-      return "there " + std::string(change.amount == 1 ? "was 1 more node" : "were ") +
-             (change.amount == 1 ? "" : std::to_string(change.amount) + " more nodes") + " like " +
-             change.nodes[0];
-    case Easing::kLetIn:
-      return "the enqueue gate let it in";
+      return "the cluster had " + MoreNodesText(change);
+    case Easing::kAdmitted:
+      return "the enqueue gate admitted it";
     case Easing::kTier:
       return (change.group.empty() ? "it" : "sub-group " + change.group) +
              (change.amount < 0
-                  ? " did not have to be in one domain"
-                  : " might be in one domain of tier " + std::to_string(change.amount) +
-                        ", instead of " + std::to_string(change.now));
+                  ? " did not have to run in one domain"
+                  : " could span one domain of tier " + std::to_string(change.amount) +
+                        " (now tier " + std::to_string(change.now) + ")");
   }
   return "?";
 }
@@ -85,14 +88,12 @@ std::string Sentence(const ResourceKinds& kinds, const std::vector<Change>& chan
   if (changes.size() == 1) {
     switch (only.easing) {
       case Easing::kAhead:
-        return "would start now if it were not behind job " + only.ahead;
+      case Easing::kAdmitted:
+        return "would start now if " + ChangeText(kinds, only);
       case Easing::kMembers:
         return "fits now with " + MembersText(only);
       case Easing::kNodes:
-        return "fits with " + std::to_string(only.amount) +
-               (only.amount == 1 ? " more node" : " more nodes") + " like " + only.nodes[0];
-      case Easing::kLetIn:
-        return "would start now if " + ChangeText(kinds, only);
+        return "fits with " + MoreNodesText(only);
       default:
         break;
     }
@@ -100,7 +101,7 @@ std::string Sentence(const ResourceKinds& kinds, const std::vector<Change>& chan
   std::string text;
   for (const Change& change : changes) {
     if (change.easing == Easing::kAsk && change.free > 0) {
-      text += AmountText(kinds, change.kind, change.free) + " are free, but in pieces: ";
+      text += "free GPUs are fragmented (" + AmountText(kinds, change.kind, change.free) + "): ";
     }
   }
   text += "fits if ";
@@ -114,7 +115,7 @@ std::string Sentence(const ResourceKinds& kinds, const std::vector<Change>& chan
 
 std::string RelaxationText(const ResourceKinds& kinds, const Relaxation& relaxation) {
   return Sentence(kinds, relaxation.changes) +
-         (relaxation.smallest ? "" : "; whether less would do was not proven");
+         (relaxation.smallest ? "" : "; a smaller change may be enough (not proven)");
 }
 
 }  // namespace tephra

@@ -6,15 +6,14 @@
 #include <tuple>
 #include <utility>
 
+#include "plugins/explain/quota_search.h"
 #include "plugins/explain/scratch.h"
 
 namespace tephra {
 namespace {
 
-// Changes of one relaxation: levels of the tree times kinds.
-constexpr int kMostChanges = 32;
 constexpr std::int64_t kMostNewNodes = 1024;
-// Of so many nodes each is left out once, to see whether it is needed.
+// Of at most this many nodes, each is left out once to see whether the job needs it.
 constexpr std::size_t kMostTriedOneByOne = 16;
 
 class Search {
@@ -23,11 +22,11 @@ class Search {
       : scratch_(state, assembly, job, now), job_(state.books().jobs[job.index()]) {}
 
   Relaxations Run() {
-    if (const Scratch::Said said = scratch_.Try({}); said.starts) {
+    if (const Scratch::Result result = scratch_.Try({}); result.starts) {
       StartsAsItIs();
-    } else if (IsQuota(said.reason.obstacle) || IsRoom(said.reason.obstacle)) {
+    } else if (IsQuota(result.reason.obstacle) || IsRoom(result.reason.obstacle)) {
       if (const auto first = First()) first_.push_back(*first);
-      Look(said);
+      Look(result);
     } else {
       return {};
     }
@@ -39,15 +38,6 @@ class Search {
   }
 
  private:
-  // How a list of changes fares when quotas that are in its way yield.
-  struct Walked {
-    bool starts = false;
-    bool unknown = false;
-    std::vector<Change> changes;
-    Scratch::Said last;  // where it does not start
-  };
-  enum class Yields { kLimits, kLimitsAndGuarantees };
-
   static std::tuple<std::size_t, Easing, std::int64_t> Far(const Relaxation& relaxation) {
     return {relaxation.changes.size(), relaxation.changes.back().easing,
             relaxation.changes.back().amount};
@@ -61,30 +51,31 @@ class Search {
     }
   }
 
-  // What keeps the job waiting, whatever room there is: another job, or the gate.
+  // What blocks the job whatever room is free: a job ahead of it, or the enqueue gate.
   std::optional<Change> First() const {
-    const Reason& said = job_.standing.reason;
+    const Reason& result = job_.standing.reason;
     if (!job_.standing.asked) return std::nullopt;
     Change change;
-    change.easing = Easing::kLetIn;
-    if (said.obstacle == Obstacle::kGate) return change;
-    if (said.obstacle != Obstacle::kBehind) return std::nullopt;
+    change.easing = Easing::kAdmitted;
+    if (result.obstacle == Obstacle::kGate) return change;
+    if (result.obstacle != Obstacle::kBehind) return std::nullopt;
     change.easing = Easing::kAhead;
-    change.queue = said.queue;
-    change.ahead = said.ahead;
+    change.queue = result.queue;
+    change.ahead = result.ahead;
     return change;
   }
 
-  void Look(const Scratch::Said& said) {
-    Walked walked = Walk(first_, Yields::kLimits);
-    if (!walked.starts && walked.last.reason.obstacle == Obstacle::kQueueGuarantee) {
-      Walked lent = Walk(walked.changes, Yields::kLimitsAndGuarantees);
-      if (lent.starts) Offer(Trimmed(std::move(lent)));
+  void Look(const Scratch::Result& result) {
+    QuotaSearch::Outcome raised = quotas_.Run(first_, QuotaSearch::May::kRaiseLimits);
+    if (!raised.starts && raised.last.reason.obstacle == Obstacle::kQueueGuarantee) {
+      QuotaSearch::Outcome lent =
+          quotas_.Run(raised.changes, QuotaSearch::May::kRaiseLimitsAndLend);
+      if (lent.starts) Offer(quotas_.Trimmed(std::move(lent)));
     }
-    const bool quota_does = walked.starts;
-    const Scratch::Said left = walked.last;
-    if (quota_does) Offer(Trimmed(std::move(walked)));
-    FewerMembers(said);
+    const bool quota_does = raised.starts;
+    const Scratch::Result left = raised.last;
+    if (quota_does) Offer(quotas_.Trimmed(std::move(raised)));
+    FewerMembers(result);
     if (quota_does) return;
     if (IsRoom(left.reason.obstacle)) {
       SmallerAsk(left);
@@ -93,116 +84,11 @@ class Search {
         NodesBack(left, why);
       }
     }
-    // A new node would be in no domain.
+    // A new node would belong to no domain.
     if (job_.locality.mode != Locality::Mode::kRequired) MoreNodes(left);
   }
 
   void Offer(Relaxation relaxation) { found_.nearest.push_back(std::move(relaxation)); }
-
-  // --- quotas
-
-  Walked Walk(std::vector<Change> changes, Yields yields) {
-    Walked walked;
-    walked.changes = std::move(changes);
-    for (int round = 0; round < kMostChanges; ++round) {
-      walked.last = scratch_.Try(walked.changes);
-      walked.starts = walked.last.starts;
-      walked.unknown = walked.last.unknown;
-      if (walked.starts || !Yield(walked.last.reason, yields, walked.changes)) break;
-    }
-    return walked;
-  }
-
-  // Makes the quota that the reason names larger by what is missing.
-  bool Yield(const Reason& reason, Yields yields, std::vector<Change>& changes) {
-    const QueueTree& queues = scratch_.books().queues;
-    if (reason.obstacle == Obstacle::kQueueLimit) {
-      const QueueId queue = queues.Find(reason.queue);
-      if (!queue.valid()) return false;
-      return Raise(Easing::kLimit, reason.queue, reason.binding,
-                   reason.used + reason.asked - reason.limit,
-                   queues.spec(queue).limit[reason.binding], changes);
-    }
-    if (reason.obstacle != Obstacle::kQueueGuarantee || yields == Yields::kLimits) return false;
-    const QueueId queue = queues.Find(reason.kept_for);
-    if (!queue.valid()) return false;
-    const std::int64_t left = reason.queue.empty()
-                                  ? std::max<std::int64_t>(reason.limit - reason.asked, 0)
-                                  : reason.limit - reason.used - reason.asked;
-    std::int64_t idle = queues.spec(queue).guarantee[reason.binding] -
-                        scratch_.books().occupancy.queue_total(queue)[reason.binding];
-    for (const Change& change : changes) {
-      const bool same = change.easing == Easing::kLend && change.queue == reason.kept_for;
-      if (same && change.kind == reason.binding) idle -= change.amount;
-    }
-    return Raise(Easing::kLend, reason.kept_for, reason.binding, std::min(reason.kept - left, idle),
-                 queues.spec(queue).guarantee[reason.binding], changes);
-  }
-
-  static bool Raise(Easing easing, const std::string& queue, Kind kind, std::int64_t by,
-                    std::int64_t now, std::vector<Change>& changes) {
-    if (by <= 0) return false;
-    for (Change& change : changes) {
-      if (change.easing != easing || change.queue != queue || change.kind != kind) continue;
-      change.amount += by;
-      return true;
-    }
-    Change change;
-    change.easing = easing;
-    change.queue = queue;
-    change.kind = kind;
-    change.amount = by;
-    change.now = now;
-    changes.push_back(change);
-    return true;
-  }
-
-  // Each amount as small as it may be while the others stay as they are. REQUIRES: it starts.
-  Relaxation Trimmed(Walked walked) {
-    Relaxation made{std::move(walked.changes), true};
-    for (std::size_t i = 0; i < made.changes.size();) {
-      const Easing easing = made.changes[i].easing;
-      if (easing == Easing::kLimit || easing == Easing::kLend) {
-        made.changes[i].amount =
-            Smallest(made.changes[i].amount, made.smallest, [&](std::int64_t amount) {
-              std::vector<Change> less = made.changes;
-              less[i].amount = amount;
-              if (amount == 0) less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
-              return scratch_.Try(less);
-            });
-      }
-      if (easing != Easing::kAhead && easing != Easing::kLetIn && made.changes[i].amount == 0) {
-        made.changes.erase(made.changes.begin() + static_cast<std::ptrdiff_t>(i));
-      } else {
-        ++i;
-      }
-    }
-    return made;
-  }
-
-  // The smallest amount from 0 to `enough` with which it starts, so that with one less it does not.
-  // As a rule `enough` is the one, so that is looked at first.
-  template <class TryAmount>
-  std::int64_t Smallest(std::int64_t enough, bool& proven, TryAmount try_amount) {
-    bool last_unknown = false;
-    const auto starts = [&](std::int64_t amount) {
-      const Scratch::Said said = try_amount(amount);
-      if (!said.starts) last_unknown = said.unknown;
-      return said.starts;
-    };
-    if (enough <= 0) return enough;
-    if (starts(enough - 1)) {
-      std::int64_t too_few = -1;
-      --enough;
-      while (enough - too_few > 1) {
-        const std::int64_t middle = too_few + (enough - too_few) / 2;
-        (starts(middle) ? enough : too_few) = middle;
-      }
-      if (enough == 0) return 0;
-    }
-    proven = proven && !last_unknown;
-    return enough;
-  }
 
   std::vector<Change> With(const Change& change) const {
     std::vector<Change> changes = first_;
@@ -212,8 +98,7 @@ class Search {
 
   // --- the job itself
 
-  // The index of the role that stands in the way; the first that asks for anything where no role
-  // does.
+  // The index of the role that the reason names; otherwise of the first role with pending tasks.
   std::size_t RoleOf(const Reason& reason) const {
     for (std::size_t r = 0; r < job_.roles.size(); ++r) {
       if (!reason.role.empty() && job_.roles[r].name == reason.role) return r;
@@ -224,14 +109,14 @@ class Search {
     return 0;
   }
 
-  void FewerMembers(const Scratch::Said& said) {
-    if (!job_.groups.empty()) return;  // a group has its size
+  void FewerMembers(const Scratch::Result& result) {
+    if (!job_.groups.empty()) return;  // sub-groups have fixed sizes
     std::int64_t mins = 0, roles = 0;
     for (const RoleRow& role : job_.roles) {
       mins += role.min;
       roles += role.tasks.empty() ? 0 : 1;
     }
-    const RoleRow& role = job_.roles[RoleOf(said.reason)];
+    const RoleRow& role = job_.roles[RoleOf(result.reason)];
     Change change;
     change.easing = Easing::kMembers;
     std::int64_t least = 1;
@@ -243,11 +128,11 @@ class Search {
       change.now = std::max<std::int64_t>(job_.min_member, mins);
       least = std::max<std::int64_t>(job_.counted() + 1, roles > 1 ? mins : 1);
     }
-    Most(change, least, 1, !said.unknown);
+    Most(change, least, 1, !result.unknown);
   }
 
-  void SmallerAsk(const Scratch::Said& said) {
-    const RoleRow& role = job_.roles[RoleOf(said.reason)];
+  void SmallerAsk(const Scratch::Result& result) {
+    const RoleRow& role = job_.roles[RoleOf(result.reason)];
     const TaskClass& cls = scratch_.books().classes[role.cls];
     if (job_.counted() > 0 || !cls.single_ask()) return;
     const DeviceRequest& asked = cls.lasting[0].request;
@@ -256,27 +141,28 @@ class Search {
     change.easing = Easing::kAsk;
     change.role = role.name;
     change.now = cls.demand[kGpu];
-    const Reason& reason = said.reason;
-    if (said.verdict == Verdict::kWait && reason.binding == kGpu &&
+    const Reason& reason = result.reason;
+    if (result.verdict == Verdict::kWait && reason.binding == kGpu &&
         reason.free_total >= reason.tasks_needed * reason.per_task) {
       change.free = reason.free_total;
     }
     const std::int64_t unit = asked.whole() ? kWholeGpu : std::int64_t{asked.count};
-    Most(change, unit, unit, !said.unknown);
+    Most(change, unit, unit, !result.unknown);
   }
 
-  // The same for the group that has no room, and for all of the job.
-  void HigherTier(const Scratch::Said& said) {
+  // Tries higher tiers for the group that has no room, and for the whole job.
+  void HigherTier(const Scratch::Result& result) {
     for (const GroupRow& group : job_.groups) {
-      if (group.spec.name == said.reason.group) {
-        HigherTier(said, group.spec.locality, group.spec.name);
+      if (group.spec.name == result.reason.group) {
+        HigherTier(result, group.spec.locality, group.spec.name);
       }
     }
-    HigherTier(said, job_.locality, "");
+    HigherTier(result, job_.locality, "");
   }
 
-  // The next tier at which one domain has room for it, or none has to.
-  void HigherTier(const Scratch::Said& said, const Locality& locality, const std::string& group) {
+  // The next tier with a domain that has room; otherwise no tier at all.
+  void HigherTier(const Scratch::Result& result, const Locality& locality,
+                  const std::string& group) {
     const Fabric& fabric = scratch_.books().hardware.fabric();
     if (locality.mode != Locality::Mode::kRequired) return;
     Change change;
@@ -288,10 +174,10 @@ class Search {
     for (const Fabric::Domain& domain : fabric.domains()) {
       if (domain.tier > change.now) tiers.insert(domain.tier);
     }
-    bool proven = !said.unknown;
+    bool proven = !result.unknown;
     const auto does = [&](std::int64_t tier) {
       change.amount = tier;
-      const Scratch::Said tried = scratch_.Try(With(change));
+      const Scratch::Result tried = scratch_.Try(With(change));
       if (tried.starts) Offer({With(change), proven});
       proven = proven && !tried.unknown;
       return tried.starts;
@@ -299,8 +185,8 @@ class Search {
     if (std::none_of(tiers.begin(), tiers.end(), does)) does(-1);
   }
 
-  // The largest amount of the change below what is now, and not below `least`, with which it
-  // starts. All are a multiple of `unit`.
+  // The largest amount below the current one, but at least `least`, with which the job starts. All
+  // amounts are multiples of `unit`.
   void Most(Change change, std::int64_t least, std::int64_t unit, bool now_is_too_much) {
     const auto with = [&](std::int64_t amount) {
       change.amount = amount;
@@ -308,22 +194,22 @@ class Search {
     };
     if (least >= change.now || !scratch_.Try(with(least)).starts) return;
     bool proven = now_is_too_much;
-    // Counted from the largest down: how many units less.
+    // Both count units below the current amount.
     const std::int64_t enough = (change.now - least) / unit;
     std::int64_t less = enough, too_few = 0;
     while (less - too_few > 1) {
       const std::int64_t middle = too_few + (less - too_few) / 2;
-      const Scratch::Said said = scratch_.Try(with(change.now - middle * unit));
-      (said.starts ? less : too_few) = middle;
-      if (!said.starts) proven = !said.unknown;
+      const Scratch::Result result = scratch_.Try(with(change.now - middle * unit));
+      (result.starts ? less : too_few) = middle;
+      if (!result.starts) proven = !result.unknown;
     }
     Offer({with(change.now - less * unit), proven});
   }
 
   // --- nodes
 
-  void NodesBack(const Scratch::Said& said, Misfit why) {
-    const ClassId cls = job_.roles[RoleOf(said.reason)].cls;
+  void NodesBack(const Scratch::Result& result, Misfit why) {
+    const ClassId cls = job_.roles[RoleOf(result.reason)].cls;
     const std::vector<NodeId> shut = scratch_.NodesShut(cls, why);
     if (shut.empty()) return;
     Change change;
@@ -339,13 +225,13 @@ class Search {
       }
       return With(change);
     };
-    auto best = Fewest(change.now, !said.unknown, with);
+    auto best = Fewest(change.now, !result.unknown, with);
     if (!best) return;
     DropOneByOne(*best);
     Offer(std::move(*best));
   }
 
-  // Those that came first may be of no use.
+  // The first nodes of the list may not help.
   void DropOneByOne(Relaxation& relaxation) {
     const std::size_t at = first_.size();
     for (std::size_t n = 0; n < relaxation.changes[at].nodes.size();) {
@@ -357,18 +243,18 @@ class Search {
       std::vector<Change> less = relaxation.changes;
       less[at].nodes.erase(less[at].nodes.begin() + static_cast<std::ptrdiff_t>(n));
       --less[at].amount;
-      const Scratch::Said said = scratch_.Try(less);
-      if (said.starts) {
+      const Scratch::Result result = scratch_.Try(less);
+      if (result.starts) {
         relaxation.changes = std::move(less);
       } else {
-        relaxation.smallest = relaxation.smallest && !said.unknown;
+        relaxation.smallest = relaxation.smallest && !result.unknown;
         ++n;
       }
     }
   }
 
-  void MoreNodes(const Scratch::Said& said) {
-    const NodeId kind = scratch_.BestKind(job_.roles[RoleOf(said.reason)].cls);
+  void MoreNodes(const Scratch::Result& result) {
+    const NodeId kind = scratch_.BestKind(job_.roles[RoleOf(result.reason)].cls);
     if (!kind.valid()) return;
     Change change;
     change.easing = Easing::kNodes;
@@ -383,27 +269,27 @@ class Search {
       change.amount = count;
       return With(change);
     };
-    auto best = Fewest(std::min({least, waiting, kMostNewNodes}), !said.unknown, with);
+    auto best = Fewest(std::min({least, waiting, kMostNewNodes}), !result.unknown, with);
     if (best) Offer(std::move(*best));
   }
 
-  // The fewest nodes, up to so many, with which it starts, where limits that are then in its way
-  // yield. REQUIRES: most >= 1.
+  // The fewest nodes, at most `most`, with which the job starts after limits in the way are raised.
+  // REQUIRES: most >= 1.
   template <class Changes>
   std::optional<Relaxation> Fewest(std::int64_t most, bool none_is_too_few, Changes with) {
     bool proven = none_is_too_few;
-    std::optional<Walked> best;
+    std::optional<QuotaSearch::Outcome> best;
     const auto starts = [&](std::int64_t count) {
-      Walked walked = Walk(with(count), Yields::kLimits);
-      if (walked.starts) {
-        best = std::move(walked);
+      QuotaSearch::Outcome raised = quotas_.Run(with(count), QuotaSearch::May::kRaiseLimits);
+      if (raised.starts) {
+        best = std::move(raised);
         return true;
       }
-      proven = !walked.unknown;
+      proven = !raised.unknown;
       return false;
     };
     std::int64_t too_few = 0, enough = 1;
-    // A few are the rule, so they are tried first.
+    // As a rule few nodes are enough, so small numbers are tried first.
     while (!starts(enough)) {
       if (enough == most || scratch_.ended()) return std::nullopt;
       too_few = enough;
@@ -413,14 +299,15 @@ class Search {
       const std::int64_t middle = too_few + (enough - too_few) / 2;
       (starts(middle) ? enough : too_few) = middle;
     }
-    Relaxation made = Trimmed(std::move(*best));
+    Relaxation made = quotas_.Trimmed(std::move(*best));
     made.smallest = made.smallest && proven;
     return made;
   }
 
   Scratch scratch_;
-  const JobRow& job_;          // of the state that is asked about
-  std::vector<Change> first_;  // what has to be different in any case
+  QuotaSearch quotas_{scratch_};
+  const JobRow& job_;          // in the State of the caller
+  std::vector<Change> first_;  // changes that are needed in any case
   Relaxations found_;
 };
 

@@ -1,33 +1,31 @@
-// Relaxations: what would have to be different, and by how little, for a job that waits to start
-// now. Each is tried with the policies that decide, on a copy of the State that is told so; nothing
-// here is guessed.
+// Relaxations: the smallest changes with which a pending job would start now. Each change is tried
+// on a copy of the State with the real policies, so the answer is not a guess.
 //
-// What is asked is whether the gang starts beside all that runs now if it is asked first. That
-// others who wait may take what comes free, and that some may be evicted, is left out.
+// The question is whether the gang starts beside all running jobs if it goes first. The answer
+// ignores that other pending jobs may take free room, and that tasks may be evicted.
 //
-// A pure function, computed when somebody asks and never in a cycle.
+// A pure function. Computed on request, never in a cycle.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "plugins/framework/engine.h"
+#include "engine/engine.h"
 
 namespace tephra {
 
-// One thing that would be different. By whose it is to give; of one number of changes, those first
-// that come first here.
+// What would change. Relaxations with equally many changes are sorted in this order.
 enum class Easing : std::uint8_t {
-  kAhead,    // it is not behind another job in a queue that is first in, first out
-  kLimit,    // a queue may hold more
-  kLend,     // less is kept free for a queue with a guarantee
-  kMembers,  // the gang starts with fewer
-  kAsk,      // each task asks for less
-  kReturn,   // nodes that are there, and that it may not use, are open to it
-  kNodes,    // there are more nodes
-  kLetIn,    // the enqueue gate lets it in
-  kTier,     // its tasks may be farther from each other
+  kAhead,     // no other job is ahead of it in its FIFO queue
+  kLimit,     // a queue has a higher limit
+  kLend,      // a queue lends a part of its guarantee
+  kMembers,   // the gang starts with fewer members
+  kAsk,       // each task requests less
+  kReturn,    // existing nodes that the job may not use become usable
+  kNodes,     // the cluster has more nodes
+  kAdmitted,  // the enqueue gate admits the job
+  kTier,      // the tasks may be farther apart
 };
 constexpr int kEasings = 9;
 
@@ -35,46 +33,45 @@ struct Change {
   Easing easing = Easing::kAhead;
   std::string queue;  // kAhead, kLimit, kLend
   std::string ahead;  // kAhead: the name of the job
-  std::string role;   // kAsk; kMembers where it is the minimum of one of several roles
-  std::string group;  // kTier where it is that of one of the gang's groups
+  std::string role;   // kAsk; kMembers if the change is to the minimum of one of several roles
+  std::string group;  // kTier if the change is to one sub-group of the gang
   Kind kind = kGpu;   // kLimit, kLend, kAsk
-  // kLimit: what the limit is more; kLend: what is kept less; kMembers: the minimum that is met;
-  // kAsk: what each task asks for; kReturn, kNodes: how many; kTier: the highest tier, below 0 for
-  // none.
+  // kLimit: added to the limit; kLend: how much is lent; kMembers: the new minimum; kAsk: the new
+  // request of each task; kReturn, kNodes: the number of nodes; kTier: the new highest tier, below
+  // 0 for none.
   std::int64_t amount = 0;
-  // What it is now: the limit, the guarantee, the minimum, what each task asks for, the highest
-  // tier; kReturn: all nodes that are shut for the same reason.
+  // The current value: limit, guarantee, minimum, request of each task, highest tier. kReturn: the
+  // number of all nodes that are unusable for the same reason.
   std::int64_t now = 0;
-  // kAsk: what is free, where that would be enough but for the pieces it lies in; else 0.
+  // kAsk: the free amount if it would suffice without fragmentation; otherwise 0.
   std::int64_t free = 0;
   Misfit misfit = Misfit::kFits;   // kReturn: kUnschedulable, kRefused or kExcluded
-  std::vector<std::string> nodes;  // kReturn: those; kNodes: one that all are like
+  std::vector<std::string> nodes;  // kReturn: which; kNodes: the one node to copy
 
   bool operator==(const Change&) const = default;
 };
 
 struct Relaxation {
-  std::vector<Change> changes;  // all of them together
-  bool smallest = true;         // proven: with any of them one less it does not start
+  std::vector<Change> changes;  // all together
+  bool smallest = true;         // proven: with any amount one less the job does not start
 
   bool operator==(const Relaxation&) const = default;
 };
 
 struct Relaxations {
-  bool fits_now = false;            // nothing has to be different: it starts in its turn
+  bool fits_now = false;            // no change is needed: the job starts in its turn
   std::vector<Relaxation> nearest;  // nearest first
-  bool ended = false;               // the search budget ended before all was tried
-  std::int32_t trials = 0;          // 0: there was nothing to try
+  bool ended = false;               // the search budget ended before everything was tried
+  std::int32_t trials = 0;          // 0: nothing to try
 };
 
-// Nothing for a job that does not wait for its minimum, that has room set aside, whose members are
-// missing, or whose queue is missing, not open or on a cycle. REQUIRES: no Snapshot of the state
-// lives. The effort is bounded by search_budget: that many steps of the exact search in all, and a
-// fixed number of trials.
+// Empty for a job that has its minimum, that has reserved room, whose members are missing, or whose
+// queue is missing, closed or on a cycle. The effort is bounded: search_budget steps of the exact
+// search in total, and a fixed number of trials. REQUIRES: no Snapshot of the state exists.
 Relaxations FindRelaxations(const State& state, const Assembly& assembly, JobId job, TimeMs now);
 
-// The facts that make the changes so, with versions above all others, and those that take them
-// back. What has refused a job's tasks before cannot be taken back.
+// The facts that make the changes, with versions above all others, and the facts that undo them.
+// Only cleared rejections of a job's tasks by a node cannot be undone.
 struct WhatIf {
   std::vector<Event> facts, back;
 };
@@ -82,7 +79,7 @@ WhatIf FactsOf(const Books& books, JobId job, const std::vector<Change>& changes
                std::uint64_t version);
 constexpr std::uint64_t kFirstWhatIf = std::uint64_t{1} << 62;
 
-// "fits if queue research's limit were +8 GPU (48 GPU)".
+// "fits if the limit of queue research were 48 GPUs (now 40 GPUs)".
 std::string RelaxationText(const ResourceKinds& kinds, const Relaxation& relaxation);
 
 }  // namespace tephra

@@ -10,7 +10,7 @@
 namespace tephra {
 namespace {
 
-// Notes how many steps a placer takes.
+// Counts the steps of a placer.
 class CountedPlacer final : public Placer {
  public:
   CountedPlacer(std::unique_ptr<Placer> placer, std::int32_t& steps_left)
@@ -26,7 +26,7 @@ class CountedPlacer final : public Placer {
   std::int32_t& steps_left_;
 };
 
-// All devices of the cluster have as much memory.
+// Whether all devices of the cluster have equal memory.
 bool EqualMemory(const Hardware& hardware) {
   std::set<std::int32_t> sizes;
   for (const NodeId node : hardware.ranked()) {
@@ -54,37 +54,37 @@ Scratch::Scratch(const State& state, const Assembly& assembly, JobId job, TimeMs
   }
 }
 
-Scratch::Said Scratch::Try(const std::vector<Change>& changes) {
-  Said said;
-  said.unknown = true;
-  if (ended()) return said;
+Scratch::Result Scratch::Try(const std::vector<Change>& changes) {
+  Result result;
+  result.unknown = true;
+  if (ended()) return result;
   const WhatIf what = FactsOf(books(), job_, changes, version_);
   version_ += 2;
   ++trials_;
   work_ += 1 + static_cast<std::int32_t>(what.facts.size()) / kFactsAsOneTrial;
-  // That a node has refused a task is forgotten for good when the node changes.
-  const bool for_good = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
+  // A change of the node clears its rejections, and that cannot be undone.
+  const bool forgets = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
     return change.misfit == Misfit::kRefused;
   });
-  if (for_good) return TryForGood(what.facts);
-  if (Tell(what.facts)) said = Ask();
-  TEPHRA_CHECK(Tell(what.back));
-  return said;
+  if (forgets) return TryOnCopy(what.facts);
+  if (Apply(what.facts)) result = Ask();
+  TEPHRA_CHECK(Apply(what.back));
+  return result;
 }
 
-// On a state that is thrown away, with all that was derived from it.
-Scratch::Said Scratch::TryForGood(const std::vector<Event>& facts) {
-  Said said;
-  said.unknown = true;
+// Tries on a copy of the State that is thrown away, with everything derived from it.
+Scratch::Result Scratch::TryOnCopy(const std::vector<Event>& facts) {
+  Result result;
+  result.unknown = true;
   State before = state_;
   tools_ = std::make_unique<CycleTools>();
-  if (Tell(facts)) said = Ask();
+  if (Apply(facts)) result = Ask();
   state_ = std::move(before);
   tools_ = std::make_unique<CycleTools>();
-  return said;
+  return result;
 }
 
-bool Scratch::Tell(const std::vector<Event>& facts) {
+bool Scratch::Apply(const std::vector<Event>& facts) {
   return std::all_of(facts.begin(), facts.end(),
                      [&](const Event& fact) { return state_.Apply(fact).ok(); });
 }
@@ -97,8 +97,8 @@ Policies Scratch::PoliciesOf(const Snapshot& snapshot) {
   return policies;
 }
 
-// Kept off a GPU model as a whole, tasks with a choice of models might have had a part of it; and
-// on other devices whole ones might have had less memory.
+// A quota that denies the gang one GPU model may allow a mix of models. On other devices, whole
+// devices may count less memory.
 bool Scratch::MayBeElsewhere(const Reason& reason) const {
   const bool quota =
       reason.obstacle == Obstacle::kQueueLimit || reason.obstacle == Obstacle::kQueueGuarantee;
@@ -111,28 +111,28 @@ bool Scratch::MayBeElsewhere(const Reason& reason) const {
   });
 }
 
-Scratch::Said Scratch::Ask() {
+Scratch::Result Scratch::Ask() {
   const Snapshot snapshot = state_.Freeze(now_);
   const Policies policies = PoliciesOf(snapshot);
   const Plan plan = RunCycle(snapshot, policies, assembly_.actions, {job_}, *tools_, nullptr);
-  Said said;
-  said.unknown = true;
+  Result result;
+  result.unknown = true;
   for (const Decision& decision : plan.decisions) {
     if (decision.job != job_ || decision.part != Part::kMinimum) continue;
-    said.starts = decision.verdict == Verdict::kStart;
-    said.verdict = decision.verdict;
-    said.reason = decision.reason;
-    said.unknown =
+    result.starts = decision.verdict == Verdict::kStart;
+    result.verdict = decision.verdict;
+    result.reason = decision.reason;
+    result.unknown =
         decision.reason->obstacle == Obstacle::kSearch || MayBeElsewhere(decision.reason);
   }
-  // The State does not take the plan as done, so the bench must not either.
+  // The State does not assume the plan, so the bench must not either.
   for (const Decision& decision : plan.decisions) {
     const QueueId queue = snapshot.job(decision.job).queue;
     for (const Placement& placement : decision.placements) {
       tools_->now.ledger().Uncharge(snapshot.task(placement.task).cls, queue, placement);
     }
   }
-  return said;
+  return result;
 }
 
 std::vector<NodeId> Scratch::NodesShut(ClassId cls, Misfit why) {
@@ -167,7 +167,7 @@ NodeId Scratch::BestKind(ClassId cls) {
   for (std::uint32_t rank = 0; rank < hardware.ranked().size(); ++rank) {
     if (ranking.misfit(rank) != Misfit::kFits) continue;
     const NodeId node = hardware.ranked()[rank];
-    // What keeps the class off this one may keep it off another like it.
+    // A copy of this node may be excluded for the same cause.
     if (books().masks.Exclude(snapshot.cls(cls).pod.constraints.mask, node)) continue;
     if (books().refused.contains(RefusalKey(cls, node))) continue;
     const std::int32_t copies =

@@ -1,7 +1,7 @@
-// Scratch: a copy of the State on which a job is asked again under other facts, by the passes and
-// policies that decide, and which is then as it was.
+// Scratch: a copy of the State on which a job is tried under changed facts, with the real passes
+// and policies. After each try the copy is as before.
 //
-// One owner thread. The State that it was copied from may change meanwhile.
+// Owned by one search, one thread. The original State may change in the meantime.
 #pragma once
 
 #include <memory>
@@ -13,40 +13,40 @@ namespace tephra {
 
 class Scratch {
  public:
-  // REQUIRES: no Snapshot of the state lives.
+  // REQUIRES: no Snapshot of the state exists.
   Scratch(const State& state, const Assembly& assembly, JobId job, TimeMs now);
 
-  struct Said {
+  struct Result {
     bool starts = false;
     Verdict verdict = Verdict::kWait;
-    Reason reason;  // where it does not start
-    // It is not proven that it could not: some search budget ended first.
+    Reason reason;  // if the job does not start
+    // The job does not start, but that is not proven: a search budget ended first.
     bool unknown = false;
   };
-  // What is said of the job if it is asked first and nobody is evicted for it.
-  Said Try(const std::vector<Change>& changes);
+  // The decision about the job if it goes first and nothing is evicted for it.
+  Result Try(const std::vector<Change>& changes);
 
-  // No more is tried: Try only says unknown.
+  // No more tries: Try answers unknown.
   bool ended() const { return steps_left_ <= 0 || work_ >= kMostWork; }
   std::int32_t trials() const { return trials_; }
 
-  // Nodes that the class may not use for that reason, those first that have room for the most of
-  // it, then by name.
+  // The nodes that the class may not use for that reason, sorted by room for the class, the most
+  // first, then by rank.
   std::vector<NodeId> NodesShut(ClassId cls, Misfit why);
-  // The node that would hold the most tasks of the class if it were empty, of those that may be
-  // used; then the one of the least GPU, then by name. Invalid: none would hold one.
+  // The usable node that would hold the most tasks of the class if it were empty; among equals the
+  // node with the fewest GPUs, then by rank. Invalid: no node would hold a task.
   NodeId BestKind(ClassId cls);
 
   const Books& books() const { return state_.books(); }
 
-  // In trials: each is about a cycle for one job. One in which many nodes come counts for more.
+  // In trials, each about a cycle for one job. A trial that adds many nodes counts as several.
   static constexpr std::int32_t kMostWork = 250;
   static constexpr std::int32_t kFactsAsOneTrial = 64;
 
  private:
-  Said TryForGood(const std::vector<Event>& facts);
-  bool Tell(const std::vector<Event>& facts);
-  Said Ask();
+  Result TryOnCopy(const std::vector<Event>& facts);
+  bool Apply(const std::vector<Event>& facts);
+  Result Ask();
   bool MayBeElsewhere(const Reason& reason) const;
   Policies PoliciesOf(const Snapshot& snapshot);
 

@@ -6,12 +6,12 @@
 namespace tephra {
 namespace {
 
-// A priority that no waiting makes up for.
+// Higher than any priority with its age boost.
 constexpr std::int32_t kFirstOfAll = std::int32_t{1} << 30;
-// Of no meaning but that the node's description is another one: those who were refused try again.
+// A label without meaning: it changes the node, which clears rejections.
 constexpr char kAnother[] = "tephra.sh/changed";
 
-// The job as it was told.
+// The job as the State knows it.
 JobSpec SpecOf(const Books& books, JobId id) {
   const JobRow& row = books.jobs[id.index()];
   JobSpec job;
@@ -23,7 +23,7 @@ JobSpec SpecOf(const Books& books, JobId id) {
   job.pods_exist = row.pods_exist;
   job.preemptible = row.preemptible;
   job.min_run_ms = row.min_run_ms;
-  job.expected_run_ms = row.expected_run_ms;
+  job.estimated_runtime_ms = row.estimated_runtime_ms;
   job.user = row.user;
   job.locality = row.locality;
   job.evicts = row.evicts;
@@ -39,7 +39,7 @@ JobSpec SpecOf(const Books& books, JobId id) {
   return job;
 }
 
-// Of the group, or of all of the job.
+// Of the group, or of the whole job.
 Locality& LocalityOf(JobSpec& job, const std::string& group) {
   for (GroupSpec& one : job.gang.groups) {
     if (!group.empty() && one.name == group) return one.locality;
@@ -89,7 +89,7 @@ NodeSpec AnotherLike(const NodeSpec& node, std::int64_t number) {
   return more;
 }
 
-// The names of the nodes that the mask excludes, but for these.
+// The mask without the nodes in `open`.
 MaskUpserted MaskWithout(const Books& books, const std::string& name,
                          const std::vector<std::string>& open) {
   MaskUpserted mask{name, {}, 0};
@@ -102,8 +102,8 @@ MaskUpserted MaskWithout(const Books& books, const std::string& name,
   return mask;
 }
 
-// What is told of each object, once.
-struct Told {
+// The new version of each object that changes.
+struct Objects {
   std::map<std::string, QueueSpec> queues;
   std::map<std::string, NodeSpec> nodes;
   std::map<std::string, MaskUpserted> masks;
@@ -113,25 +113,25 @@ struct Told {
   JobSpec job;
 };
 
-void Open(const Books& books, const Change& change, JobId id, Told& told) {
+void Open(const Books& books, const Change& change, JobId id, Objects& objects) {
   if (change.misfit == Misfit::kExcluded) {
     for (const RoleRow& role : books.jobs[id.index()].roles) {
       const std::string& mask = books.classes[role.cls].pod.constraints.mask;
       if (books.masks.Find(mask) == nullptr) continue;
-      told.masks[mask] = MaskWithout(books, mask, change.nodes);
+      objects.masks[mask] = MaskWithout(books, mask, change.nodes);
     }
     return;
   }
   for (const std::string& name : change.nodes) {
     const NodeId node = books.hardware.Find(name);
     if (!node.valid()) continue;
-    NodeSpec& spec = told.nodes.try_emplace(name, books.hardware.spec(node)).first->second;
+    NodeSpec& spec = objects.nodes.try_emplace(name, books.hardware.spec(node)).first->second;
     spec.unschedulable = false;
     if (change.misfit == Misfit::kRefused) spec.labels[kAnother] = "true";
   }
 }
 
-// Who lends GPUs lends those of models too, where it has no others to lend.
+// A guarantee of GPU models must not exceed the guarantee of GPUs.
 void FitModels(const ModelKinds& models, Resources& guarantee) {
   std::int64_t left = guarantee[kGpu];
   for (const auto& [model, kind] : models) {
@@ -140,15 +140,15 @@ void FitModels(const ModelKinds& models, Resources& guarantee) {
   }
 }
 
-void Tell(const Books& books, const Change& change, JobId id, Told& told) {
+void Add(const Books& books, const Change& change, JobId id, Objects& objects) {
   const auto queue = [&]() -> QueueSpec& {
     const QueueId known = books.queues.Find(change.queue);
-    return told.queues.try_emplace(change.queue, books.queues.spec(known)).first->second;
+    return objects.queues.try_emplace(change.queue, books.queues.spec(known)).first->second;
   };
   switch (change.easing) {
     case Easing::kAhead:
-      told.job.priority = kFirstOfAll;
-      told.job_changes = true;
+      objects.job.priority = kFirstOfAll;
+      objects.job_changes = true;
       return;
     case Easing::kLimit:
       queue().limit[change.kind] += change.amount;
@@ -158,31 +158,31 @@ void Tell(const Books& books, const Change& change, JobId id, Told& told) {
       if (change.kind == kGpu) FitModels(books.kinds.models(), queue().guarantee);
       return;
     case Easing::kMembers:
-      StartWith(change, told.job.gang);
-      told.job_changes = true;
+      StartWith(change, objects.job.gang);
+      objects.job_changes = true;
       return;
     case Easing::kAsk:
-      AskFor(change, told.job.gang);
-      told.job_changes = true;
+      AskFor(change, objects.job.gang);
+      objects.job_changes = true;
       return;
     case Easing::kReturn:
-      return Open(books, change, id, told);
+      return Open(books, change, id, objects);
     case Easing::kNodes:
       for (std::int64_t n = 1; n <= change.amount; ++n) {
         const NodeSpec more =
             AnotherLike(books.hardware.spec(books.hardware.Find(change.nodes[0])), n);
-        told.nodes[more.name] = more;
+        objects.nodes[more.name] = more;
       }
       return;
-    case Easing::kLetIn:
-      told.gate_opens = true;
+    case Easing::kAdmitted:
+      objects.gate_opens = true;
       return;
     case Easing::kTier:
-      LocalityOf(told.job, change.group) =
+      LocalityOf(objects.job, change.group) =
           change.amount < 0
               ? Locality{Locality::Mode::kPreferred, 0, ""}
               : Locality{Locality::Mode::kRequired, static_cast<std::int32_t>(change.amount), ""};
-      told.job_changes = true;
+      objects.job_changes = true;
       return;
   }
 }
@@ -191,37 +191,37 @@ void Tell(const Books& books, const Change& change, JobId id, Told& told) {
 
 WhatIf FactsOf(const Books& books, JobId job, const std::vector<Change>& changes,
                std::uint64_t version) {
-  Told told;
-  told.job = SpecOf(books, job);
-  const JobSpec before = told.job;
-  for (const Change& change : changes) Tell(books, change, job, told);
+  Objects objects;
+  objects.job = SpecOf(books, job);
+  const JobSpec before = objects.job;
+  for (const Change& change : changes) Add(books, change, job, objects);
   WhatIf what;
   const auto add = [&](Event fact, Event back) {
     what.facts.push_back(std::move(fact));
     what.back.push_back(std::move(back));
   };
-  for (const auto& [name, queue] : told.queues) {
+  for (const auto& [name, queue] : objects.queues) {
     add(QueueUpserted{queue, version},
         QueueUpserted{books.queues.spec(books.queues.Find(name)), version + 1});
   }
-  for (const auto& [name, node] : told.nodes) {
+  for (const auto& [name, node] : objects.nodes) {
     const NodeId known = books.hardware.Find(name);
     add(NodeUpserted{node, version},
         known.valid() ? Event(NodeUpserted{books.hardware.spec(known), version + 1})
                       : Event(NodeRemoved{name}));
   }
-  for (auto& [name, mask] : told.masks) {
+  for (auto& [name, mask] : objects.masks) {
     MaskUpserted back = MaskWithout(books, name, {});
     mask.version = version;
     back.version = version + 1;
     add(mask, back);
   }
-  if (told.gate_opens) {
+  if (objects.gate_opens) {
     EngineConfig open = books.config;
     open.enqueue_gate = EnqueueGate::kNone;
     add(ConfigChanged{open}, ConfigChanged{books.config});
   }
-  if (told.job_changes) add(JobUpserted{told.job, version}, JobUpserted{before, version + 1});
+  if (objects.job_changes) add(JobUpserted{objects.job, version}, JobUpserted{before, version + 1});
   return what;
 }
 

@@ -13,7 +13,7 @@ Resources Everything() {
   return all;
 }
 
-// At most what an integer holds.
+// Saturates at the largest integer.
 std::int64_t PerMille(std::int64_t amount, std::int64_t permille) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   if (amount / 1000 >= kMost / permille - 1) return kMost;
@@ -27,7 +27,7 @@ class OpenGate final : public Gate {
         most_(RealCapabilities(snapshot.queues())),
         claimed_(snapshot.queues().size()),
         used_(snapshot.hardware().total()),
-        lacking_(snapshot.books().inqueue.missing()) {
+        missing_(snapshot.books().inqueue.missing()) {
     const std::vector<Resources>& claimed = snapshot.books().inqueue.claimed();
     for (std::size_t q = 0; q < claimed.size(); ++q) Count(QueueId(q), claimed[q]);
     for (Kind k = 0; k < kMaxKinds; ++k) {
@@ -39,7 +39,7 @@ class OpenGate final : public Gate {
   std::optional<Reason> Ask(JobId id) override {
     const JobRow& job = snapshot_.job(id);
     const Resources asked = ClaimOf(snapshot_.books(), job).minimum;
-    std::optional<Reason> no;  // of the highest level that says so
+    std::optional<Reason> no;  // of the highest level that denies it
     for (QueueId up = job.queue; up.valid(); up = snapshot_.queues().parent(up)) {
       const Resources& claimed = claimed_[up.index()];
       const std::optional<Kind> kind = Beyond(claimed, asked, most_[up.index()]);
@@ -49,13 +49,13 @@ class OpenGate final : public Gate {
     }
     if (no) return no;
     Resources taken = used_;
-    if (const auto kind = Beyond(taken.Add(lacking_), asked, total_)) {
+    if (const auto kind = Beyond(taken.Add(missing_), asked, total_)) {
       Reason reason = No(asked, *kind, total_, used_);
-      reason.kept = lacking_[*kind];
+      reason.kept = missing_[*kind];
       return reason;
     }
     Count(job.queue, asked);
-    lacking_.Add(asked);
+    missing_.Add(asked);
     return std::nullopt;
   }
 
@@ -66,7 +66,7 @@ class OpenGate final : public Gate {
     }
   }
 
-  // The first kind that is asked for and of which there is not enough.
+  // The first requested kind that is not sufficient.
   static std::optional<Kind> Beyond(const Resources& taken, const Resources& asked,
                                     const Resources& most) {
     for (KindSet kinds = asked.NonZero(); kinds != 0; kinds &= kinds - 1) {
@@ -89,10 +89,10 @@ class OpenGate final : public Gate {
 
   const Snapshot& snapshot_;
   const std::vector<Resources> most_;  // by QueueId
-  std::vector<Resources> claimed_;     // by QueueId, each with the queues under it
+  std::vector<Resources> claimed_;     // by QueueId, with the queues under each
   Resources total_;                    // with overcommitment
   Resources used_;
-  Resources lacking_;
+  Resources missing_;
 };
 
 }  // namespace
@@ -102,8 +102,8 @@ std::vector<Resources> RealCapabilities(const QueueTree& queues) {
   std::vector<bool> known(queues.size());
   for (std::size_t q = 0; q < queues.size(); ++q) {
     const QueueId up = queues.parent(QueueId(q));
-    const bool promises = up.valid() && queues.present(QueueId(q));
-    if (promises) guaranteed[up.index()].Add(queues.spec(QueueId(q)).guarantee);
+    const bool counts = up.valid() && queues.present(QueueId(q));
+    if (counts) guaranteed[up.index()].Add(queues.spec(QueueId(q)).guarantee);
   }
   std::vector<QueueId> path;
   for (std::size_t q = 0; q < queues.size(); ++q) {

@@ -1,20 +1,20 @@
-// VolcanoGate: a job is let in while the minimums of all that were let in fit into its queue and
-// those above it, and into the cluster with some overcommitment (Volcano: action enqueue with the
-// plugins capacity and overcommit).
+// VolcanoGate: admits a job if the minimums of all admitted jobs fit into its queue, into the
+// queues above it, and into the cluster with some overcommitment. These are the rules of Volcano's
+// action enqueue with the plugins capacity and overcommit.
 //
-// With M(q) the minimums of those let in in q and under it, and m that of the job, for each kind
-// that m asks for:
+// Let M(q) be the minimums of the admitted jobs in q and under it, and m the minimum of the job.
+// For each kind that m requests:
 //   at each level q from the job's queue up:  M(q) + m <= most(q)
-//   in the cluster:                           used + lacking + m <= total x factor
-// most(q) is Volcano's real capability: the limit of q, and, where one above it has a limit, no
-// more than that leaves beside what others under it are guaranteed. `lacking` is what those let in
-// have yet to get, `used` all that is held, by whomever.
+//   in the cluster:                           used + missing + m <= total x factor
+// most(q) is Volcano's real capability: the limit of q. If a queue above it has a limit, most(q) is
+// at most what that limit leaves beside the guarantees of the other queues under it. `missing` is
+// what admitted jobs still lack, and `used` is everything in use, including foreign pods.
 //
-// Who is let in stays in as long as it holds anything or waits for something else than the gate
-// (JobRow::let_in), so nothing is remembered but what was last said of it.
+// An admitted job stays admitted until all of its resources are released and it waits for nothing
+// but the gate, so the gate keeps no state of its own. Immutable; any thread.
 #pragma once
 
-#include "plugins/framework/policy.h"
+#include "engine/policy.h"
 
 namespace tephra {
 
@@ -27,7 +27,7 @@ class VolcanoGate final : public Admission {
   std::int32_t overcommit_;
 };
 
-// By QueueId: what each queue may have at most; kMaxSum where nothing limits it.
+// By QueueId: the most that each queue may use; kMaxSum without a limit.
 std::vector<Resources> RealCapabilities(const QueueTree& queues);
 
 }  // namespace tephra

@@ -3,24 +3,23 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <compare>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 
+#include "engine/gang_ask.h"
+#include "engine/priority.h"
 #include "plugins/fairshare/fair_shares.h"
-#include "plugins/framework/gang_ask.h"
-#include "plugins/framework/priority.h"
 
 namespace tephra {
 namespace {
 
-// Gangs of which only some run, for what those hold serves nobody, but for those behind a higher
-// priority of their own queue; then the queues that somebody waits in or under, each with those
-// under it by whose turn it is.
+// The line of one cycle: incomplete gangs first, then the tree of queues with pending jobs, each
+// queue with its child queues in the order of their turns.
 class FairLine final : public Line {
  public:
   FairLine(const Ledger& ledger, const std::vector<JobId>& sorted) : snapshot_(ledger.snapshot()) {
@@ -43,7 +42,7 @@ class FairLine final : public Line {
         continue;
       }
     }
-    // Whose turn it is in a queue goes by who is next in it, which is known only now.
+    // The turn of a queue depends on its next job, which is known only now.
     if (shares_.empty()) return;
     for (const auto& [id, queue] : queues_) {
       if (Peek(queue).valid()) Weigh(ledger, QueueId(id));
@@ -61,17 +60,17 @@ class FairLine final : public Line {
       return id;
     }
     if (top_.turns.empty()) return JobId();
-    const Waiting* queue = &top_;
-    // A queue's own jobs before those of the queues under it.
+    const Pending* queue = &top_;
+    // The jobs of a queue go before the jobs of its child queues.
     while (!Peek(*queue).valid()) {
-      last_ = QueueId(std::get<4>(*queue->turns.begin()));
+      last_ = QueueId(queue->turns.begin()->queue);
       queue = &queues_.at(last_.value);
     }
     return Pop(queues_.at(last_.value));
   }
 
   void Asked(JobId id, bool placed) override {
-    Waiting& queue = QueueAt(snapshot_.job(id).queue);
+    Pending& queue = QueueAt(snapshot_.job(id).queue);
     if (!placed && !queue.head.valid() && Fifo(snapshot_.job(id).queue)) queue.head = id;
   }
 
@@ -82,29 +81,36 @@ class FairLine final : public Line {
   JobId Behind(JobId id) const override { return queues_.at(snapshot_.job(id).queue.value).head; }
 
  private:
-  // Whether the next job would take the queue above its share, minus the priority, part of the
-  // share, name, id.
-  using Turn = std::tuple<bool, std::int64_t, std::int64_t, std::string, std::uint32_t>;
-  struct Waiting {
+  // The order of queues with one parent.
+  struct Turn {
+    bool above_share = false;  // with its next job
+    std::int64_t minus_priority = 0;
+    std::int64_t part = 0;            // of its share, now
+    std::int64_t part_with_next = 0;  // and with its next job
+    std::string name;
+    std::uint32_t queue = 0;
+
+    auto operator<=>(const Turn&) const = default;
+  };
+  struct Pending {
     std::vector<JobId> jobs;
     std::size_t next = 0;
-    // Where lines are kept, those of a fifo queue who stand in it, from the one whose turn it is
-    // on. Behind a head of the queue only those are left who have just come: `fresh`, from
-    // `next_fresh`.
+    // Of a FIFO queue whose line is kept between cycles: the jobs in the line, from the next one
+    // on. Behind a blocked head only new jobs are left: `fresh`, from `next_fresh`.
     WaitingLines::Line::const_iterator at{}, end{};
     bool lined = false;
     std::vector<JobId> fresh;
     std::size_t next_fresh = 0;
-    // Priority of the first of whom none runs.
+    // The highest priority of a job that is not incomplete.
     std::int64_t highest = std::numeric_limits<std::int64_t>::min();
-    JobId head;            // in a fifo queue, the first that was asked and still waits
-    std::set<Turn> turns;  // of the queues under it in which somebody still waits
-    Turn turn;             // its own, as it stands with its parent
+    JobId head;            // in a FIFO queue, the first job that was tried and is still pending
+    std::set<Turn> turns;  // of its child queues with pending jobs
+    Turn turn;             // its own turn, as its parent stores it
     bool entered = false;
   };
 
-  // Whose turn it is in the queue, of its own jobs; invalid: nobody's.
-  JobId Peek(const Waiting& queue) const {
+  // The next of the queue's own jobs; invalid: none.
+  JobId Peek(const Pending& queue) const {
     const bool more = queue.next < queue.jobs.size();
     if (!queue.lined) return more ? queue.jobs[queue.next] : JobId();
     if (queue.head.valid()) {
@@ -121,8 +127,8 @@ class FairLine final : public Line {
     return queue.at->job;
   }
 
-  // REQUIRES: Peek gives somebody.
-  JobId Pop(Waiting& queue) const {
+  // REQUIRES: Peek returns a job.
+  JobId Pop(Pending& queue) const {
     const JobId id = Peek(queue);
     if (queue.next < queue.jobs.size() && queue.jobs[queue.next] == id) {
       ++queue.next;
@@ -149,11 +155,11 @@ class FairLine final : public Line {
     return InPart(id) && PriorityOf(snapshot_, job) >= QueueAt(job.queue).highest;
   }
 
-  Waiting& QueueAt(QueueId id) { return id.valid() ? queues_[id.value] : top_; }
+  Pending& QueueAt(QueueId id) { return id.valid() ? queues_[id.value] : top_; }
   bool Fifo(QueueId id) const { return snapshot_.queues().spec(id).dequeue == Dequeue::kFifo; }
 
-  // In a queue that is first in, first out, all that wait are lined up where one is to be asked:
-  // who waits ahead of it keeps it waiting, and if that one is placed, it is the next one's turn.
+  // If one job of a FIFO queue gets a turn, all pending jobs of the queue are in the line: a
+  // pending job blocks the jobs behind it, and when it is placed the next job gets its turn.
   void FillLines(const std::vector<JobId>& sorted) {
     if (std::none_of(sorted.begin(), sorted.end(),
                      [&](JobId id) { return Fifo(snapshot_.job(id).queue); })) {
@@ -177,8 +183,8 @@ class FairLine final : public Line {
     }
   }
 
-  // REQUIRES: queue.jobs are those to be asked.
-  static void TakeLine(const WaitingLines& lines, QueueId id, Waiting& queue) {
+  // REQUIRES: queue.jobs are the jobs that get a turn.
+  static void TakeLine(const WaitingLines& lines, QueueId id, Pending& queue) {
     queue.lined = true;
     if (const WaitingLines::Line* line = lines.Of(id)) {
       queue.at = line->begin();
@@ -188,8 +194,8 @@ class FairLine final : public Line {
                  [&](JobId job) { return lines.lined(job); });
   }
 
-  // Among jobs of one priority the user goes first who used less in the past, by the largest part
-  // of the cluster that it held: dominant resource fairness over time.
+  // Among jobs of equal priority, the job of the user with less past usage goes first, measured by
+  // the largest part of the cluster: dominant resource fairness over time.
   void RankUsers() {
     for (auto& [id, queue] : queues_) {
       std::map<std::string, std::int64_t> used;
@@ -205,7 +211,7 @@ class FairLine final : public Line {
     }
   }
 
-  // In billionths of a thousandth, so that histories that are as good as equal are equal.
+  // In steps of 1e-12, so that almost equal histories are equal.
   std::int64_t UsedBy(QueueId queue, const std::string& user) const {
     const Usage& usage = snapshot_.books().usage;
     const Spent spent = usage.Of(queue, user);
@@ -218,37 +224,43 @@ class FairLine final : public Line {
     return std::llround(std::min(most * 1e12, 1e18));
   }
 
-  // The next one of the queue or of those under it; invalid: nobody, as far as is known yet.
+  // The next job of the queue or of the queues under it; invalid: none so far.
   JobId NextIn(QueueId id) const {
-    const Waiting* queue = &queues_.at(id.value);
+    const Pending* queue = &queues_.at(id.value);
     while (true) {
       const JobId own = Peek(*queue);
       if (own.valid() || queue->turns.empty()) return own;
-      queue = &queues_.at(std::get<4>(*queue->turns.begin()));
+      queue = &queues_.at(queue->turns.begin()->queue);
     }
   }
 
   Turn TurnOf(const Occupancy& occupancy, QueueId id) const {
     const QueueSpec& spec = snapshot_.queues().spec(id);
-    if (shares_.empty()) return {false, -std::int64_t{spec.priority}, 0, spec.name, id.value};
-    const Resources& holds = occupancy.queue_total(id);
+    Turn turn;
+    turn.minus_priority = -std::int64_t{spec.priority};
+    turn.name = spec.name;
+    turn.queue = id.value;
+    if (shares_.empty()) return turn;
+    Resources holds = occupancy.queue_total(id);
     const Resources& share = shares_[id.index()];
+    turn.part = turn.part_with_next = DominantPart(holds, share);
     const JobId next = NextIn(id);
-    bool above = false;
-    if (next.valid()) {
-      const Resources asked = LeastMissing(snapshot_, snapshot_.job(next));
-      for (KindSet kinds = asked.NonZero(); kinds != 0; kinds &= kinds - 1) {
-        const Kind k = static_cast<Kind>(std::countr_zero(kinds));
-        above = above || (share[k] != Share::kNotShared && holds[k] + asked[k] > share[k]);
-      }
+    if (!next.valid()) return turn;
+    const Resources asked = LeastMissing(snapshot_, snapshot_.job(next));
+    holds.Add(asked);
+    for (KindSet kinds = asked.NonZero(); kinds != 0; kinds &= kinds - 1) {
+      const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+      const bool above = share[k] != Share::kNotShared && holds[k] > share[k];
+      turn.above_share = turn.above_share || above;
     }
-    return {above, -std::int64_t{spec.priority}, DominantPart(holds, share), spec.name, id.value};
+    turn.part_with_next = DominantPart(holds, share);
+    return turn;
   }
 
-  // Puts the queue with its parent's others; false where it is there, or `id` is the top.
+  // Adds the queue to the turns of its parent. False if it is there already, or `id` is invalid.
   bool Enter(const Ledger& ledger, QueueId id) {
     if (!id.valid()) return false;
-    Waiting& queue = QueueAt(id);
+    Pending& queue = QueueAt(id);
     if (queue.entered) return false;
     queue.entered = true;
     queue.turn = TurnOf(ledger.occupancy(), id);
@@ -256,11 +268,12 @@ class FairLine final : public Line {
     return true;
   }
 
-  // The queue and those above it hold more or less than before, or have no other job to ask.
+  // Updates the turns of the queue and the queues above it after a change of usage or of the next
+  // job.
   void Weigh(const Ledger& ledger, QueueId from) {
     for (QueueId at = from; at.valid(); at = snapshot_.queues().parent(at)) {
-      Waiting& queue = QueueAt(at);
-      Waiting& parent = QueueAt(snapshot_.queues().parent(at));
+      Pending& queue = QueueAt(at);
+      Pending& parent = QueueAt(snapshot_.queues().parent(at));
       parent.turns.erase(queue.turn);
       if (!Peek(queue).valid() && queue.turns.empty()) continue;
       queue.turn = TurnOf(ledger.occupancy(), at);
@@ -269,13 +282,13 @@ class FairLine final : public Line {
   }
 
   const Snapshot& snapshot_;
-  std::vector<Resources> shares_;  // empty while there is but one queue
+  std::vector<Resources> shares_;  // empty if there is only one queue
   std::vector<JobId> in_part_;
   std::size_t next_in_part_ = 0;
-  Waiting top_;
-  std::map<std::uint32_t, Waiting> queues_;  // by QueueId
-  QueueId last_;                             // that of the job that Next gave last
-  std::vector<QueueId> left_;                // that others were evicted from since
+  Pending top_;
+  std::map<std::uint32_t, Pending> queues_;  // by QueueId
+  QueueId last_;                             // of the job that Next returned last
+  std::vector<QueueId> left_;                // queues with evictions since then
 };
 
 }  // namespace

@@ -1,22 +1,35 @@
-// FairOrder: whose turn it is. From the top of the queue tree down, the queue of higher priority,
-// then one whose next job stays within its fair share, then the one that has the smallest part of
-// its share, then the one whose name sorts first; in a queue the job of higher priority, then,
-// where past usage counts, that of the user who used less of the cluster, then the one that has
-// less left where jobs go by that (EngineConfig::job_order), then the one that waits longer, then
-// the smaller uid.
+// FairOrder: the order in which jobs get their turn.
 //
-// What a queue gets counts at once: after each job that is placed its queues are weighed anew, as
-// in dominant resource fairness (Ghodsi et al., NSDI 2011, and hierarchically, Bhattacharya et al.,
-// SoCC 2013). The shares themselves are those of the cycle's beginning.
+// Incomplete gangs go first: their resources are idle until the gang is complete. An exception are
+// incomplete gangs whose queue has a pending job of a higher priority.
+//
+// Then the queues take turns, from the top of the queue tree down:
+//   1. a queue that stays within its fair share with its next job,
+//   2. the queue with the higher priority,
+//   3. the queue that uses the smaller part of its share now,
+//   4. the queue that uses the smaller part of its share with its next job; for equal jobs this is
+//      the queue with the larger share,
+//   5. the queue whose name sorts first.
+// Within a queue jobs are sorted by priority, by past usage of their users if it counts, by
+// remaining work if EngineConfig::job_order says so, by creation time, and by uid.
+//
+// Usage counts at once: after each placed job its queues are compared again, as in dominant
+// resource fairness (Ghodsi et al., NSDI 2011, and hierarchically, Bhattacharya et al., SoCC 2013).
+// The shares are computed once per cycle. Rule 4 settles ties as KAI-Scheduler does. Immutable; any
+// thread.
 #pragma once
 
-#include "plugins/framework/policy.h"
+#include "engine/policy.h"
 
 namespace tephra {
 
 class FairOrder final : public Order {
  public:
   bool Before(const Snapshot&, JobId a, JobId b) const override;
+  // Priorities that grow with time may have changed the order.
+  bool HelpsAnywhere(const Books& books) const override {
+    return books.config.priority_boost_ms > 0;
+  }
   std::unique_ptr<Line> LineUp(const Ledger&, const std::vector<JobId>& sorted) const override;
 };
 

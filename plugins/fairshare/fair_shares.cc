@@ -10,7 +10,7 @@ namespace tephra {
 
 namespace {
 
-// Some of it is left over when all have what they can use.
+// Whether some of the capacity is left after all demand is met.
 bool AllServed(const std::vector<FillQueue>& fill, const std::vector<double>& amounts,
                double capacity) {
   double given = 0;
@@ -30,7 +30,7 @@ Share::Answer FairShares::Of(const Books& books) const {
   Resources shared = books.hardware.total();
   shared.Add(books.occupancy.outside_queues(), -1);
   shared = Resources::Max(shared, Resources{});
-  // Memory of a whole device, on the average.
+  // The mean memory of a whole device.
   const Resources& total = books.hardware.total();
   const std::int64_t gpus = std::max<std::int64_t>(total[kGpu] / kWholeGpu, 1);
   const std::int64_t gpu_memory = total[kGpuMemory] / gpus;
@@ -43,18 +43,18 @@ Share::Answer FairShares::Of(const Books& books) const {
     }
     asked |= demand[q].NonZero();
   }
-  // Whole devices have memory too, which those who promise GPUs do not mean to promise otherwise.
-  Resources promised;
+  // A quota of GPUs covers the memory of these GPUs, so memory needs no shares of its own.
+  Resources quotas;
   KindSet limited_kinds = 0;
   for (std::size_t q = 0; q < queues.size(); ++q) {
     if (!queues.present(QueueId(q))) continue;
     const QueueSpec& spec = queues.spec(QueueId(q));
-    promised.Add(spec.guarantee).Add(spec.deserved);
+    quotas.Add(spec.guarantee).Add(spec.deserved);
     limited_kinds |= spec.limited_kinds;
   }
-  if (promised[kGpu] > 0 && promised[kGpuMemory] == 0) asked &= ~(1u << kGpuMemory);
-  // Models count that a queue names, and not those that one named once.
-  asked &= ~(books.kinds.model_kinds() & ~(promised.NonZero() | limited_kinds));
+  if (quotas[kGpu] > 0 && quotas[kGpuMemory] == 0) asked &= ~(1u << kGpuMemory);
+  // Only models that a queue names now count.
+  asked &= ~(books.kinds.model_kinds() & ~(quotas.NonZero() | limited_kinds));
   std::vector<FillQueue> fill(queues.size());
   for (std::size_t q = 0; q < queues.size(); ++q) {
     const QueueId up = queues.parent(QueueId(q));
@@ -72,10 +72,10 @@ Share::Answer FairShares::Of(const Books& books) const {
     const Kind k = static_cast<Kind>(std::countr_zero(asked));
     for (std::size_t q = 0; q < queues.size(); ++q) {
       const QueueSpec& spec = queues.spec(QueueId(q));
-      const bool promises = queues.present(QueueId(q));
-      const bool limited = promises && (spec.limited_kinds >> k & 1) != 0;
-      fill[q].guarantee = promises ? static_cast<double>(spec.guarantee[k]) : 0;
-      fill[q].deserved = promises ? static_cast<double>(spec.deserved[k]) : 0;
+      const bool present = queues.present(QueueId(q));
+      const bool limited = present && (spec.limited_kinds >> k & 1) != 0;
+      fill[q].guarantee = present ? static_cast<double>(spec.guarantee[k]) : 0;
+      fill[q].deserved = present ? static_cast<double>(spec.deserved[k]) : 0;
       fill[q].limit =
           limited ? static_cast<double>(spec.limit[k]) : std::numeric_limits<double>::infinity();
       fill[q].demand = static_cast<double>(demand[q][k]);
@@ -87,7 +87,7 @@ Share::Answer FairShares::Of(const Books& books) const {
     }
     for (std::size_t q = 0; q < queues.size(); ++q) shares[q][k] = std::llround(amounts[q]);
   }
-  // Each with the queues under it, which is demand of every one above it too.
+  // The demand of a queue counts for each queue above it, too.
   std::vector<Resources> with_heirs = demand;
   for (std::size_t q = 0; q < queues.size(); ++q) {
     for (QueueId up = queues.parent(QueueId(q)); up.valid(); up = queues.parent(up)) {
@@ -100,8 +100,8 @@ Share::Answer FairShares::Of(const Books& books) const {
     const QueueSpec& spec = queues.spec(QueueId(q));
     for (Kind k = 0; k < kMaxKinds; ++k) {
       if (own[q][k] == kNotShared) continue;
-      const std::int64_t promised = std::max(spec.guarantee[k], spec.deserved[k]);
-      own[q][k] = std::max(own[q][k], std::min(promised, with_heirs[q][k]));
+      const std::int64_t quota = std::max(spec.guarantee[k], spec.deserved[k]);
+      own[q][k] = std::max(own[q][k], std::min(quota, with_heirs[q][k]));
     }
   }
   return {std::move(shares), std::move(own), std::move(with_heirs)};

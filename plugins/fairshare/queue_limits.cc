@@ -13,8 +13,8 @@ Reason Closed(Obstacle obstacle, const std::string& queue) {
   return reason;
 }
 
-// The queue under `level`, or anywhere, that most of the kind is kept for. Only its name is wanted,
-// so it is looked for where the answer is no.
+// The queue with the largest unused guarantee of the kind, under `level` or anywhere. It is only
+// needed for the reason, so it is looked up only after a denial.
 std::string KeptFor(const Ledger& ledger, QueueId level, Kind k) {
   const QueueTree& queues = ledger.snapshot().queues();
   const auto under = [&](QueueId id) {
@@ -33,7 +33,7 @@ std::string KeptFor(const Ledger& ledger, QueueId level, Kind k) {
   return most;
 }
 
-// What the job asks for would take of what is kept for others, at some level of the tree.
+// Whether the request would take what is guaranteed to other queues, at some level of the tree.
 std::optional<Reason> Kept(const Ledger& ledger, QueueId queue, const Resources& extra,
                            const Resources& tried) {
   const QueueTree& queues = ledger.snapshot().queues();
@@ -41,7 +41,7 @@ std::optional<Reason> Kept(const Ledger& ledger, QueueId queue, const Resources&
   for (Kind k = 0; k < kMaxKinds; ++k) {
     const std::int64_t asked = extra[k] + tried[k];
     if (asked == 0) continue;
-    // How much the claim of each level grows by it: nothing while a queue is within its guarantee.
+    // The growth of the claim of each level: none while a queue is within its guarantee.
     std::int64_t with = extra[k], without = -tried[k];
     for (QueueId up = queue;; up = queues.parent(up)) {
       if (!up.valid()) {
@@ -50,7 +50,7 @@ std::optional<Reason> Kept(const Ledger& ledger, QueueId queue, const Resources&
         if (kept <= std::max<std::int64_t>(free, 0)) break;
         Reason reason = Closed(Obstacle::kQueueGuarantee, "");
         reason.binding = k;
-        // Below zero where others over-committed nodes.
+        // The free amount is below zero if foreign pods overcommit nodes.
         reason.limit = std::max<std::int64_t>(occupancy.free_total()[k] + tried[k], 0);
         reason.kept = kept;
         reason.kept_for = KeptFor(ledger, up, k);
@@ -93,13 +93,13 @@ std::optional<Reason> QueueLimits::Deny(const Ledger& ledger, JobId id, const Re
   for (QueueId up = job.queue; up.valid(); up = queues.parent(up)) {
     if (!queues.cycle(up).empty()) return Closed(Obstacle::kQueueCycle, queues.cycle(up));
   }
-  if (queues.has_heirs(job.queue_name)) return Closed(Obstacle::kQueueParent, job.queue_name);
+  if (queues.has_children(job.queue_name)) return Closed(Obstacle::kQueueParent, job.queue_name);
   for (QueueId up = job.queue; up.valid(); up = queues.parent(up)) {
     const QueueSpec& queue = queues.spec(up);
     const Resources& used = ledger.occupancy().queue_total(up);
     for (KindSet kinds = queue.limited_kinds; kinds != 0; kinds &= kinds - 1) {
       const Kind k = static_cast<Kind>(std::countr_zero(kinds));
-      // Only what the job asks for can make it worse.
+      // Only kinds that the job requests count.
       if (extra[k] + tried[k] == 0 || used[k] + extra[k] <= queue.limit[k]) continue;
       Reason reason = Closed(Obstacle::kQueueLimit, queue.name);
       reason.binding = k;

@@ -1,8 +1,8 @@
-// QueueLimits: a job may be placed while its queue is open and neither the queue nor any queue
-// above it would pass its limit (Volcano: capability).
+// QueueLimits: a job may be placed if its queue is open and neither the queue nor a queue above it
+// would exceed its limit (Volcano: capability). Immutable; any thread.
 #pragma once
 
-#include "plugins/framework/policy.h"
+#include "engine/policy.h"
 
 namespace tephra {
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
-// The children of each queue, and last those at the top, in order; no list is moved.
+// The children of each queue, and at the end the top queues, in one array.
 struct Tree {
   std::vector<std::int32_t> first, members;  // members of q: [first[q], first[q + 1])
 
@@ -38,11 +38,11 @@ struct Tree {
   }
 };
 
-// The level t at which sum(min(room, weight * t)) is `amount`; endless where the rooms hold no more
-// than that. Weights are above 0 where room is.
+// The level t with sum(min(room, weight * t)) = amount; endless if the rooms hold no more than
+// that. REQUIRES: a weight is above 0 if its room is.
 double WaterLevel(const Eigen::ArrayXd& weights, const Eigen::ArrayXd& rooms, double amount) {
   if (rooms.sum() <= amount) return kEndless;
-  std::vector<std::int32_t> order;  // by the level at which each is full
+  std::vector<std::int32_t> order;  // by the level at which each one is full
   for (Eigen::Index i = 0; i < rooms.size(); ++i) {
     if (rooms[i] > 0) order.push_back(static_cast<std::int32_t>(i));
   }
@@ -50,7 +50,7 @@ double WaterLevel(const Eigen::ArrayXd& weights, const Eigen::ArrayXd& rooms, do
     const double full_a = rooms[a] / weights[a], full_b = rooms[b] / weights[b];
     return full_a != full_b ? full_a < full_b : a < b;
   });
-  double rising = 0;  // weight of those not full yet
+  double rising = 0;  // the sum of the weights that are not full yet
   for (const std::int32_t i : order) rising += weights[i];
   double left = amount;
   for (const std::int32_t i : order) {
@@ -62,7 +62,7 @@ double WaterLevel(const Eigen::ArrayXd& weights, const Eigen::ArrayXd& rooms, do
   return kEndless;
 }
 
-// One step: what is left is poured on top of `have`, up to `until`, evenly in units of `weights`.
+// One step: adds what is left to `have`, up to `until`, in proportion to the weights.
 void Pour(const Eigen::ArrayXd& weights, const Eigen::ArrayXd& until, double& left,
           Eigen::ArrayXd& have) {
   const Eigen::ArrayXd room = (until - have).max(0);
@@ -73,7 +73,7 @@ void Pour(const Eigen::ArrayXd& weights, const Eigen::ArrayXd& until, double& le
   left = std::max(0.0, left - poured.sum());
 }
 
-// The weights of those who can use something of `amount`, by what each of them has used.
+// Changes the weights of queues with demand, by their past usage.
 void Reweigh(const PastUsage& past, double amount, const Eigen::ArrayXd& cap,
              const Eigen::ArrayXd& used, Eigen::ArrayXd& weights) {
   const Eigen::ArrayXd takes_part = (cap > 0).cast<double>();
@@ -92,7 +92,7 @@ std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capac
   const Tree tree(queues);
   const std::size_t top = queues.size();
   const std::vector<std::int32_t> down = tree.DownOrder(top);
-  // What each can use, and is promised, with those under it: from the leaves up.
+  // The usable amounts and the quotas of each queue with its child queues, from the leaves up.
   Eigen::ArrayXd use(queues.size()), guarantee(queues.size()), deserved(queues.size());
   Eigen::ArrayXd used(queues.size());
   for (std::size_t q = 0; q < queues.size(); ++q) {
@@ -104,7 +104,7 @@ std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capac
   for (auto it = down.rbegin(); it != down.rend(); ++it) {
     const FillQueue& queue = queues[static_cast<std::size_t>(*it)];
     use[*it] = std::min(use[*it], queue.limit);
-    // Promises below are promises here too.
+    // Quotas of child queues count for their parent, too.
     guarantee[*it] = std::max(guarantee[*it], queue.guarantee);
     deserved[*it] = std::max({deserved[*it], queue.deserved, guarantee[*it]});
     if (queue.parent == FillQueue::kTop) continue;
@@ -120,27 +120,26 @@ std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capac
     const Eigen::Index count = tree.first[at + 1] - from;
     const Eigen::Index own = own_demand > 0 ? 1 : 0;
     Eigen::ArrayXd cap(count + own), weight(count + own), spent(count + own);
-    Eigen::ArrayXd promise(count + own), promised(count + own), earned(count + own),
-        due(count + own);
+    Eigen::ArrayXd quota(count + own), usable(count + own), earned(count + own), due(count + own);
     for (Eigen::Index i = 0; i < count; ++i) {
       const std::int32_t q = tree.members[static_cast<std::size_t>(from + i)];
       cap[i] = use[q];
-      promise[i] = guarantee[q];
-      promised[i] = std::min(guarantee[q], use[q]);
+      quota[i] = guarantee[q];
+      usable[i] = std::min(guarantee[q], use[q]);
       earned[i] = deserved[q];
       due[i] = std::min(deserved[q], use[q]);
       weight[i] = queues[static_cast<std::size_t>(q)].weight;
       spent[i] = used[q];
     }
     if (own > 0) {
-      promise[count] = promised[count] = earned[count] = due[count] = 0;
+      quota[count] = usable[count] = earned[count] = due[count] = 0;
       cap[count] = own_demand, weight[count] = 1, spent[count] = own_used;
     }
     if (past.weight > 0) Reweigh(past, amount, cap, spent, weight);
     Eigen::ArrayXd have = Eigen::ArrayXd::Zero(count + own);
     double left = amount;
-    // By what was promised, so that who asks for little of it is not cut before who asks for more.
-    Pour(promise, promised, left, have);
+    // In proportion to the quota, so that a small demand is not cut before a large one.
+    Pour(quota, usable, left, have);
     Pour((earned - have).max(0).eval(), due, left, have);
     Pour(weight, cap, left, have);
     for (Eigen::Index i = 0; i < count; ++i) {

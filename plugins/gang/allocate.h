@@ -2,7 +2,7 @@
 // then, when all had their turn, elastic members of gangs that run.
 #pragma once
 
-#include "plugins/framework/action.h"
+#include "engine/action.h"
 
 namespace tephra {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "plugins/framework/gang_ask.h"
+#include "engine/gang_ask.h"
 #include "plugins/gang/gang_search.h"
 
 namespace tephra {

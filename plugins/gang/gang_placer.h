@@ -4,8 +4,8 @@
 // role has room, an exact search decides, within a count of steps. See README.md.
 #pragma once
 
-#include "plugins/framework/policy.h"
-#include "plugins/framework/workbench.h"
+#include "engine/policy.h"
+#include "engine/workbench.h"
 
 namespace tephra {
 

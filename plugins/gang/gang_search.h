@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "plugins/framework/policy.h"
-#include "plugins/framework/workbench.h"
+#include "engine/policy.h"
+#include "engine/workbench.h"
 
 namespace tephra {
 

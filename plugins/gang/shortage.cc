@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <bit>
 
-#include "plugins/framework/gang_ask.h"
+#include "engine/gang_ask.h"
 
 namespace tephra {
 namespace {
 
-// The kind of which the node leaves the smallest part of the demand; GPU before others when even.
+// The kind of which the node leaves the smallest part of the demand; GPU before other kinds when
+// even.
 Kind BindingKind(const TaskClass& cls, const Resources& free) {
   Kind binding = cls.demand[kGpu] > 0 ? kGpu : kCpu;
   double least = 1e300;
@@ -23,9 +24,9 @@ Kind BindingKind(const TaskClass& cls, const Resources& free) {
   return binding;
 }
 
-// Free and capacity of the kind over the nodes that the class may use. All of them as a rule, so
-// that the totals kept anyway serve; they count an over-committed node below zero. What people are
-// told never is.
+// Free amount and capacity of the kind over the nodes that the class may use. That is usually all
+// nodes, so the totals of the ledger serve. They count an over-committed node below zero; a reason
+// never shows a negative amount.
 void AddTotals(const Ledger& ledger, const Ranking& ranking, RankSpan within, Reason& reason) {
   const Hardware& hardware = ledger.snapshot().hardware();
   const auto last = std::min(within.last, static_cast<std::uint32_t>(hardware.ranked().size()));

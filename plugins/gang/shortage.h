@@ -2,8 +2,8 @@
 // there, and the node that comes nearest.
 #pragma once
 
-#include "plugins/framework/policy.h"
-#include "plugins/framework/workbench.h"
+#include "engine/policy.h"
+#include "engine/workbench.h"
 
 namespace tephra {
 

@@ -5,7 +5,8 @@
 namespace tephra {
 namespace {
 
-// Half of all points; between PCIe (12) and the NVLinks of one pair (18 and more).
+// The speed that scores half of all points: between PCIe (12 GB/s) and one NVLink (18 GB/s and
+// more).
 constexpr std::int64_t kHalfMbPerS = 100'000;
 
 }  // namespace

@@ -1,15 +1,15 @@
-// LinksScore: a pod that takes several whole GPUs goes where those that it would get are best
-// linked. README.md has the formula and an example.
+// LinksScore: rates nodes for a pod with several whole GPUs by the links between the GPUs that the
+// pod would get. README.md has the formula and an example. Immutable; any thread.
 #pragma once
 
-#include "plugins/framework/policy.h"
+#include "engine/policy.h"
 
 namespace tephra {
 
 class LinksScore final : public Score {
  public:
   Points Rate(const NodeView&, const TaskClass&) const override;
-  // Which of a node's GPUs go together is Fit's to choose: all alike.
+  // Fit chooses which GPUs of a node go together, so all devices score the same.
   Points RateDevice(const NodeView&, const TaskClass&, const DeviceAsk&, int,
                     std::uint64_t) const override {
     return 0;

@@ -4,12 +4,12 @@
 #include <tuple>
 #include <utility>
 
-#include "plugins/framework/gang_ask.h"
+#include "engine/gang_ask.h"
 
 namespace tephra {
 namespace {
 
-// Whether roles that are alike have room there, and all together have enough.
+// Whether each group of equal roles has room in a span, and all roles together.
 class Rooms {
  public:
   Rooms(Workbench& bench, const GangAsk& ask) : ask_(ask) {
@@ -37,7 +37,7 @@ class Rooms {
  private:
   struct Alike {
     const Ranking* ranking;
-    std::int64_t least, tasks;  // of the roles of that ranking
+    std::int64_t least, tasks;  // sums over the roles of that ranking
   };
   const GangAsk& ask_;
   std::vector<Alike> alike_;  // hardest first

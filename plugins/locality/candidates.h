@@ -1,16 +1,16 @@
-// Where a gang could be together.
+// Candidates: the domains that may hold a whole gang. Pure functions over a workbench.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "plugins/framework/policy.h"
-#include "plugins/framework/workbench.h"
+#include "engine/policy.h"
+#include "engine/workbench.h"
 
 namespace tephra {
 
-// Domains tried for a gang that may go farther: each has room for every role by itself, so that the
-// first one does as a rule.
+// How many domains are tried for a gang that only prefers to be together. Each has room for every
+// role alone, so as a rule the first one fits.
 constexpr std::size_t kMostTries = 8;
 
 const Fabric& FabricOf(const Workbench& bench);
@@ -20,11 +20,12 @@ struct DomainCandidate {
   std::int64_t room = 0;  // for the hardest role
 };
 
-// Domains with room for each role by itself and enough for all together, the nearest first, and of
-// one tier those that leave the smallest hole. In no other is there room for the gang.
+// The domains with room for each role alone and enough room in total. Sorted by tier, the lowest
+// first, then by room, the least first. No other domain has room for the gang.
 std::vector<DomainCandidate> CandidatesOf(Workbench& bench, const GangAsk& ask);
 
-// Why a tied gang has no place, once it is known that it has none: no room at all, or not together.
+// Completes the answer for a gang that must run in one domain and does not fit: no room at all, or
+// not in one domain.
 Placer::Answer Apart(Workbench& bench, const GangAsk& ask, Placer::Answer answer);
 
 }  // namespace tephra

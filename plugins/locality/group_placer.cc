@@ -5,22 +5,22 @@
 #include <tuple>
 #include <vector>
 
-#include "plugins/framework/action.h"
-#include "plugins/framework/gang_ask.h"
+#include "engine/gang_ask.h"
+#include "engine/proofs.h"
 #include "plugins/locality/candidates.h"
 
 namespace tephra {
 namespace {
 
-// Orders tried in one domain.
+// How many orders of the sub-groups are tried in one domain.
 constexpr std::size_t kMostTurns = 8;
 
 struct AskPiece {
   GangAsk ask;
-  std::optional<std::size_t> group;  // index into the whole's; none: what is of no group
+  std::optional<std::size_t> group;  // index into the gang's groups; none: roles of no group
 };
 
-// The groups, the ones with the least choice first, and then what is of none.
+// The sub-groups, the least flexible first, and then the roles of no sub-group.
 std::vector<AskPiece> PiecesOf(const Snapshot& snapshot, const GangAsk& ask) {
   std::vector<AskPiece> pieces;
   for (std::size_t g = 0; g < ask.groups.size(); ++g) {
@@ -39,8 +39,8 @@ std::vector<AskPiece> PiecesOf(const Snapshot& snapshot, const GangAsk& ask) {
 
 }  // namespace
 
-// One after the other. The first that finds no place beside those before it goes ahead of them in
-// the next turn; that there is none is proven only where it has none by itself.
+// Places the pieces one after another. A piece without room goes first in the next turn. The gang
+// is proven impossible only if a piece has no room alone.
 Placer::Answer GroupPlacer::PlaceInside(Workbench& bench, const GangAsk& ask) const {
   std::vector<AskPiece> pieces = PiecesOf(bench.ledger().snapshot(), ask);
   Answer answer;
@@ -76,7 +76,7 @@ Placer::Answer GroupPlacer::PlaceInside(Workbench& bench, const GangAsk& ask) co
       }
     }
     if (turn == 0 || said.groups_placed > answer.groups_placed || next == 0) answer = said;
-    // None by itself, or another order of what is alike.
+    // The piece has no room alone, or another order would only swap equal pieces.
     if (next == 0 || Proofs::ShapeOf(pieces[next].ask) == Proofs::ShapeOf(pieces[0].ask)) break;
     std::rotate(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(next),
                 pieces.begin() + static_cast<std::ptrdiff_t>(next) + 1);
@@ -85,7 +85,7 @@ Placer::Answer GroupPlacer::PlaceInside(Workbench& bench, const GangAsk& ask) co
   return answer;
 }
 
-// In the nearest domain that takes all of them.
+// Tries the domains, the lowest tier first.
 Placer::Answer GroupPlacer::Place(Workbench& bench, const GangAsk& ask) const {
   if (ask.groups.empty()) return one_->Place(bench, ask);
   Answer answer;
@@ -94,7 +94,7 @@ Placer::Answer GroupPlacer::Place(Workbench& bench, const GangAsk& ask) const {
     inside.within = span;
     const Answer found = PlaceInside(bench, inside);
     const std::int32_t steps = answer.steps + found.steps;
-    // What is told is of the domain that took the most of them.
+    // The answer describes the domain that took the most sub-groups.
     if (found.outcome == Outcome::kPlaced || !answer.group_short ||
         found.groups_placed > answer.groups_placed) {
       answer = found;
@@ -118,7 +118,7 @@ Placer::Answer GroupPlacer::Place(Workbench& bench, const GangAsk& ask) const {
     unknown = unknown || found == Outcome::kUnknown;
   }
   if (!ask.tied()) {
-    answer = Answer{};  // what is told is of all of them
+    answer = Answer{};  // the answer describes the whole gang
     within(ask.within);
     return answer;
   }

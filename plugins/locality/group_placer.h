@@ -1,20 +1,20 @@
-// GroupPlacer: a gang with groups, each of them close together, and all of them as close as the
-// gang asks for. README.md has the rule.
+// GroupPlacer: places a gang with sub-groups. Each sub-group is placed close together, and all of
+// them as close as the gang requests. README.md has the rule. Immutable; any thread.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <utility>
 
-#include "plugins/framework/policy.h"
-#include "plugins/framework/workbench.h"
+#include "engine/policy.h"
+#include "engine/workbench.h"
 
 namespace tephra {
 
 class GroupPlacer final : public Placer {
  public:
-  // `one` places what is of one group, or of none. `budget`: its steps, over all domains that are
-  // tried.
+  // `one` places one sub-group, or the roles of no sub-group. `budget`: steps of `one` over all
+  // domains that are tried.
   GroupPlacer(std::unique_ptr<Placer> one, std::int32_t budget)
       : one_(std::move(one)), budget_(budget) {}
   Answer Place(Workbench&, const GangAsk&) const override;

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <vector>
 
-#include "plugins/framework/gang_ask.h"
+#include "engine/gang_ask.h"
 #include "plugins/locality/candidates.h"
 #include "plugins/locality/packing_plan.h"
 
 namespace tephra {
 namespace {
 
-// The gang on the fewest parts of the domain, tasks in the order of their indexes along the row of
-// nodes, so that neighbours in a ring are neighbours in the fabric. Role by role, hardest first.
+// Places the gang on the fewest parts of the domain, role by role, the hardest first. Tasks follow
+// the row of nodes in the order of their indexes, so neighbours in a ring are near each other.
 bool Pack(Workbench& bench, const GangAsk& ask, std::uint32_t domain) {
   Ledger& ledger = bench.ledger();
   const Snapshot& snapshot = ledger.snapshot();
@@ -48,7 +48,8 @@ bool Pack(Workbench& bench, const GangAsk& ask, std::uint32_t domain) {
 
 }  // namespace
 
-// None of the domains took it as it comes. What fits into a part fits into the whole.
+// Searches the widest domains exactly, after packing failed in each domain. A gang that fits into a
+// part of a domain fits into the domain.
 Placer::Answer LocalPlacer::SearchDomains(Workbench& bench, const GangAsk& ask,
                                           const std::vector<std::uint32_t>& widest,
                                           Answer answer) const {

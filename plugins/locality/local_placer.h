@@ -1,21 +1,21 @@
-// LocalPlacer: a gang placed close together: in the domain of the lowest tier that has room for all
-// of it, and there on the fewest parts; or, where it asks for that, in one domain or not at all.
-// The same for each of its groups, inside that. README.md has the rule and an example.
+// LocalPlacer: places a gang close together: in the domain of the lowest tier that has room for the
+// gang, and there on the fewest parts. A gang can require one domain. The same holds for each
+// sub-group inside that domain. README.md has the rule and an example. Immutable; any thread.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "plugins/framework/policy.h"
-#include "plugins/framework/workbench.h"
+#include "engine/policy.h"
+#include "engine/workbench.h"
 
 namespace tephra {
 
 class LocalPlacer final : public Placer {
  public:
-  // `anywhere` places gangs on the nodes within, wherever those are. `budget`: steps, as there,
-  // over all domains that are tried.
+  // `anywhere` places gangs on given nodes without locality. `budget`: its steps over all domains
+  // that are tried.
   LocalPlacer(std::unique_ptr<Placer> anywhere, std::int32_t budget)
       : anywhere_(std::move(anywhere)), budget_(budget) {}
   Answer Place(Workbench&, const GangAsk&) const override;

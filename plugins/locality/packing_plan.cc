@@ -6,7 +6,7 @@
 namespace tephra {
 namespace {
 
-// A domain, or a node that is in no smaller one.
+// A domain, or a node that is in no smaller domain.
 struct Part {
   std::int64_t room = 0;
   MaxTree::Value rating = 0;  // of a node
@@ -21,7 +21,7 @@ class Packer {
 
   void Pack(std::uint32_t domain, std::int64_t tasks) {
     std::vector<Part> parts = PartsOf(domain);
-    // Roomiest first, and among nodes with equal room the better one.
+    // The most room first, then the better rating.
     std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
       return std::tuple(-a.room, -a.rating, a.span.first) <
              std::tuple(-b.room, -b.rating, b.span.first);
@@ -29,7 +29,7 @@ class Packer {
     for (auto next = parts.begin(); next != parts.end() && tasks > 0; ++next) {
       const auto roomier = [](const Part& part, std::int64_t room) { return part.room > room; };
       if (next->room >= tasks) {
-        // The smallest that takes what is left: the first of those with that much room.
+        // The smallest part that takes the rest, and of equal parts the first.
         const auto beyond = std::lower_bound(next, parts.end(), tasks - 1, roomier);
         next = std::lower_bound(next, beyond, (beyond - 1)->room, roomier);
       }
@@ -50,11 +50,11 @@ class Packer {
   }
 
  private:
-  // Those with room.
+  // The parts with room.
   std::vector<Part> PartsOf(std::uint32_t domain) const {
     std::vector<Part> parts;
     const bool all = domain == Fabric::kNone;
-    // Nodes that are in no part come behind all that are.
+    // Nodes in no part come after all parts.
     std::uint32_t rest = all ? 0 : fabric_.domains()[domain].span.first;
     const auto add = [&](std::uint32_t d) {
       const Fabric::Domain& part = fabric_.domains()[d];

@@ -1,14 +1,14 @@
-// PackingPlan: which nodes of a domain get how many tasks of one role, so that they are on the
-// fewest of its parts, and on the fewest parts of those, down to the nodes.
+// PackingPlan: how many tasks of one role go to each node of a domain, so that the tasks use the
+// fewest parts of the domain, and the fewest parts of these parts, down to the nodes.
 //
-// The largest part is filled first, until what is left fits into one part; of those the smallest
-// takes it, so that larger holes stay whole.
+// The largest part is filled first, until the rest fits into one part. The smallest such part takes
+// the rest, so larger holes stay whole. A pure function.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "plugins/framework/ranking.h"
+#include "engine/ranking.h"
 #include "topology/fabric.h"
 
 namespace tephra {
@@ -18,7 +18,7 @@ struct NodeShare {
   std::int32_t tasks = 0;
 };
 
-// Rising by rank; as many tasks as there is room for, and no more than `tasks`.
+// By rank. Places at most `tasks` tasks, fewer if there is less room.
 // `domain`: Fabric::kNone means all nodes. REQUIRES: Rankings::WithRoom gave the ranking.
 std::vector<NodeShare> PackingPlan(const Hardware& hardware, const Ranking& ranking,
                                    std::uint32_t domain, std::int64_t tasks);

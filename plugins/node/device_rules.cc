@@ -14,7 +14,7 @@ DeviceRule ReadRule(const Item& item) {
   }
   fields.Text("uuid", rule.uuid);
   fields.Text("model", rule.model);
-  fields.Switch("set_aside", rule.set_aside);
+  fields.Switch("reserved", rule.reserved);
   DeviceHardware device;
   ReadDeviceSharing(fields, device);
   rule.modes = device.modes;

@@ -1,9 +1,9 @@
-// The node's configuration, a YAML file: which devices may be used how (docs/node.md).
+// The node's configuration, a YAML file: which devices may be used how (docs/reference/node.md).
 //
 //   devices:
 //     - { model: A100, modes: [mig, whole] }
 //     - { index: 7, modes: [mps], mps_clients: 16 }
-//     - { index: 6, set_aside: true }
+//     - { index: 6, reserved: true }
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "sidecar/log.h"
+#include "base/log.h"
 
 namespace tephra::node {
 namespace {
@@ -36,10 +36,10 @@ DriverSource::~DriverSource() {
 
 absl::StatusOr<Gpus> DriverSource::Read() {
   TEPHRA_ASSIGN_OR_RETURN(Reading reading, ReadGpus(*nvml_, config_, before_));
-  if (reading.gpus.devices.empty()) return absl::UnavailableError("the driver tells of no GPU");
-  if (reading.problems != told_) {
-    for (const std::string& problem : reading.problems) LogWarning("a GPU", {{"problem", problem}});
-    told_ = reading.problems;
+  if (reading.gpus.devices.empty()) return absl::UnavailableError("the driver reports no GPU");
+  if (reading.problems != reported_) {
+    for (const std::string& problem : reading.problems) LogWarning("a GPU cannot be used as configured", {{"why", problem}});
+    reported_ = reading.problems;
   }
   before_ = reading.gpus;
   if (!watch_.joinable()) {
@@ -76,7 +76,7 @@ void DriverSource::Watch(std::vector<std::string> uuids) {
     if (watch.unwatched() != unwatched) {
       unwatched = watch.unwatched();
       if (!unwatched.ok()) {
-        LogWarning("no events from the driver, probing alone",
+        LogWarning("the driver sends no events; GPUs are probed instead",
                    {{"why", std::string(unwatched.message())}});
       }
     }
@@ -90,9 +90,9 @@ void DriverSource::Watch(std::vector<std::string> uuids) {
     if (changes.empty()) continue;
     for (const HealthChange& change : changes) {
       if (change.healthy) {
-        LogInfo("a GPU is well again", {{"gpu", change.uuid}});
+        LogInfo("a GPU is healthy again", {{"gpu", change.uuid}});
       } else {
-        LogError("a GPU takes no new container", {{"gpu", change.uuid}, {"why", change.why}});
+        LogError("a GPU is unhealthy and takes no new container", {{"gpu", change.uuid}, {"why", change.why}});
       }
     }
     {

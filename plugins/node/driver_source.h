@@ -1,5 +1,5 @@
-// DriverSource: the GPUs that NVIDIA's driver tells of, and how they are. A thread of its own waits
-// for the driver's events and probes each card now and then, so that a change of health is read at
+// DriverSource: the GPUs that NVIDIA's driver reports, and how they are. A thread of its own waits for
+// events of the driver and probes each card every few seconds, so that a change of health is seen at
 // once.
 #pragma once
 
@@ -27,6 +27,9 @@ class DriverSource final : public GpuSource {
   absl::StatusOr<Gpus> Read() override;
   Driver driver() const override;
   const Nvml* nvml() const override { return nvml_.get(); }
+  std::optional<std::string> Hung(std::chrono::steady_clock::duration limit) const override {
+    return nvml_->Hung(limit);
+  }
   XidCounts xids() const override;
   int descriptor() const override { return news_.get(); }
   void Drain() override;
@@ -38,8 +41,8 @@ class DriverSource final : public GpuSource {
   const NodeConfig config_;
   const HealthOptions options_;
   const Descriptor news_;
-  Gpus before_;                    // of Read's thread, as the rest but for the three below
-  std::vector<std::string> told_;  // problems
+  Gpus before_;                    // of the thread of Read
+  std::vector<std::string> reported_;  // problems
 
   mutable std::mutex mutex_;
   std::unique_ptr<Health> health_;  // as the watch had it last; null before

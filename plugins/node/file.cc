@@ -12,6 +12,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "plugins/node/tree_removal.h"
+
 namespace tephra::node {
 namespace {
 
@@ -39,20 +41,20 @@ absl::Status Failed(const std::string& path, const char* what, int error) {
 void RequirePart(const std::string& name) {
   if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
       name.find('\0') != std::string::npos) {
-    std::fprintf(stderr, "bug: \"%s\" is no part of a path\n", name.c_str());
+    std::fprintf(stderr, "bug: \"%s\" is not one part of a path\n", name.c_str());
     std::abort();
   }
 }
 
 absl::StatusOr<std::string> ReadAll(int folder, const std::string& name, const std::string& path,
                                     std::size_t most, int more_flags = O_NOFOLLOW) {
-  // Not blocking: a pipe that somebody put there would never end.
+  // Not blocking: opening a pipe would wait for its other end.
   const Descriptor file(
       openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | more_flags));
   if (!file.valid()) return Failed(path, "cannot be read", errno);
   struct stat found {};
   if (fstat(file.get(), &found) != 0) return Failed(path, "cannot be read", errno);
-  if (!S_ISREG(found.st_mode)) return absl::FailedPreconditionError(path + ": is no plain file");
+  if (!S_ISREG(found.st_mode)) return absl::FailedPreconditionError(path + ": is not a regular file");
   std::string text;
   char part[16384];
   while (true) {
@@ -97,26 +99,6 @@ absl::StatusOr<std::vector<std::string>> NamesIn(int folder, const std::string& 
   return names;
 }
 
-absl::Status RemoveTree(int at, const std::string& name, const std::string& path, int levels) {
-  const Descriptor folder = OpenFolderAt(at, name);
-  if (!folder.valid()) {
-    if (errno == ENOENT) return absl::OkStatus();
-    // A link, or a file, that somebody put there: it goes, what it leads to stays.
-    if (unlinkat(at, name.c_str(), 0) == 0) return absl::OkStatus();
-    return Failed(path, "cannot be removed", errno);
-  }
-  TEPHRA_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(folder.get(), path));
-  for (const std::string& inside : names) {
-    if (unlinkat(folder.get(), inside.c_str(), 0) == 0 || errno == ENOENT) continue;
-    if ((errno != EISDIR && errno != EPERM) || levels == 0) {
-      return Failed(path + "/" + inside, "cannot be removed", errno);
-    }
-    TEPHRA_RETURN_IF_ERROR(RemoveTree(folder.get(), inside, path + "/" + inside, levels - 1));
-  }
-  if (unlinkat(at, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return absl::OkStatus();
-  return Failed(path, "cannot be removed", errno);
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t most) {
@@ -131,12 +113,12 @@ absl::StatusOr<Folder> Folder::Open(const std::string& path, unsigned mode) {
   std::error_code error;
   const auto above = std::filesystem::path(path).parent_path();
   if (!above.empty()) std::filesystem::create_directories(above, error);
-  if (error) return Failed(above.string(), "cannot be made", error.value());
+  if (error) return Failed(above.string(), "cannot be created", error.value());
   if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
-    return Failed(path, "cannot be made", errno);
+    return Failed(path, "cannot be created", errno);
   }
   Descriptor folder = OpenFolderAt(AT_FDCWD, path);
-  if (!folder.valid()) return Failed(path, "is no folder", errno);
+  if (!folder.valid()) return Failed(path, "is not a folder", errno);
   return Folder(path, std::move(folder));
 }
 
@@ -144,12 +126,12 @@ absl::StatusOr<Folder> Folder::Sub(const std::string& name, unsigned mode) const
   RequirePart(name);
   const std::string path = path_ + "/" + name;
   if (mkdirat(folder_.get(), name.c_str(), mode) != 0 && errno != EEXIST) {
-    return Failed(path, "cannot be made", errno);
+    return Failed(path, "cannot be created", errno);
   }
   Descriptor sub = OpenFolderAt(folder_.get(), name);
-  if (!sub.valid()) return Failed(path, "is no folder", errno);
-  // As asked for, whatever the process' mask says: a container's user may have to write there.
-  if (fchmod(sub.get(), mode) != 0) return Failed(path, "cannot be opened to its users", errno);
+  if (!sub.valid()) return Failed(path, "is not a folder", errno);
+  // Whatever the umask of the process is: the user of a container may have to write there.
+  if (fchmod(sub.get(), mode) != 0) return Failed(path, "cannot be given its permissions", errno);
   return Folder(path, std::move(sub));
 }
 
@@ -178,15 +160,24 @@ absl::Status Folder::Write(const std::string& name, std::string_view text, unsig
   return written;
 }
 
+absl::Status Folder::Rename(const std::string& name, const std::string& to) const {
+  RequirePart(name);
+  RequirePart(to);
+  if (renameat(folder_.get(), name.c_str(), folder_.get(), to.c_str()) == 0) {
+    return absl::OkStatus();
+  }
+  return Failed(path_ + "/" + name, "cannot be renamed", errno);
+}
+
 absl::Status Folder::Remove(const std::string& name) const {
   RequirePart(name);
   if (unlinkat(folder_.get(), name.c_str(), 0) == 0 || errno == ENOENT) return absl::OkStatus();
   return Failed(path_ + "/" + name, "cannot be removed", errno);
 }
 
-absl::Status Folder::RemoveFolder(const std::string& name) const {
+absl::StatusOr<bool> Folder::RemoveTree(const std::string& name, std::size_t steps) const {
   RequirePart(name);
-  return RemoveTree(folder_.get(), name, path_ + "/" + name, 1);
+  return node::RemoveTree(folder_.get(), name, path_ + "/" + name, steps);
 }
 
 absl::StatusOr<std::vector<std::string>> Folder::Names() const {

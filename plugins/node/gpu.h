@@ -1,5 +1,5 @@
-// Gpu: a device of this node, as the driver names it here. What the scheduler is told of it is its
-// `hardware` (topology/device.h); the rest is of use on the node alone.
+// Gpu: a device of this node, as the driver names it here. The scheduler gets its `hardware`
+// (topology/device.h); the rest is of use on the node alone.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct Gpu {
   std::string bus_id;      // PCI, "00000000:3B:00.0"
   int numa = -1;           // NUMA node, -1: not known
   bool mig_mode = false;   // MIG mode is on now
-  bool set_aside = false;  // for pods of other schedulers alone
+  bool reserved = false;  // for pods of other schedulers alone
   std::string unhealthy;   // why, for people; empty while it is healthy
   int cuda_major = 0;      // compute capability; 0: not known
   int cuda_minor = 0;

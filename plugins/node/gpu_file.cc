@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/bad_input.h"
 #include "plugins/node/file.h"
 #include "plugins/node/slices_annotation.h"
-#include "text/bad_input.h"
 
 namespace tephra::node {
 namespace {
@@ -99,7 +99,7 @@ absl::StatusOr<Gpus> ParseGpuFile(const std::string& name, std::string_view text
     gpu.numa = static_cast<int>(fields.Number("numa", -1, -1, 32767));
     gpu.bus_id = fields.Text("busId");
     gpu.mig_mode = fields.Flag("migMode", false);
-    gpu.set_aside = fields.Flag("setAside", false);
+    gpu.reserved = fields.Flag("reserved", false);
     if (hardware.memory_mib == 0) fields.Wrong("memoryMiB", "absent", "a whole number from 1");
     if (hardware.uuid.empty() || !uuids.insert(hardware.uuid).second) {
       fields.Wrong("uuid", hardware.uuid, "a UUID, each once");

@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/config_watch.h"
 #include "plugins/node/gpu_source.h"
-#include "sidecar/config_watch.h"
 
 namespace tephra::node {
 

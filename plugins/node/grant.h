@@ -1,5 +1,5 @@
-// Grant: what a container of this node was given, as the annotation `tephra.sh/slices` tells it
-// (docs/annotations.md), each slice matched with the GPU that it is of.
+// Grant: what a container of this node was given, as the annotation `tephra.sh/slices` says
+// (docs/reference/annotations.md), each slice matched with the GPU that it is of.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct Holder {
 struct GrantedSlice {
   std::size_t gpu = 0;  // index into Gpus::devices
   SliceMode mode = SliceMode::kWhole;
-  std::int32_t compute = 0;     // per mille of the GPU; 0: no share is set aside
-  std::int32_t memory_mib = 0;  // all that there is where whole
+  std::int32_t compute = 0;     // per mille of the GPU; 0: no share is reserved
+  std::int32_t memory_mib = 0;  // of a whole GPU: all of it
   std::string mig_profile;      // of kMig only, as nvidia-smi names it: "1g.10gb"
   int mig_start = 0;            // of kMig only: its first memory slice
 

@@ -98,7 +98,7 @@ void Health::OnProbe(const std::string& uuid, const absl::Status& answer,
     return;
   }
   Card& card = cards_[uuid];
-  // A reset takes the card from the driver for a while, and begins its counters anew.
+  // A reset takes the card from the driver for a while, and its counters start again.
   const bool was_reset =
       card.lost || (ecc_errors && card.ecc_errors && *ecc_errors < *card.ecc_errors);
   const bool more = ecc_errors && card.ecc_errors && *ecc_errors > *card.ecc_errors;

@@ -1,8 +1,8 @@
 // Health: which GPUs should take no new container, and when they may again.
 //
 // A state machine of what the driver reports, fed with events and probes and with the time of each.
-// A sick card keeps its containers; what becomes of them is for others to decide. It remembers
-// nothing over a restart of the plugin: what is still wrong shows itself again. Pure, one owner
+// A sick card keeps its containers; the scheduler decides what becomes of them. It remembers
+// nothing over a restart of the plugin: what is still wrong shows again. Pure, one owner
 // thread.
 #pragma once
 
@@ -19,14 +19,14 @@
 
 namespace tephra::node {
 
-// Which Xids say that a card is sick. Some are of the program that ran, not of the card: those that
-// NVIDIA's device plugin ignores, 13, 31, 43, 45, 68 and 109 (internal/rm/health.go), unless told
-// otherwise by the variables that it is told by.
+// Which Xids mean that a card is sick. Some Xids are errors of the program that ran: the ones that
+// NVIDIA's device plugin ignores, 13, 31, 43, 45, 68 and 109 (internal/rm/health.go). The same
+// environment variables change the set.
 class XidPolicy {
  public:
   XidPolicy();
   // `disable`, of DP_DISABLE_HEALTHCHECKS: Xids by commas that do not count, or "all" or "xids" for
-  // all of them. `enable`, of DP_ENABLE_HEALTHCHECKS: those that count whatever else says, or
+  // all of them. `enable`, of DP_ENABLE_HEALTHCHECKS: Xids that count in any case, or
   // "all". InvalidArgument: neither word nor number.
   static absl::StatusOr<XidPolicy> Parse(std::string_view disable, std::string_view enable);
 
@@ -41,7 +41,7 @@ class XidPolicy {
 // Xids asks for a reset of the card or of the machine.
 bool XidTakesReset(std::uint64_t xid);
 
-// How often each Xid was seen, by the card's UUID and its number, those that do not count included.
+// How often each Xid was seen, by the card's UUID and its number, also Xids that do not count.
 using XidCounts = std::map<std::string, std::map<std::uint64_t, std::int64_t>>;
 
 struct HealthOptions {

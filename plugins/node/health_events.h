@@ -1,5 +1,5 @@
-// HealthEvents: whom it concerns that GPUs became sick or well: the node, and each pod that holds
-// slices of one.
+// HealthEvents: the events for GPUs that became unhealthy or healthy, one for the node and one for
+// each pod that has slices of such a GPU.
 #pragma once
 
 #include <map>

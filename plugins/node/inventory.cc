@@ -53,7 +53,7 @@ absl::Status CheckPlacements(const Nvml& nvml, NvmlDevice device, const MigModel
   return absl::OkStatus();
 }
 
-// Of a card that answers. What keeps MIG from being offered is a problem told.
+// Of a card that answers. `problems` gets why MIG cannot be offered.
 Gpu ReadGpu(const Nvml& nvml, const NodeConfig& config, std::size_t index, const NvmlCard& card,
             std::vector<std::string>& problems) {
   Gpu gpu;
@@ -94,7 +94,7 @@ void ApplyRules(const NodeConfig& config, std::size_t index, bool takes_reset,
                                     [&](const DeviceRule& rule) { return Fits(rule, index, gpu); });
   const DeviceRule rule = fitting == config.rules.end() ? DeviceRule{} : *fitting;
   DeviceHardware& hardware = gpu.hardware;
-  gpu.set_aside = rule.set_aside;
+  gpu.reserved = rule.reserved;
   hardware.modes = rule.modes;
   hardware.split_count = rule.split_count;
   hardware.mps_clients = rule.mps_clients;
@@ -115,9 +115,9 @@ void ApplyRules(const NodeConfig& config, std::size_t index, bool takes_reset,
   }
 }
 
-Gpus WithinTickets(Gpus gpus, std::int32_t tickets_per_gpu) {
+Gpus WithinSlots(Gpus gpus, std::int32_t slots_per_gpu) {
   const auto cap = [&](std::int32_t& sharers) {
-    sharers = sharers == 0 ? tickets_per_gpu : std::min(sharers, tickets_per_gpu);
+    sharers = sharers == 0 ? slots_per_gpu : std::min(sharers, slots_per_gpu);
   };
   for (Gpu& gpu : gpus.devices) {
     cap(gpu.hardware.split_count);
@@ -172,12 +172,12 @@ absl::StatusOr<Reading> ReadGpus(const Nvml& nvml, const NodeConfig& config, con
 std::map<std::string, std::int64_t> ExtendedResources(const Gpus& gpus, const NodeConfig& config) {
   std::int64_t memory_mib = 0, cores = 0;
   for (const Gpu& gpu : gpus.devices) {
-    if (gpu.set_aside) continue;
-    memory_mib += gpu.hardware.promised_memory_mib();
-    cores += gpu.hardware.promised_compute() / 10;  // per mille to per cent
+    if (gpu.reserved) continue;
+    memory_mib += gpu.hardware.shareable_memory_mib();
+    cores += gpu.hardware.shareable_compute() / 10;  // per mille to per cent
   }
   const auto count = static_cast<std::int64_t>(gpus.devices.size());
-  return {{"volcano.sh/vgpu-number", count * config.tickets_per_gpu},
+  return {{"volcano.sh/vgpu-number", count * config.slots_per_gpu},
           {"volcano.sh/vgpu-memory", memory_mib},
           {"volcano.sh/vgpu-cores", cores}};
 }

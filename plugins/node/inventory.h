@@ -1,8 +1,8 @@
-// Inventory: what this node has to give, read from the driver and the node's configuration, and the
-// forms in which the cluster is told of it.
+// Inventory: the GPUs of this node, read from the driver and the node's configuration, and the forms
+// in which they are published to the cluster.
 //
-// Each form is a pure function of the same Gpus, so whoever writes them compares with what was
-// written last and writes only what is another. Nothing in them changes by itself.
+// Each form is a pure function of the same Gpus, so the publisher compares it with the last one and
+// writes only what has changed. Nothing in them changes by itself.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "plugins/node/gpu.h"
-#include "plugins/node/kubelet/tickets.h"
+#include "plugins/node/kubelet/slots.h"
 #include "plugins/node/nvml/nvml.h"
 #include "topology/base/status.h"
 
@@ -25,7 +25,7 @@ struct DeviceRule {
   std::string uuid;
   std::string model;  // a part of the name, in any case
 
-  bool set_aside = false;  // for pods of other schedulers, whole
+  bool reserved = false;  // for pods of other schedulers, whole
   SliceModes modes = kUsualModes;
   std::int32_t split_count = 0;
   std::int32_t mps_clients = kUsualMpsClients;
@@ -36,7 +36,7 @@ struct DeviceRule {
 
 struct NodeConfig {
   std::vector<DeviceRule> rules;  // none fits: the usual modes
-  std::int32_t tickets_per_gpu = kUsualTicketsPerGpu;
+  std::int32_t slots_per_gpu = kUsualSlotsPerGpu;
 };
 
 // Annotations of the node.
@@ -48,8 +48,8 @@ struct Reading {
   std::vector<std::string> problems;  // what an administrator should know, in words
 };
 
-// The GPUs as the driver tells them now. One that it told of in `before` and does not any more
-// stays in its place, unhealthy.
+// The GPUs as the driver reports them now. A GPU of `before` that the driver no longer reports stays
+// in its place, unhealthy.
 absl::StatusOr<Reading> ReadGpus(const Nvml& nvml, const NodeConfig& config, const Gpus& before);
 
 // Applies the configuration to what the driver says of a device. `takes_reset`: a change of MIG
@@ -57,11 +57,11 @@ absl::StatusOr<Reading> ReadGpus(const Nvml& nvml, const NodeConfig& config, con
 void ApplyRules(const NodeConfig& config, std::size_t index, bool takes_reset,
                 const std::string& mig_model, Gpu& gpu);
 
-// As the scheduler is to see them: no more containers share a GPU than it has tickets, so that
-// tickets never run out before GPUs do.
-Gpus WithinTickets(Gpus gpus, std::int32_t tickets_per_gpu);
+// As the scheduler is to see them: no more containers share a GPU than it has slots, so that
+// slots never run out before GPUs do.
+Gpus WithinSlots(Gpus gpus, std::int32_t slots_per_gpu);
 
-// Of kInventoryKey, version 1 (docs/annotations.md). ResourceExhausted: it
+// Of kInventoryKey, version 1 (docs/reference/annotations.md). ResourceExhausted: it
 // would be longer than a reader takes.
 constexpr std::size_t kMaxInventoryBytes = 256 << 10;
 absl::StatusOr<std::string> FormatInventory(const Gpus& gpus);
@@ -71,11 +71,11 @@ std::string FormatVgpuRegister(const Gpus& gpus, const NodeConfig& config);
 
 // Amounts for the node's status under the names that Volcano's vGPU device plugin has, for stock
 // tools: as many as share all devices; memory in MiB and cores (100 a GPU) of
-// those that are healthy.
+// the healthy devices.
 std::map<std::string, std::int64_t> ExtendedResources(const Gpus& gpus, const NodeConfig& config);
 
-// Labels as NVIDIA's GPU Feature Discovery sets them, those that are known here; of the first
-// device where models differ. `driver` and `cuda` are Nvml's; empty and 0: not known.
+// The labels of NVIDIA's GPU Feature Discovery that are known here; of the first device if models
+// differ. `driver` and `cuda` are Nvml's; empty and 0: not known.
 std::map<std::string, std::string> FeatureLabels(const Gpus& gpus, const std::string& driver,
                                                  int cuda);
 

@@ -22,9 +22,9 @@ InventoryJson DeviceJson(const Gpus& gpus, std::size_t index) {
   if (!hardware.uuid.empty()) device["uuid"] = hardware.uuid;
   device["model"] = hardware.model;
   device["memoryMiB"] = hardware.memory_mib;
-  // Whoever does not know of the second reads the first: it takes nobody.
-  device["healthy"] = hardware.healthy && !gpus.devices[index].set_aside;
-  if (gpus.devices[index].set_aside) device["setAside"] = true;
+  // Readers that do not know `reserved` see a GPU that takes no pod.
+  device["healthy"] = hardware.healthy && !gpus.devices[index].reserved;
+  if (gpus.devices[index].reserved) device["reserved"] = true;
   const int d = static_cast<int>(index);
   if (gpus.links.gpus() == static_cast<int>(gpus.devices.size()) && d > 0) {
     InventoryJson& links = device["links"] = InventoryJson::array();
@@ -86,10 +86,10 @@ std::string FormatVgpuRegister(const Gpus& gpus, const NodeConfig& config) {
     std::string model = "NVIDIA-" + hardware.model;
     std::replace_if(
         model.begin(), model.end(), [](char c) { return c == ',' || c == ':'; }, '-');
-    const int sharers = hardware.split_count > 0 ? hardware.split_count : config.tickets_per_gpu;
+    const int sharers = hardware.split_count > 0 ? hardware.split_count : config.slots_per_gpu;
     text += hardware.uuid + ',' + std::to_string(sharers) + ',' +
             std::to_string(hardware.memory_mib) + ',' + model + ',' +
-            (hardware.healthy && !gpu.set_aside ? "true" : "false") + ',' +
+            (hardware.healthy && !gpu.reserved ? "true" : "false") + ',' +
             (hardware.modes == Only(SliceMode::kMig) ? "mig" : "hami-core") + ':';
   }
   return text;

@@ -71,8 +71,8 @@ int Run(const Settings& settings, bool dry) {
 
 int Keep(const Settings& settings) {
   SetUpLog(settings.log);
-  // Containers of any user share what the daemons have there; a folder that was mounted is root's.
-  if (chmod("/dev/shm", 01777) != 0) std::cerr << "tephra-node: /dev/shm: not for all users\n";
+  // Containers of any user share this folder with the daemons; a mounted folder belongs to root.
+  if (chmod("/dev/shm", 01777) != 0) std::cerr << "tephra-node: /dev/shm: cannot be opened to all users\n";
   const absl::Status status = KeepMpsDaemons(MpsDaemons(settings.mps.daemons), BlockSignals());
   return status.ok() ? kDone : Fail(status);
 }
@@ -89,7 +89,7 @@ int ShowGpus(const Settings& settings) {
 }
 
 int ShowStatus(const Settings& settings, bool json) {
-  const auto said = AskStatus(StatusSocket(settings.binding));
+  const auto said = ReadStatus(StatusSocket(settings.binding));
   if (!said.ok()) return Fail(said.status());
   const auto text = json ? said : StatusText(*said);
   if (!text.ok()) return Fail(text.status());
@@ -103,102 +103,105 @@ int ShowStatus(const Settings& settings, bool json) {
 int main(int argc, char** argv) {
   using namespace tephra::node;
   CLI::App app(
-      "The node plugin of Tephra: counts tickets for the kubelet, and gives each container, when "
-      "it "
-      "starts, just the slices of GPUs that the scheduler wrote for it.",
+      "The node plugin of Tephra. It offers slots to the kubelet, and when a container starts, it "
+      "gives the container the GPU slices that the scheduler chose, and nothing else.",
       "tephra-node");
   app.set_version_flag("--version", "tephra-node " TEPHRA_VERSION);
   app.require_subcommand(1);
   Settings settings;
   settings.node = Environment("NODE_NAME");
   settings.crash_after = Environment("TEPHRA_NODE_CRASH_AFTER");
-  settings.registration.resource = "tephra.sh/gpu-ticket";
+  settings.registration.resource = "tephra.sh/gpu-slot";
   std::vector<std::string> schedulers = {"tephra", "volcano"};
   std::string log_format = "text", log_level = "info", cdi = "auto";
   bool dry = false, no_publish = false, json = false;
 
   CLI::App& run = *app.add_subcommand("run", "serve until SIGTERM or SIGINT");
-  run.add_option("--node-name", settings.node, "of this node in the cluster [$NODE_NAME]");
+  run.add_option("--node-name", settings.node, "name of this node in the cluster [$NODE_NAME]");
   run.add_option("--gpus", settings.gpus_file,
-                 "JSON file that says which GPUs there are, instead of the driver; for tests and "
-                 "shows");
+                 "JSON file that describes the GPUs, instead of the driver; for tests");
   run.add_flag("--no-publish", no_publish,
                "do not write inventory, labels and resources to this node's object");
   run.add_option("--resource", settings.registration.resource,
-                 "name by which pods ask for a ticket")
+                 "extended resource by which pods request slots")
       ->capture_default_str();
-  run.add_option("--tickets-per-gpu", settings.config.tickets_per_gpu,
-                 "how many containers may share a GPU")
+  run.add_option("--slots-per-gpu", settings.config.slots_per_gpu,
+                 "slots of each GPU: at most so many containers share it")
       ->capture_default_str()
-      ->check(CLI::Range(1, kMaxTicketsPerGpu));
+      ->check(CLI::Range(1, kMaxSlotsPerGpu));
   run.add_option("--scheduler-name", schedulers,
-                 "whose pods are served; those of others are refused")
+                 "pods of these schedulers are served, pods of other schedulers are refused")
       ->capture_default_str();
   run.add_option("--kubelet-folder", settings.registration.folder,
                  "where kubelet.sock and the kubelet's checkpoint are")
       ->capture_default_str();
   run.add_option(
          "--pod-resources", settings.binding.pod_resources,
-         "the kubelet's socket of pod resources, asked where its checkpoint cannot be read; "
-         "\"\": never")
+         "the kubelet's socket of pod resources, used if its checkpoint cannot be read; "
+         "\"\": not used")
       ->capture_default_str();
   run.add_option("--cdi-folder", settings.binding.cdi_folder,
                  "where the container runtime reads CDI files")
       ->capture_default_str();
   run.add_option(
          "--cdi", cdi,
-         "whether the container runtime knows CDI: yes, no (then --mount alone), or auto: by "
-         "what the Node says of it; where that leaves it open, both")
+         "whether the container runtime supports CDI: yes, no (then --mount is used), or auto (by "
+         "the versions in the Node object; if they do not tell, both ways are used)")
       ->capture_default_str()
       ->take_last()
       ->check(CLI::IsMember({"auto", "yes", "no"}));
   run.add_flag("--mount", settings.binding.mount,
-               "mount a directory that names its slices into each container");
-  run.add_option("--mount-at", settings.binding.mount_at, "where")->capture_default_str();
+               "mount a directory with its slices into each container");
+  run.add_option("--mount-at", settings.binding.mount_at,
+                 "path of that directory in the container")->capture_default_str();
   run.add_option(
          "--cgroup-root", settings.binding.cgroup_root,
-         "where the control groups of pods are; \"none\": do without, and take a container for "
-         "gone with its pod")
+         "where the control groups of pods are; \"none\": not used, and a container counts as "
+         "ended when its pod is gone")
       ->capture_default_str();
   run.add_option("--device-root", settings.binding.device_root,
-                 "folder below which the driver's /dev is, where it is not the host's own");
+                 "folder that holds the driver's /dev, if that is not the host's /dev");
   run.add_option("--settle-ms", settings.binding.settle_ms,
-                 "how long the runtime is given to see a new CDI file")
+                 "time for the container runtime to see a new CDI file")
       ->capture_default_str()
       ->check(CLI::Range(0, 5000));
   run.add_option("--api-server", settings.api.server,
-                 "URL of the API server, instead of the one of the pod that this runs in");
+                 "URL of the API server; default: the API server of the pod that this runs in");
   run.add_option("--api-ca", settings.api.ca_file, "file of its certificate authority");
   run.add_option("--api-token", settings.api.token_file,
                  "file of the token, read again for each request");
   run.add_option("--mig-capabilities", settings.mig.capabilities,
-                 "where the driver tells the device files of MIG instances")
+                 "folder of the driver that names the device files of MIG instances")
       ->capture_default_str();
   run.add_option("--hook-library", settings.hook.library,
-                 "libvgpu.so of HAMi-core on this node, a name for each version")
+                 "libvgpu.so of HAMi-core on this node, with the version in its name")
       ->capture_default_str();
   run.add_option("--hook-preload", settings.hook.preload,
-                 "file that becomes /etc/ld.so.preload of containers with a fraction")
+                 "file that becomes /etc/ld.so.preload in containers with a fraction of a GPU")
       ->capture_default_str();
   run.add_flag("--mps-kept", settings.mps.daemons.kept,
-               "MPS daemons are started by tephra-node mps-keeper");
+               "tephra-node mps-keeper starts the MPS daemons");
   run.add_option("--mps-shm", settings.mps.shm,
-                 "folder of the host that MPS daemons have as /dev/shm: containers that share by "
-                 "MPS get it as theirs; \"\": none")
+                 "folder of the host that MPS daemons have as /dev/shm, mounted as /dev/shm into "
+                 "containers that share by MPS; \"\": none")
       ->capture_default_str();
   run.add_option("--metrics-address", settings.metrics_address,
-                 "HOST:PORT at which /metrics, /healthz and /readyz are served, 127.0.0.1:9402 for "
-                 "one; left out: none are");
-  run.add_flag("--dry-run", dry, "say what there is and what would be done, and exit");
+                 "HOST:PORT that serves /metrics, /healthz and /readyz, for example 127.0.0.1:9402; "
+                 "default: not served");
+  run.add_option("--driver-hung-seconds", settings.driver_hung_s,
+                 "a call of the NVIDIA driver that runs for longer makes /healthz fail")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 3600));
+  run.add_flag("--dry-run", dry, "show what is there and what would be done, and exit");
 
   CLI::App& gpus = *app.add_subcommand(
       "gpus",
-      "show what the driver tells of this machine's GPUs, and what the cluster would be told");
+      "show the GPUs of this machine, and what would be published to the cluster");
   for (CLI::App* command : {&run, &gpus}) {
     command->add_option("--nvml", settings.nvml, "the driver's management library")
         ->capture_default_str();
     command->add_option("--config", settings.config_file,
-                        "YAML file that says which GPUs may be used how (docs/node.md)");
+                        "YAML file with the device rules (docs/reference/node.md)");
   }
 
   CLI::App& keeper = *app.add_subcommand(
@@ -207,7 +210,7 @@ int main(int argc, char** argv) {
   for (CLI::App* command : {&run, &keeper}) {
     command
         ->add_option("--mps-control", settings.mps.daemons.control,
-                     "NVIDIA's program that starts an MPS daemon and speaks with it")
+                     "NVIDIA's program that starts and controls MPS daemons")
         ->capture_default_str();
     command->add_option("--log-format", log_format, "text or json")
         ->capture_default_str()
@@ -217,15 +220,15 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
   }
 
-  CLI::App& status = *app.add_subcommand("status", "show what a running tephra-node knows");
+  CLI::App& status = *app.add_subcommand("status", "show the state of a running tephra-node");
   status.add_flag("--json", json, "as one JSON object");
   for (CLI::App* command : {&run, &keeper, &status}) {
     command
-        ->add_option("--state-folder", settings.binding.state_folder, "what is kept over restarts")
+        ->add_option("--state-folder", settings.binding.state_folder, "folder of the state that is kept over restarts")
         ->capture_default_str();
   }
   app.footer(
-      "Exit codes: 0 stopped by SIGTERM or SIGINT, or done; 1 cannot start, or nobody answers; "
+      "Exit codes: 0 stopped by SIGTERM or SIGINT, or done; 1 cannot start, or tephra-node does not answer; "
       "2 bad usage.");
   try {
     app.parse(argc, argv);
@@ -248,7 +251,7 @@ int main(int argc, char** argv) {
   }
   if (gpus.parsed()) return ShowGpus(settings);
   if (settings.node.empty()) {
-    std::cerr << "tephra-node: --node-name: absent, expected the name of this node\n";
+    std::cerr << "tephra-node: --node-name: not set, expected the name of this node\n";
     return kBadUsage;
   }
   settings.cdi = cdi == "auto" ? CdiUse::kAuto : cdi == "yes" ? CdiUse::kYes : CdiUse::kNo;

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <string>
 
-#include "sidecar/log.h"
-#include "sidecar/descriptor.h"
+#include "base/descriptor.h"
+#include "base/log.h"
 
 namespace tephra::node {
 namespace {
@@ -30,7 +30,7 @@ absl::Status KeepMpsDaemons(const MpsDaemons& daemons, int signals, int look_ms)
     const std::string why(status.message());
     if (!status.ok() && why != last) LogWarning("an MPS daemon is missing", {{"why", why}});
     last = why;
-    // The folder is there now. Watched anew each time: it may be another one.
+    // The folder exists now. It is watched again each time, because it may be a new one.
     if (inotify_add_watch(events.get(), daemons.WantedFolder().c_str(),
                           IN_CLOSE_WRITE | IN_MOVED_TO) < 0) {
       return absl::UnavailableError(daemons.WantedFolder() + ": " + std::strerror(errno));

@@ -2,7 +2,7 @@
 // the pod of the plugin.
 #pragma once
 
-#include "plugins/node/cut/mps_daemons.h"
+#include "plugins/node/partition/mps_daemons.h"
 #include "topology/base/status.h"
 
 namespace tephra::node {

@@ -16,8 +16,8 @@ struct Range {
   std::uintptr_t begin = 0, end = 0;
 };
 
-// Mappings of files that nobody may write to, none of whose pages is this process' own copy:
-// dropping their pages changes nothing that it could see (proc(5), /proc/pid/smaps).
+// Read-only mappings of files of which this process has no page of its own: dropping their pages
+// changes nothing that it could see (proc(5), /proc/pid/smaps).
 std::vector<Range> PagesOnDisk() {
   std::vector<Range> ranges;
   std::ifstream smaps("/proc/self/smaps");

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 extern char** environ;
@@ -20,9 +21,11 @@ namespace {
 
 constexpr std::size_t kMostOutput = 64 << 10;
 constexpr std::chrono::milliseconds kLook{2};
+// After it was killed.
+constexpr std::chrono::milliseconds kEndWithin{2000};
 
-// Files, not pipes: a daemon that the program leaves behind keeps its outputs open, and a reader of
-// a pipe would wait for it. In memory: there may be no folder that can be written to.
+// A file and not a pipe: a daemon that the program starts keeps the outputs open, and a reader of a
+// pipe would wait for the daemon. In memory: maybe no folder can be written to.
 int TemporaryFile(const std::string& content) {
   const int file = memfd_create("tephra", MFD_CLOEXEC);
   if (file < 0) return file;
@@ -34,7 +37,7 @@ int TemporaryFile(const std::string& content) {
   return file;
 }
 
-// Signals that this process blocks or ignores end the program all the same.
+// The program does not inherit the signals that this process blocks or ignores.
 void TakeSignals(posix_spawnattr_t& attributes) {
   sigset_t none, pipes;
   sigemptyset(&none);
@@ -64,6 +67,26 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
+// Programs that were not waited for to their end. They are waited for later, so that they do not
+// stay as zombies.
+class Abandoned {
+ public:
+  void Add(pid_t child) {
+    const std::lock_guard lock(mutex_);
+    children_.push_back(child);
+  }
+  void Collect() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(children_, [](pid_t child) { return waitpid(child, nullptr, WNOHANG) != 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<pid_t> children_;
+};
+
+Abandoned abandoned;
+
 std::string Printed(int file) {
   std::string text(kMostOutput, '\0');
   const ssize_t size = pread(file, text.data(), text.size(), 0);
@@ -74,6 +97,7 @@ std::string Printed(int file) {
 }  // namespace
 
 absl::StatusOr<std::string> RunProgram(const Program& program) {
+  abandoned.Collect();
   const std::string& name = program.arguments.at(0);
   const int input = TemporaryFile(program.input), output = TemporaryFile("");
   const auto close_both = [&] {
@@ -82,7 +106,7 @@ absl::StatusOr<std::string> RunProgram(const Program& program) {
   };
   if (input < 0 || output < 0) {
     close_both();
-    return absl::UnavailableError(name + ": no temporary file: " + std::strerror(errno));
+    return absl::UnavailableError(name + ": cannot create its temporary files: " + std::strerror(errno));
   }
   std::vector<std::string> arguments = program.arguments, variables = EnvironmentOf(program);
   posix_spawn_file_actions_t actions;
@@ -108,22 +132,31 @@ absl::StatusOr<std::string> RunProgram(const Program& program) {
   bool late = false;
   pid_t ended = 0;
   while ((ended = waitpid(child, &status, WNOHANG)) == 0) {
-    if (!late && std::chrono::steady_clock::now() >= end) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!late && now >= end) {
       late = true;
       kill(child, SIGKILL);
     }
+    // In a call of a hung driver, not even a kill ends it.
+    if (now >= end + kEndWithin) break;
     std::this_thread::sleep_for(kLook);
   }
   std::string text = Printed(output);
   close_both();
-  if (ended < 0) return absl::UnavailableError(name + ": its end was not seen");
+  if (ended < 0) return absl::UnavailableError(name + ": waitpid: " + std::strerror(errno));
+  if (ended == 0) {
+    abandoned.Add(child);
+    return absl::DeadlineExceededError(name + ": did not finish within " +
+                                       std::to_string(program.timeout_ms) +
+                                       " ms, and does not end although it was killed");
+  }
   if (late) {
-    return absl::DeadlineExceededError(name + ": not done after " +
+    return absl::DeadlineExceededError(name + ": did not finish within " +
                                        std::to_string(program.timeout_ms) + " ms");
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
-  constexpr std::size_t kTold = 300;
-  if (text.size() > kTold) text.erase(0, text.size() - kTold);
+  constexpr std::size_t kShown = 300;
+  if (text.size() > kShown) text.erase(0, text.size() - kShown);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   const std::string how = WIFEXITED(status) ? "exit " + std::to_string(WEXITSTATUS(status))
                                             : "signal " + std::to_string(WTERMSIG(status));

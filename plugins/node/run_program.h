@@ -11,15 +11,16 @@ namespace tephra::node {
 
 struct Program {
   std::vector<std::string> arguments;  // the first is the program: a path, or a name in PATH
-  // In place of, or beside, those of this process.
+  // Added to the variables of this process, or in their place.
   std::vector<std::pair<std::string, std::string>> environment;
   std::string input;
   int timeout_ms = 10'000;
 };
 
-// What it wrote to both its outputs, 64 KiB at most, where it exits 0. Else what it wrote last:
-// NotFound: there is no such program; DeadlineExceeded: it was killed when its time was over. What
-// it leaves running in the background does not keep this waiting.
+// Returns what the program wrote to its two outputs, at most 64 KiB, if it exits with 0. Else an
+// error with the last part of that. NOT_FOUND: there is no such program. DEADLINE_EXCEEDED: it was
+// killed because its time was over; if the kill does not end it either, the call returns all the
+// same, 2 s later. Processes that the program leaves in the background are not waited for.
 absl::StatusOr<std::string> RunProgram(const Program& program);
 
 }  // namespace tephra::node

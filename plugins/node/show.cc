@@ -69,7 +69,7 @@ absl::StatusOr<std::string> ShowDriver(const Nvml& nvml, const NodeConfig& confi
     }
   }
   TEPHRA_ASSIGN_OR_RETURN(const Reading reading, ReadGpus(nvml, config, {}));
-  const Gpus shown = WithinTickets(reading.gpus, config.tickets_per_gpu);
+  const Gpus shown = WithinSlots(reading.gpus, config.slots_per_gpu);
   for (const std::string& problem : reading.problems) out << "problem: " << problem << '\n';
   out << kInventoryKey << ": " << FormatInventory(shown).value_or("(too long)") << '\n'
       << kVgpuRegisterKey << ": " << FormatVgpuRegister(shown, config) << '\n';

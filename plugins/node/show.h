@@ -1,5 +1,5 @@
-// Show: what the driver of this machine tells of its GPUs, and what the cluster would be told. For
-// whoever sets a node up.
+// Show: the GPUs that the driver of this machine reports, and what would be published to the cluster.
+// For operators who set up a node.
 #pragma once
 
 #include <string>

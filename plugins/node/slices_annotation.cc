@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/bad_input.h"
 #include "plugins/node/kubelet/checkpoint.h"
-#include "text/bad_input.h"
 #include "topology/mig.h"
 
 namespace tephra::node {
@@ -212,18 +212,18 @@ absl::StatusOr<Grant> MatchSlices(const Holder& holder,
   const auto named =
       std::find_if(containers.begin(), containers.end(),
                    [&](const ContainerSlices& c) { return c.name == holder.container; });
-  const std::string who = std::string(kSlicesKey) + ": container " + holder.container + ": ";
+  const std::string where = std::string(kSlicesKey) + ": container " + holder.container + ": ";
   if (named == containers.end() || named->slices.empty()) {
-    return absl::FailedPreconditionError(who + "it is given no slice, and asks for a device");
+    return absl::FailedPreconditionError(where + "the container requests a slot, but has no slice");
   }
   Grant grant{holder, {}};
   for (const WrittenSlice& slice : named->slices) {
     const auto gpu = FindGpu(slice, gpus);
-    if (!gpu.ok()) return absl::FailedPreconditionError(who + std::string(gpu.status().message()));
+    if (!gpu.ok()) return absl::FailedPreconditionError(where + std::string(gpu.status().message()));
     const DeviceHardware& hardware = gpus.devices[*gpu].hardware;
     const std::string which = "GPU " + std::to_string(*gpu) + " (" + hardware.uuid + ") ";
     if (const auto why = WhyNotGiven(slice, hardware); why.has_value()) {
-      return absl::FailedPreconditionError(who + which + *why);
+      return absl::FailedPreconditionError(where + which + *why);
     }
     for (const GrantedSlice& other : grant.slices) {
       if (other.gpu != *gpu) continue;
@@ -231,7 +231,7 @@ absl::StatusOr<Grant> MatchSlices(const Holder& holder,
           other.mig_start != slice.mig_start) {
         continue;
       }
-      return absl::FailedPreconditionError(who + which + "is given to it twice");
+      return absl::FailedPreconditionError(where + which + "is given to the container twice");
     }
     grant.slices.push_back(
         {*gpu, slice.mode, slice.compute,

@@ -1,4 +1,4 @@
-// The annotation `tephra.sh/slices`, version 1, as the node reads it (docs/annotations.md), and how
+// The annotation `tephra.sh/slices`, version 1, as the node reads it (docs/reference/annotations.md), and how
 // it becomes a Grant: each slice matched with a GPU of this node that can be given so.
 #pragma once
 

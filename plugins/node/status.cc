@@ -59,12 +59,17 @@ std::string FormatStatus(const StatusFacts& facts) {
                         {"p99Us", Percentile(facts.calls.pre_start_us, 99)},
                         {"refused", facts.calls.refused}}},
                       {"gpus", ordered_json::array()},
-                      {"holdings", ordered_json::array()}};
+                      {"holdings", ordered_json::array()},
+                      {"problems", ordered_json::array()}};
+  for (const Problem& problem : facts.problems) {
+    out["problems"].push_back(
+        {{"kind", problem.kind}, {"subject", problem.subject}, {"text", problem.text}});
+  }
   for (const Gpu& gpu : facts.gpus.devices) {
     out["gpus"].push_back({{"uuid", gpu.hardware.uuid},
                            {"model", gpu.hardware.model},
                            {"memoryMiB", gpu.hardware.memory_mib},
-                           {"setAside", gpu.set_aside},
+                           {"reserved", gpu.reserved},
                            {"unhealthy", gpu.unhealthy}});
   }
   for (const auto& [nonce, holding] : facts.holdings) {
@@ -95,6 +100,10 @@ absl::StatusOr<std::string> StatusText(const std::string& json) {
                        " pods on this node\n";
     const auto fault = from.at("apiFault").get<std::string>();
     if (!fault.empty()) text += "API server: " + fault + "\n";
+    for (const auto& problem : from.at("problems")) {
+      text += "problem: " + problem.at("subject").get<std::string>() + ": " +
+              problem.at("text").get<std::string>() + "\n";
+    }
     for (std::size_t i = 0; i < from.at("gpus").size(); ++i) {
       const auto& gpu = from["gpus"][i];
       const auto unhealthy = gpu.at("unhealthy").get<std::string>();
@@ -102,7 +111,7 @@ absl::StatusOr<std::string> StatusText(const std::string& json) {
               gpu.at("model").get<std::string>() + "  " +
               std::to_string(gpu.at("memoryMiB").get<int>()) + " MiB  " +
               (unhealthy.empty() ? "healthy" : "unhealthy: " + unhealthy) +
-              (gpu.at("setAside") ? "  set aside for pods of other schedulers" : "") + "\n";
+              (gpu.at("reserved") ? "  reserved for pods of other schedulers" : "") + "\n";
       for (const auto& holding : from.at("holdings")) {
         for (const auto& slice : holding.at("slices")) {
           if (slice.at("gpu") != i) continue;
@@ -118,7 +127,7 @@ absl::StatusOr<std::string> StatusText(const std::string& json) {
     }
     return text;
   } catch (const ordered_json::exception& error) {
-    return absl::DataLossError(std::string("status: not understood: ") + error.what());
+    return absl::DataLossError(std::string("the status is not as expected, is tephra-node of another version? ") + error.what());
   }
 }
 
@@ -142,16 +151,16 @@ StatusServer::~StatusServer() {
   thread_.join();
 }
 
-absl::StatusOr<std::string> AskStatus(const std::string& path) {
+absl::StatusOr<std::string> ReadStatus(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    return absl::InvalidArgumentError(path + ": too long for a socket");
+    return absl::InvalidArgumentError(path + ": the path is too long for a socket");
   }
   path.copy(address.sun_path, path.size());
   const Descriptor peer(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connect(peer.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return absl::UnavailableError(path + ": no tephra-node answers there: " + std::strerror(errno));
+    return absl::UnavailableError(path + ": tephra-node does not answer, is it running? " + std::strerror(errno));
   }
   std::string text;
   char part[16384];

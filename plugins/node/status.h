@@ -1,5 +1,5 @@
-// Status: what a running tephra-node says of itself on a Unix socket, one JSON object for each that
-// connects, and the command that shows it.
+// Status: what a running tephra-node reports about itself, as one JSON object for each connection to
+// its Unix socket, and the command `tephra-node status` that shows it.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,9 @@
 #include <string>
 #include <thread>
 
+#include "base/socket.h"
 #include "plugins/node/binding/late_binding.h"
-#include "sidecar/socket.h"
+#include "plugins/node/problems.h"
 #include "topology/base/status.h"
 
 namespace tephra::node {
@@ -22,17 +23,18 @@ struct StatusFacts {
   CallFigures calls;
   Gpus gpus;
   std::map<std::string, Holding> holdings;
-  std::set<std::string> orphans;  // nonces of those whose pod is known to be over
+  std::set<std::string> orphans;  // nonces of containers that have outlived their pods
   WaitFigures waits;
+  std::vector<Problem> problems;
 };
 
 std::string FormatStatus(const StatusFacts& facts);
-// The same for people: a line for each GPU, and below it who holds what of it.
+// The same as text for people: a line for each GPU, and below it a line for each slice.
 absl::StatusOr<std::string> StatusText(const std::string& json);
 
 class StatusServer {
  public:
-  // Listens at the path, for processes of its own user.
+  // Listens at the path, for processes of the same user.
   static absl::StatusOr<std::unique_ptr<StatusServer>> Start(const std::string& path,
                                                              std::function<std::string()> say);
   ~StatusServer();
@@ -44,7 +46,7 @@ class StatusServer {
   std::thread thread_;
 };
 
-// What the one that listens at the path says. UNAVAILABLE: nobody does.
-absl::StatusOr<std::string> AskStatus(const std::string& path);
+// Asks the process that listens at the path. UNAVAILABLE: there is none.
+absl::StatusOr<std::string> ReadStatus(const std::string& path);
 
 }  // namespace tephra::node

@@ -11,7 +11,7 @@ namespace {
 // The categories of the published code, in its order; the third is not a fragment.
 enum Bin { kLackBoth, kLackGpu, kSatisfied, kLackCpu, kCpuPodFits, kCpuPodLacks, kNoAccess, kBins };
 
-// A node's devices copied out, to try things on, without a trip to the heap for 16 of them.
+// A copy of a node's devices, to try changes on. Avoids the heap for up to 16 devices.
 class Copy {
  public:
   explicit Copy(const NodeView& view) : size_(view.devices.size()) {
@@ -38,9 +38,9 @@ Points PointsOf(double before, double after) {
   return static_cast<Points>(1.0 / (1.0 + std::exp(-gain)) * 100) * kPoint;
 }
 
-// Takes `count` shares from the tightest devices that have them.
+// Takes `count` shares from the fullest devices that have room.
 void TakeTightest(std::span<std::int32_t> free, std::int32_t count, std::int32_t compute) {
-  // From the tightest up; one that was taken from has less than before, and is passed over.
+  // The fullest first. A device that gave a share has less room than before and is skipped.
   std::int32_t tightest = compute;
   while (count > 0) {
     std::int32_t next = std::numeric_limits<std::int32_t>::max();
@@ -88,8 +88,8 @@ double FragmentTable::Fragment(const FragmentInput& node, const std::string& mod
   std::int64_t total = 0;
   for (std::int32_t free : node.free_compute) total += free;
   if (total == 0) return 0;
-  // For each share asked for: devices that have it, and idle compute on those that have less.
-  constexpr std::size_t kMost = kWholeGpu + 1;  // there are no more shares in per mille
+  // For each requested share: the devices with room, and the idle compute on the other devices.
+  constexpr std::size_t kMost = kWholeGpu + 1;  // one entry for each per mille
   std::array<std::int32_t, kMost> able;
   std::array<std::int64_t, kMost> stranded;
   for (std::size_t c = 0; c < computes_.size(); ++c) {

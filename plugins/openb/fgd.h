@@ -1,5 +1,6 @@
-// Fgd: fragmentation gradient descent. Put the task where the GPU that the expected pods could no
-// longer use grows least (Weng et al., USENIX ATC 2023, with the published simulator's rounding).
+// Fgd: fragmentation gradient descent (Weng et al., USENIX ATC 2023, with the rounding of the
+// published simulator). Prefers the node where the compute that expected pods cannot use grows
+// least. Immutable after construction; any thread.
 //
 // Fragment(node) = sum over expected pods m of share(m) x the idle compute that m cannot use there.
 // Points = whole points of 100 x sigmoid((before - after) / 1000).
@@ -10,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/policy.h"
+#include "engine/policy.h"
 
 namespace tephra {
 
@@ -23,8 +24,8 @@ struct FragmentInput {
 class FragmentTable {
  public:
   explicit FragmentTable(const std::vector<ExpectedPod>& expected);
-  // Expected idle compute, per mille of a device, that is of no use on a node whose devices are of
-  // `model`. The sum runs in the published order, so that doubles come out the same.
+  // The expected unusable idle compute, in per mille of a device, of a node with devices of
+  // `model`. The sum has the published order, so that doubles are equal.
   double Fragment(const FragmentInput& node, const std::string& model) const;
 
  private:
@@ -38,9 +39,9 @@ class FragmentTable {
   std::size_t ModelIndex(const std::string& model) const;
 
   std::vector<Pod> pods_;
-  std::vector<std::int32_t> computes_;  // the different shares asked for
-  std::vector<std::string> models_;     // that some pod names
-  // By model as in models_ (one more for all others) and pod: whether the pod may use it.
+  std::vector<std::int32_t> computes_;  // the different requested shares
+  std::vector<std::string> models_;     // named by pods
+  // By model as in models_, and one more for all other models, and by pod: may the pod use it?
   std::vector<std::vector<bool>> access_;
 };
 

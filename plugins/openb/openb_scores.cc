@@ -12,13 +12,13 @@ namespace {
 constexpr double kMostCpu = 128000;
 constexpr double kMostGpu = 8000;
 
-// The published simulator cuts to whole points. Nodes beyond the trace's largest would leave 0 to
-// 100.
+// Rounds down to whole points, as the published simulator does. Larger nodes than the trace has are
+// clamped to 0 to 100.
 Points WholePoints(double points) {
   return static_cast<Points>(std::clamp(points, 0.0, 100.0)) * kPoint;
 }
 
-// REQUIRES: one container asks for devices at most, as everywhere in the experiment.
+// REQUIRES: at most one container requests devices, as everywhere in the experiment.
 struct GpuWish {
   std::int64_t count = 0;
   std::int64_t compute = 0;
@@ -78,7 +78,7 @@ Points GpuPacking::Rate(const NodeView& view, const TaskClass& cls) const {
   if (idle == static_cast<std::int64_t>(view.devices.size())) {
     return static_cast<Points>(std::max<std::int64_t>(33 - idle, idle)) * kPoint;
   }
-  // The tightest devices that serve, as the allocation would take them.
+  // The fullest devices that fit, as the allocation would take them.
   std::vector<std::int64_t> free;
   for (const DeviceRow& row : view.devices) {
     if (row.free_compute >= wish.compute) free.push_back(row.free_compute);

@@ -2,21 +2,21 @@
 // GPU-Sharing Workloads with Fragmentation Gradient Descent, USENIX ATC 2023), with the rounding of
 // the published simulator, so that its results can be compared bit for bit. FGD has its own file.
 //
-// Node points are whole points of 0 to 100. README.md has the formulas.
+// Node points are whole points from 0 to 100. README.md has the formulas. Immutable; any thread.
 #pragma once
 
-#include "plugins/framework/policy.h"
+#include "engine/policy.h"
 
 namespace tephra {
 
-// On devices all but Random and FGD take the tightest that fits.
+// All policies but Random and FGD take the fullest device that fits.
 class TightestDevice : public Score {
  public:
   Points RateDevice(const NodeView&, const TaskClass&, const DeviceAsk&, int device,
                     std::uint64_t draw) const override;
 };
 
-// Every node is as good as another, and so is every device; use with ties: random.
+// All nodes and devices score the same; use with ties: random.
 class RandomScore final : public Score {
  public:
   Points Rate(const NodeView&, const TaskClass&) const override { return 0; }

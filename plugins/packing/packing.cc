@@ -6,10 +6,10 @@
 namespace tephra {
 namespace {
 
-// GPUs are what a GPU node is for; the rest settles ties. 10 : 1 as in Volcano's binpack example.
+// GPUs count most on a GPU node, other kinds settle ties. 10 : 1 as in Volcano's binpack example.
 constexpr std::int64_t WeightOf(Kind kind) { return kind == kGpu ? 10 : 1; }
 
-// How full the node would be after the task, weighted over the kinds that the task asks for.
+// How full the node would be with the task: the weighted mean over the requested kinds.
 Points Fullness(const NodeView& view, const TaskClass& cls) {
   std::int64_t sum = 0, weights = 0;
   const KindSet uncounted = 1u << kPods | cls.model_kinds;  // a model's GPUs are among the GPUs
@@ -25,13 +25,13 @@ Points Fullness(const NodeView& view, const TaskClass& cls) {
     weights += WeightOf(k);
   }
   const Points fullness = weights == 0 ? 0 : static_cast<Points>(sum / weights);
-  // A task without GPUs belongs on a node without free GPUs: there it strands none.
+  // A task without GPUs strands no GPU on a node without free GPUs.
   if (!cls.needs_devices() && view.row.free[kGpu] > 0) return fullness / 2;
   if (!cls.needs_devices()) return kMaxPoints / 2 + fullness / 2;
   return fullness;
 }
 
-// How full the device is before the ask: compute and memory alike.
+// How full the device is now: the mean of compute and memory.
 Points DeviceFullness(const NodeView& view, int device) {
   const DeviceRow& row = view.devices[static_cast<std::size_t>(device)];
   const DeviceHardware& hardware = view.spec.devices[static_cast<std::size_t>(device)];

@@ -1,8 +1,8 @@
-// Binpack and Spread: fill what is begun, or keep load apart, on nodes and on devices. One rule
-// and its mirror; README.md has the formula and an example.
+// Binpack and Spread: prefer full nodes and devices, or empty ones. One rule and its mirror.
+// README.md has the formula and an example. Immutable; any thread.
 #pragma once
 
-#include "plugins/framework/policy.h"
+#include "engine/policy.h"
 
 namespace tephra {
 

@@ -8,38 +8,38 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/framework/entitled.h"
-#include "plugins/framework/gang_ask.h"
-#include "plugins/framework/workbench.h"
-#include "plugins/preemption/relief_search.h"
+#include "engine/entitled.h"
+#include "engine/gang_ask.h"
+#include "engine/priority.h"
+#include "engine/workbench.h"
 #include "plugins/preemption/victim_book.h"
 #include "plugins/preemption/victim_search.h"
-#include "topology/base/check.h"
+#include "plugins/preemption/victim_selector.h"
 
 namespace tephra {
 namespace {
 
-// If not, nobody waits for room either that is being left.
+// If not, no gang waits for terminating tasks either.
 bool Evicts(const EngineConfig& config) {
   return config.enables("reclaim") || config.enables("preempt");
 }
 
-// Whom gangs with the same rights may have evicted.
-struct Reach {
-  std::vector<KindSet> over;  // VictimBook::OverIn when it was made
-  ReliefSearch::Reach who;
+// The tasks that gangs with equal rights may have evicted.
+struct KnownPool {
+  std::vector<KindSet> over;  // VictimBook::OverIn when the pool was made
+  VictimSelector::Pool victims;
 };
 
-class SearchRelief final : public Relief {
+class EvictionSelection final : public VictimSelection {
  public:
-  SearchRelief(Workbench& later, std::int32_t budget)
+  EvictionSelection(Workbench& later, std::int32_t budget)
       : later_(later), book_(later), search_(later, book_, budget) {}
 
   void Placed(JobId job) override { book_.Placed(job); }
 
   Answer MakeRoom(const GangAsk& ask) override {
     Answer answer;
-    answer.anybody = false;
+    answer.any_candidate = false;
     if (!Evicts(book_.snapshot().config())) return answer;
     const bool leaving = evicted_ || !book_.snapshot().books().releasing.empty();
     if (leaving && Place(ask, true) == VictimSearch::Fits::kYes) {
@@ -47,7 +47,7 @@ class SearchRelief final : public Relief {
       answer.outcome = Outcome::kPlaced;
       return answer;
     }
-    if (!AnybodyFor(book_.snapshot(), ask)) return answer;
+    if (!AnyVictimFor(book_.snapshot(), ask)) return answer;
     const Rights by_share = book_.RightsOf(ask, Ground::kShare);
     answer.over = by_share.over;
     answer.binding = by_share.over_kind;
@@ -58,24 +58,27 @@ class SearchRelief final : public Relief {
     VictimSearch::Answer found = Search(by_share, where, answer);
     bool exact = found.exact;
     if (!found.found) {
-      const Rights by_promise = book_.RightsOf(ask, Ground::kPromise);
-      if (by_promise.levels > 0) found = Search(by_promise, where, answer);
+      const Rights by_deserved = book_.RightsOf(ask, Ground::kDeserved);
+      if (by_deserved.levels > 0) found = Search(by_deserved, where, answer);
       exact = exact && found.exact;
     }
     if (!found.found) {
-      if (answer.anybody) answer.over = QueueId();  // there were some, and they were not enough
-      answer.anybody =
-          answer.anybody || (answer.over.valid() && AnybodyBeside(book_.snapshot(), ask.queue));
+      // Victims were found, so the share is not what is in the way. A queue above all others counts
+      // for nothing either: nothing outside of it could be reclaimed.
+      const bool blocked = !answer.any_candidate && answer.over.valid() &&
+                           AnyUsageOutside(book_.snapshot(), answer.over);
+      if (!blocked) answer.over = QueueId();
+      answer.any_candidate = answer.any_candidate || blocked;
       answer.outcome = exact ? Outcome::kImpossible : Outcome::kUnknown;
       return answer;
     }
     answer.fewest = exact;
-    Evict(where, found.victims, answer);
+    if (!Evict(where, found.victims, answer)) answer.outcome = Outcome::kUnknown;
     return answer;
   }
 
  private:
-  // The gang on the ledger, which is left as it was unless `keep` and it fits.
+  // Places the gang on the ledger. Leaves the ledger as it was, unless `keep` and the gang fits.
   VictimSearch::Fits Place(const GangAsk& ask, bool keep) {
     Ledger& ledger = later_.ledger();
     const Entitlement& entitlement = *later_.policies().entitlement;
@@ -93,69 +96,72 @@ class SearchRelief final : public Relief {
     return VictimSearch::Fits::kYes;
   }
 
-  // The best victims that these rights allow; `answer` hears of the search.
+  // The best victims that these rights allow. Notes in the answer what the search found out.
   VictimSearch::Answer Search(Rights rights, GangAsk& ask, Answer& answer) {
-    if (!book_.AnyFor(rights)) return {};
-    ReliefSearch::Reach& reach = ReachOf(rights);
-    if (reach.takeable.empty()) return {};
-    answer.anybody = true;
-    book_.Weigh(rights, reach.takeable);
-    ReliefSearch::Rules rules;
-    rules.sets.may_all_go = [&](const auto& victims) { return book_.MayAllGo(rights, victims); };
+    if (!book_.AnyVictimFor(rights)) return {};
+    VictimSelector::Pool& pool = PoolOf(rights);
+    if (pool.allowed.empty()) return {};
+    answer.any_candidate = true;
+    book_.Weigh(rights, pool.allowed);
+    VictimSelector::Rules rules;
+    rules.sets.may_evict_all = [&](const auto& victims) {
+      return book_.MayEvictAll(rights, victims);
+    };
     rules.sets.covers = [&](const auto& victims) { return book_.Covers(rights, victims); };
     rules.fits = [&](const GangAsk& trial) { return Place(trial, false); };
-    rules.hopeless = [&](const GangAsk& trial) { return Hopeless(trial, rights, reach); };
-    return search_.Run(rules, reach, ask, answer.steps);
+    rules.hopeless = [&](const GangAsk& trial) { return Hopeless(trial, rights, pool); };
+    return search_.Run(rules, pool, ask, answer.steps);
   }
 
-  ReliefSearch::Reach& ReachOf(const Rights& rights) {
-    const auto [it, fresh] = reaches_.try_emplace(std::make_tuple(
+  VictimSelector::Pool& PoolOf(const Rights& rights) {
+    const auto [it, fresh] = pools_.try_emplace(std::make_tuple(
         rights.ground, rights.queue, rights.rank, rights.kinds, rights.models, rights.levels));
-    Reach& reach = it->second;
+    KnownPool& pool = it->second;
     std::vector<KindSet> over = book_.OverIn(rights);
-    if (!fresh && over == reach.over) return reach.who;
-    reach = Reach{std::move(over), {}};
+    if (!fresh && over == pool.over) return pool.victims;
+    pool = KnownPool{std::move(over), {}};
     const auto& candidates = book_.CandidatesFor(rights.queue);
     for (std::uint32_t c = 0; c < candidates.size(); ++c) {
       for (std::uint32_t v = 0; v < candidates[c].victims.size(); ++v) {
         const Candidate::Victim& victim = candidates[c].victims[v];
-        if (!book_.MayTake(rights, candidates[c], victim)) continue;
-        reach.who.Add(book_, {c, v});
+        if (!book_.MayEvict(rights, candidates[c], victim)) continue;
+        pool.victims.Add(book_, {c, v});
       }
     }
-    return reach.who;
+    return pool.victims;
   }
 
-  // All that may be taken, and all that is free, is less than what the gang asks for.
-  bool Hopeless(const GangAsk& ask, const Rights& rights, const ReliefSearch::Reach& reach) const {
+  // Whether all allowed victims and all free resources are less than the request.
+  bool Hopeless(const GangAsk& ask, const Rights& rights, const VictimSelector::Pool& pool) const {
     const Resources asked = LeastDemand(book_.snapshot(), ask);
     const Resources& free = later_.ledger().occupancy().free_total();
     for (KindSet kinds = rights.kinds; kinds != 0; kinds &= kinds - 1) {
       const Kind k = static_cast<Kind>(std::countr_zero(kinds));
-      // Nodes that are over-committed count below zero, and take nothing from the others.
+      // Other kinds can be over-committed on a node, and then the free total is too low.
       if (k != kGpu && k != kGpuMemory) continue;
-      if (free[k] + book_.MostOf(rights, reach.takeable, k) < asked[k]) return true;
+      if (free[k] + book_.MostOf(rights, pool.allowed, k) < asked[k]) return true;
     }
     return false;
   }
 
-  void Evict(const GangAsk& ask, const std::vector<VictimRef>& victims, Answer& answer) {
+  // False: the gang could not be placed again, and nothing is changed.
+  bool Evict(const GangAsk& ask, const std::vector<VictimRef>& victims, Answer& answer) {
+    Attempt attempt(later_.ledger());
+    for (const VictimRef ref : victims) later_.ledger().Free(book_.at(ref).task);
+    if (Place(ask, true) != VictimSearch::Fits::kYes) return false;
+    attempt.Keep();
     evicted_ = true;
-    for (const VictimRef ref : victims) {
-      answer.victims.push_back(book_.at(ref).task);
-      later_.ledger().Free(book_.at(ref).task);
-    }
-    answer.gangs = static_cast<std::int32_t>(book_.TollOf(victims).gangs / Toll::kGang);
+    for (const VictimRef ref : victims) answer.victims.push_back(book_.at(ref).task);
+    answer.gangs = static_cast<std::int32_t>(book_.CostOf(victims).gangs / EvictionCost::kGang);
     answer.outcome = Outcome::kPlaced;
-    TEPHRA_CHECK(Place(ask, true) == VictimSearch::Fits::kYes);
-    // Of jobs that live on, fewer may go next.
+    // The surplus of jobs that keep running has shrunk.
     for (const VictimRef ref : victims) {
       const Candidate& candidate = book_.of(ref);
       if (candidate.victims.size() == 1) continue;
       for (const Candidate::Victim& other : candidate.victims) {
-        if (other.gone) continue;
-        for (auto& [key, reach] : reaches_) {
-          for (auto& [cls, table] : reach.who.tables) {
+        if (other.evicted) continue;
+        for (auto& [key, pool] : pools_) {
+          for (auto& [cls, table] : pool.victims.tables) {
             table.Outdate(book_.snapshot().task(other.task).node);
           }
         }
@@ -163,24 +169,60 @@ class SearchRelief final : public Relief {
     }
     book_.Evicted(victims);
     book_.Placed(ask.job);
+    return true;
   }
 
   Workbench& later_;
   VictimBook book_;
-  ReliefSearch search_;
+  VictimSelector search_;
   bool evicted_ = false;
-  std::map<std::tuple<Ground, QueueId, Precedence, KindSet, KindSet, std::size_t>, Reach> reaches_;
+  std::map<std::tuple<Ground, QueueId, Precedence, KindSet, KindSet, std::size_t>, KnownPool>
+      pools_;
 };
 
 }  // namespace
 
 bool EvictionSearch::Possible(const Snapshot& snapshot, const GangAsk& ask) const {
   if (!Evicts(snapshot.config())) return false;
-  return !snapshot.books().releasing.empty() || AnybodyFor(snapshot, ask);
+  return !snapshot.books().releasing.empty() || AnyVictimFor(snapshot, ask);
 }
 
-std::unique_ptr<Relief> EvictionSearch::Begin(Workbench& later) const {
-  return std::make_unique<SearchRelief>(later, budget_);
+// By reclaim what is held anywhere counts, and room that victims still have to leave may be
+// reserved for a job.
+bool EvictionSearch::HelpsAnywhere(const Books& books) const {
+  return books.config.enables("reclaim") ||
+         (!books.releasing.empty() && books.config.enables("preempt"));
+}
+
+Wakes::Helped EvictionSearch::HelpedBy(const Books& books,
+                                       const std::vector<JobId>& evictable) const {
+  const bool reclaim = books.config.enables("reclaim");
+  const bool preempt = books.config.enables("preempt");
+  if (!reclaim && !preempt) return nullptr;
+  std::map<QueueId, std::int32_t> lowest;  // priority
+  for (const JobId id : evictable) {
+    const JobRow& job = books.jobs[id.index()];
+    if (!job.live || !job.preemptible || !books.queues.present(job.queue)) continue;
+    const auto it = lowest.try_emplace(job.queue, job.priority).first;
+    it->second = std::min(it->second, job.priority);
+  }
+  const auto lends = [&books](QueueId queue) { return books.queues.spec(queue).reclaimable; };
+  const auto lenders = std::count_if(lowest.begin(), lowest.end(),
+                                     [&](const auto& one) { return lends(one.first); });
+  return [=, &books](const JobRow& job) {
+    const auto own = lowest.find(job.queue);
+    const bool here = own != lowest.end();
+    if (here && preempt &&
+        (job.priority > own->second || books.config.priority_boost_ms > 0 ||
+         (job.priority == own->second && EvictsByLeft(books.config)))) {
+      return true;
+    }
+    return reclaim && lenders > (here && lends(job.queue) ? 1 : 0);
+  };
+}
+
+std::unique_ptr<VictimSelection> EvictionSearch::Begin(Workbench& later) const {
+  return std::make_unique<EvictionSelection>(later, budget_);
 }
 
 }  // namespace tephra

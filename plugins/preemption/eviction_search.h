@@ -1,8 +1,8 @@
-// EvictionSearch: the fewest and cheapest victims for a gang, proven where that can be done within
-// the budget. See README.md.
+// EvictionSearch: the policy that selects the cheapest victims for a gang, with a proof if the
+// budget allows it. See README.md. Immutable; any thread.
 #pragma once
 
-#include "plugins/framework/policy.h"
+#include "engine/policy.h"
 
 namespace tephra {
 
@@ -10,7 +10,9 @@ class EvictionSearch final : public Eviction {
  public:
   explicit EvictionSearch(std::int32_t budget) : budget_(budget) {}
   bool Possible(const Snapshot&, const GangAsk&) const override;
-  std::unique_ptr<Relief> Begin(Workbench& later) const override;
+  std::unique_ptr<VictimSelection> Begin(Workbench& later) const override;
+  bool HelpsAnywhere(const Books& books) const override;
+  Helped HelpedBy(const Books& books, const std::vector<JobId>& evictable) const override;
 
  private:
   std::int32_t budget_;

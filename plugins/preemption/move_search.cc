@@ -9,32 +9,31 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/framework/entitled.h"
-#include "plugins/framework/gang_ask.h"
-#include "plugins/framework/holdings.h"
-#include "plugins/framework/workbench.h"
-#include "plugins/preemption/relief_search.h"
+#include "engine/entitled.h"
+#include "engine/gang_ask.h"
+#include "engine/holdings.h"
+#include "engine/workbench.h"
 #include "plugins/preemption/victim_book.h"
-#include "topology/base/check.h"
+#include "plugins/preemption/victim_selector.h"
 
 namespace tephra {
 namespace {
 
 using Fits = VictimSearch::Fits;
 
-// To give tasks back one by one takes a try of all that are left for each: 64 of them take
-// 64 * 65 / 2, a tenth of the default budget of placements.
+// The search gives tasks back one by one and tries the rest each time: 64 tasks take 64 * 65 / 2
+// tries, a tenth of the default budget.
 constexpr std::size_t kMostTried = 64;
 
-class MoveRelief final : public Relief {
+class MoveSelection final : public VictimSelection {
  public:
-  MoveRelief(Workbench& later, const Consolidation& config)
+  MoveSelection(Workbench& later, const Consolidation& config)
       : later_(later),
         config_(config),
         book_(later, [this](TaskId task) { return PriceOf(task); }),
         search_(later, book_, config.budget) {
     moves_left_ = MovesLeft(snapshot().books());
-    // Whom others asked to leave may not show in the budgets yet.
+    // Evictions that are under way may not show in the disruption budgets yet.
     for (const TaskId id : snapshot().books().releasing) {
       if (snapshot().task(id).evicting) book_.Draw(id);
     }
@@ -42,10 +41,14 @@ class MoveRelief final : public Relief {
 
   void Placed(JobId job) override {
     book_.Placed(job);
-    reach_.reset();
+    pool_.reset();
     if (job == asked_) moves_left_ -= static_cast<std::int32_t>(answered_);
   }
-  void Evicted(TaskId task) override { book_.Draw(task); }
+  void Evicted(TaskId task) override {
+    book_.Placed(snapshot().task(task).job);
+    pool_.reset();
+    book_.Draw(task);
+  }
 
   Answer MakeRoom(const GangAsk& ask) override {
     Ledger& ledger = later_.ledger();
@@ -56,38 +59,46 @@ class MoveRelief final : public Relief {
     Answer answer;
     const Resources least = LeastDemand(snapshot(), ask);
     answer.gain = least[kGpu] * (config_.horizon_ms / kSecondMs);
-    ReliefSearch::Reach& reach = ReachNow();
-    answer.anybody = !reach.takeable.empty();
+    VictimSelector::Pool& pool = CurrentPool();
+    answer.any_candidate = !pool.allowed.empty();
     const Entitlement& entitlement = *later_.policies().entitlement;
-    if (!answer.anybody || entitlement.Deny(ledger, ask.job, least, Resources{})) return answer;
+    if (!answer.any_candidate) return answer;
+    if (entitlement.Deny(ledger, ask.job, least, Resources{})) return answer;
     GangAsk where = ask;
-    VictimSearch::Answer found = search_.Run(RulesFor(nullptr), reach, where, answer.steps);
+    VictimSearch::Answer found = search_.Run(RulesFor(nullptr), pool, where, answer.steps);
     if (found.found && !Worth(found.victims, answer.gain)) {
       GangAsk elsewhere = ask;
       VictimSearch::Answer cheaper =
-          search_.Run(RulesFor(&answer.gain), reach, elsewhere, answer.steps);
+          search_.Run(RulesFor(&answer.gain), pool, elsewhere, answer.steps);
       if (cheaper.found) found = std::move(cheaper), where = elsewhere;
     }
     if (!found.found) {
       answer.outcome = found.exact ? Outcome::kImpossible : Outcome::kUnknown;
       return answer;
     }
+    Attempt attempt(ledger);
     for (const VictimRef ref : found.victims) ledger.Free(book_.at(ref).task);
-    TEPHRA_CHECK(Place(where, true) == Fits::kYes);
+    // The search proved that this set fits. The repeat gets the steps that the proof had.
+    steps_at_once_ = 0;
+    if (Place(where, true) != Fits::kYes) {
+      answer.outcome = Outcome::kUnknown;
+      return answer;
+    }
+    attempt.Keep();
     answer.fewest = found.exact;
-    Tell(found.victims, answer);
+    WriteMoves(found.victims, answer);
     return answer;
   }
 
  private:
   const Snapshot& snapshot() const { return later_.ledger().snapshot(); }
 
-  // What a move of the task loses; none: it is not to be moved. One without a GPU counts for a
-  // tenth of one.
+  // The cost of migrating the task; none: the task must stay. A task without a GPU counts for a
+  // tenth of a GPU.
   std::optional<std::int64_t> PriceOf(TaskId id) const {
     const TaskRow& task = snapshot().task(id);
     const JobRow& job = snapshot().job(task.job);
-    // It has to come again as what it is, and its gang whole.
+    // The task must be created again with the same template, and its gang must be complete.
     if (!job.movable || job.quarantined || !job.satisfied()) return std::nullopt;
     if (task.cls != job.roles[task.role].cls) return std::nullopt;
     if (!later_.policies().victims->Cost(snapshot(), Share::Answer{}, id)) return std::nullopt;
@@ -97,31 +108,31 @@ class MoveRelief final : public Relief {
     return gpu * std::min<std::int64_t>(lost / kSecondMs, kMostVictimCost / gpu);
   }
 
-  ReliefSearch::Reach& ReachNow() {
-    if (reach_) return *reach_;
-    reach_.emplace();
+  VictimSelector::Pool& CurrentPool() {
+    if (pool_) return *pool_;
+    pool_.emplace();
     const auto& candidates = book_.candidates();
     for (std::uint32_t c = 0; c < candidates.size(); ++c) {
       for (std::uint32_t v = 0; v < candidates[c].victims.size(); ++v) {
         const Candidate& candidate = candidates[c];
         const Candidate::Victim& victim = candidate.victims[v];
         const bool goes = candidate.whole || candidate.role_surplus[victim.role] > 0;
-        if (goes && !victim.gone) reach_->Add(book_, {c, v});
+        if (goes && !victim.evicted) pool_->Add(book_, {c, v});
       }
     }
-    return *reach_;
+    return *pool_;
   }
 
-  // `gain`: those alone that are worth it; null: whatever makes room.
-  ReliefSearch::Rules RulesFor(const std::int64_t* gain) {
-    ReliefSearch::Rules rules;
-    rules.sets.may_all_go = [this, gain](const std::vector<VictimRef>& victims) {
+  // `gain`: only sets that cost less than this; null: any set that makes room.
+  VictimSelector::Rules RulesFor(const std::int64_t* gain) {
+    VictimSelector::Rules rules;
+    rules.sets.may_evict_all = [this, gain](const std::vector<VictimRef>& victims) {
       return book_.WithinBudgets(victims) && (gain == nullptr || Worth(victims, *gain));
     };
     rules.sets.covers = [](const std::vector<VictimRef>&) { return true; };
     rules.fits = [this](const GangAsk& ask) { return Place(ask, false); };
     rules.hopeless = [this](const GangAsk& ask) {
-      // Who moves takes as much elsewhere as it leaves.
+      // A task that migrates uses as much elsewhere.
       const Resources asked = LeastDemand(snapshot(), ask);
       return later_.ledger().occupancy().free_total()[kGpu] < asked[kGpu];
     };
@@ -129,15 +140,15 @@ class MoveRelief final : public Relief {
     return rules;
   }
 
-  // Of a set that is, so is each part.
+  // If a set is worth it, so is each part of it.
   bool Worth(const std::vector<VictimRef>& victims, std::int64_t gain) const {
     std::int64_t cost = 0;
     for (const VictimRef ref : victims) cost += book_.at(ref).cost;
     return cost < gain && static_cast<std::int64_t>(victims.size()) <= moves_left_;
   }
 
-  // The gang, and all who were freed for it beside it, on the ledger, which is left as it was
-  // unless `keep` and they fit.
+  // Places the gang and the tasks that were freed for it on the ledger. Leaves the ledger as it
+  // was, unless `keep` and all of them fit.
   Fits Place(const GangAsk& ask, bool keep) {
     Ledger& ledger = later_.ledger();
     const std::vector<GangAsk> movers = MoversOf(ledger.FreedSince(mark_));
@@ -151,7 +162,7 @@ class MoveRelief final : public Relief {
     return fits;
   }
 
-  // What each job asks that has to move all these tasks, those first that are hardest to place.
+  // One request per job that must move tasks, the hardest to place first.
   std::vector<GangAsk> MoversOf(const std::vector<TaskId>& freed) const {
     std::map<JobId, std::set<TaskId>> jobs;
     for (const TaskId task : freed) jobs[snapshot().task(task).job].insert(task);
@@ -202,14 +213,14 @@ class MoveRelief final : public Relief {
       if (group.least > 0) ask.groups.push_back(group);
     }
     if (ask.least == running) {
-      LocateAnew(snapshot(), ask);
+      LocateAlone(snapshot(), ask);
     } else {
       Locate(snapshot(), {}, ask);
     }
     return ask;
   }
 
-  // Each as it would be placed by itself.
+  // Places each job separately.
   bool OneByOne(const GangAsk& ask, const std::vector<GangAsk>& movers) {
     Attempt attempt(later_.ledger());
     const auto placed = [&](const GangAsk& one) {
@@ -223,8 +234,8 @@ class MoveRelief final : public Relief {
     return all;
   }
 
-  // All of them as one gang, exactly. What has to be near something is not placed that way, and
-  // proves nothing.
+  // Places all of them as one gang, with the exact search. Jobs with locality cannot be placed that
+  // way, so for them the answer is unknown.
   Fits AllAtOnce(const GangAsk& ask, const std::vector<GangAsk>& movers) {
     const auto free = [](const GangAsk& one) { return !one.tied() && one.groups.empty(); };
     if (!free(ask) || !std::all_of(movers.begin(), movers.end(), free)) return Fits::kUnknown;
@@ -266,7 +277,7 @@ class MoveRelief final : public Relief {
     return Fits::kYes;
   }
 
-  // Whether the queues may hold what was placed since the search began.
+  // Whether the queues are entitled to what was placed since the search began.
   bool MayHold() const {
     const Ledger& ledger = later_.ledger();
     std::map<JobId, Resources> taken;
@@ -280,9 +291,9 @@ class MoveRelief final : public Relief {
     });
   }
 
-  // REQUIRES: the victims are freed, and charged where they go on. Who would go on where it is
-  // stays.
-  void Tell(const std::vector<VictimRef>& victims, Answer& answer) {
+  // Writes the migrations to the answer. Jobs whose tasks would stay where they are do not migrate.
+  // REQUIRES: the victims are freed, and charged to their new places.
+  void WriteMoves(const std::vector<VictimRef>& victims, Answer& answer) {
     std::map<TaskId, Placement> to;
     for (Placement& placement : later_.ledger().Since(mark_)) {
       to[placement.task] = std::move(placement);
@@ -305,9 +316,9 @@ class MoveRelief final : public Relief {
       answer.victims.push_back(book_.at(ref).task);
       answer.moves.push_back(to.at(book_.at(ref).task));
     }
-    const Toll toll = book_.TollOf(moved);
-    answer.gangs = static_cast<std::int32_t>(toll.gangs / Toll::kGang);
-    answer.cost = toll.cost;
+    const EvictionCost cost = book_.CostOf(moved);
+    answer.gangs = static_cast<std::int32_t>(cost.gangs / EvictionCost::kGang);
+    answer.cost = cost.sum;
     answer.outcome = Outcome::kPlaced;
     answered_ = moved.size();
   }
@@ -315,13 +326,13 @@ class MoveRelief final : public Relief {
   Workbench& later_;
   const Consolidation config_;
   VictimBook book_;
-  ReliefSearch search_;
-  std::optional<ReliefSearch::Reach> reach_;
+  VictimSelector search_;
+  std::optional<VictimSelector::Pool> pool_;
   std::size_t mark_ = 0;  // of the ledger, when the search began
   std::int64_t steps_at_once_ = 0;
   std::int32_t moves_left_ = 0;
-  JobId asked_;               // last
-  std::size_t answered_ = 0;  // moves for it
+  JobId asked_;               // the job of the last request
+  std::size_t answered_ = 0;  // migrations for it
 };
 
 }  // namespace
@@ -330,8 +341,23 @@ bool MoveSearch::Possible(const Snapshot& snapshot, const GangAsk&) const {
   return config_.mode != Consolidation::Mode::kOff && snapshot.books().movable_jobs > 0;
 }
 
-std::unique_ptr<Relief> MoveSearch::Begin(Workbench& later) const {
-  return std::make_unique<MoveRelief>(later, config_);
+// Room on any node may take a task that moves.
+bool MoveSearch::HelpsAnywhere(const Books& books) const {
+  return config_.mode != Consolidation::Mode::kOff && books.movable_jobs > 0;
+}
+
+Wakes::Helped MoveSearch::HelpedBy(const Books& books, const std::vector<JobId>& movable) const {
+  if (config_.mode == Consolidation::Mode::kOff) return nullptr;
+  const bool any = std::any_of(movable.begin(), movable.end(), [&](JobId id) {
+    const JobRow& job = books.jobs[id.index()];
+    return job.live && job.preemptible && job.movable && books.queues.present(job.queue);
+  });
+  if (!any) return nullptr;
+  return [](const JobRow&) { return true; };
+}
+
+std::unique_ptr<VictimSelection> MoveSearch::Begin(Workbench& later) const {
+  return std::make_unique<MoveSelection>(later, config_);
 }
 
 }  // namespace tephra

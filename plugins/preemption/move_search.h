@@ -1,10 +1,10 @@
-// MoveSearch: the fewest and cheapest tasks that have to move, and where to, so that a gang fits
-// beside them. See README.md.
+// MoveSearch: the policy that selects which tasks migrate, and where to, so that a gang fits. It
+// picks the fewest and cheapest migrations. See README.md. Immutable; any thread.
 //
-// What a move costs: the task's GPUs times the work that it loses and what a restart takes.
+// A migration costs the task's GPUs times the work that the task loses plus the restart time.
 #pragma once
 
-#include "plugins/framework/policy.h"
+#include "engine/policy.h"
 
 namespace tephra {
 
@@ -12,7 +12,9 @@ class MoveSearch final : public Eviction {
  public:
   explicit MoveSearch(const Consolidation& config) : config_(config) {}
   bool Possible(const Snapshot&, const GangAsk&) const override;
-  std::unique_ptr<Relief> Begin(Workbench& later) const override;
+  std::unique_ptr<VictimSelection> Begin(Workbench& later) const override;
+  bool HelpsAnywhere(const Books& books) const override;
+  Helped HelpedBy(const Books& books, const std::vector<JobId>& movable) const override;
 
  private:
   Consolidation config_;

@@ -10,16 +10,16 @@ namespace {
 constexpr std::uint32_t kNone = 0xffffffffu;
 constexpr std::int32_t kUnlimited = std::numeric_limits<std::int32_t>::max();
 
-// On how many nodes what is left of the job runs.
+// The number of nodes with tasks of the job that are not evicted.
 std::int64_t NodesOf(const Snapshot& snapshot, const Candidate& candidate) {
   std::set<NodeId> nodes;
   for (const Candidate::Victim& victim : candidate.victims) {
-    if (!victim.gone) nodes.insert(snapshot.task(victim.task).node);
+    if (!victim.evicted) nodes.insert(snapshot.task(victim.task).node);
   }
   return static_cast<std::int64_t>(nodes.size());
 }
 
-// Equal for pieces that leave a node alike when they go.
+// Equal for tasks that free equal room on the node. 0: like no other.
 std::uint64_t LikenessOf(const NodeView& view, const TaskRow& task) {
   const bool equal_devices =
       !view.mixed_models &&
@@ -65,7 +65,7 @@ std::int32_t NodeTable::FitNow(const Ledger& ledger, const Node& node, const Fit
   return fit.Copies(ledger.View(node.id), ledger.snapshot().cls(cls_), kUnlimited);
 }
 
-// The pieces of the node: what goes together, at which price.
+// Works out the pieces of the node, which are evicted as a whole, and their costs.
 void NodeTable::Refresh(Workbench& later, const VictimBook& book, Node& node) {
   const Ledger& ledger = later.ledger();
   const Snapshot& snapshot = ledger.snapshot();
@@ -94,28 +94,28 @@ void NodeTable::Refresh(Workbench& later, const VictimBook& book, Node& node) {
     Bundle whole;
     for (; i < refs.size() && refs[i].candidate == refs[begin].candidate; ++i) {
       const Candidate::Victim& victim = book.at(refs[i]);
-      if (victim.gone) continue;
+      if (victim.evicted) continue;
       if (candidate.surplus > 0 && candidate.role_surplus[victim.role] > 0) {
         Bundle& one = bundles.emplace_back();
-        one.piece.toll = {0, 1, victim.cost};
+        one.piece.cost = {0, 1, victim.cost};
         one.piece.parts.push_back(part(refs[i]));
         one.piece.likeness = LikenessOf(view, snapshot.task(victim.task));
         one.refs.push_back(refs[i]);
         continue;
       }
-      whole.piece.toll += {0, 1, victim.cost};
+      whole.piece.cost += {0, 1, victim.cost};
       whole.piece.parts.push_back(part(refs[i]));
       whole.refs.push_back(refs[i]);
     }
     if (whole.refs.empty() || !candidate.whole) continue;
-    whole.piece.toll.gangs = Toll::kGang / NodesOf(snapshot, candidate);
+    whole.piece.cost.gangs = EvictionCost::kGang / NodesOf(snapshot, candidate);
     if (whole.refs.size() == 1) {
       whole.piece.likeness = LikenessOf(view, snapshot.task(book.at(whole.refs[0]).task));
     }
     bundles.push_back(std::move(whole));
   }
   std::sort(bundles.begin(), bundles.end(), [](const Bundle& a, const Bundle& b) {
-    if (a.piece.toll != b.piece.toll) return a.piece.toll > b.piece.toll;
+    if (a.piece.cost != b.piece.cost) return a.piece.cost > b.piece.cost;
     return a.refs < b.refs;
   });
   NodeTrial trial(view);
@@ -173,21 +173,21 @@ NodeTable::Answer NodeTable::OneMore(Workbench& later, std::span<Node> nodes) {
     if (node.most < 1) continue;
     const NodeChoice& choice = Choice(later, node, 1);
     answer.exact = answer.exact && choice.exact;
-    if (best == nullptr || choice.toll < answer.toll) best = &node, answer.toll = choice.toll;
+    if (best == nullptr || choice.cost < answer.cost) best = &node, answer.cost = choice.cost;
   }
   answer.possible = best != nullptr;
   if (best != nullptr) Take(*best, Choice(later, *best, 1), answer);
   return answer;
 }
 
-// Node by node, the cheapest way to reach each number up to `more`.
+// A knapsack over nodes: the cheapest way to make room for each number of tasks up to `more`.
 NodeTable::Answer NodeTable::Many(Workbench& later, std::span<Node> nodes, std::int32_t more) {
   Answer answer;
   const auto width = static_cast<std::size_t>(more) + 1;
   std::int64_t most = 0;
   for (const Node& node : nodes) most += std::max(node.most, 0);
   if (most < more) return answer;
-  std::vector<Toll> reached(width, Toll::Most());
+  std::vector<EvictionCost> reached(width, EvictionCost::Most());
   reached[0] = {};
   std::vector<std::vector<std::uint16_t>> taken(nodes.size());
   for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -201,19 +201,19 @@ NodeTable::Answer NodeTable::Many(Workbench& later, std::span<Node> nodes, std::
     }
     for (std::size_t j = width - 1; j > 0; --j) {
       for (std::int32_t m = 1; m <= here && static_cast<std::size_t>(m) <= j; ++m) {
-        const Toll& before = reached[j - static_cast<std::size_t>(m)];
-        if (before == Toll::Most()) continue;
-        const Toll toll = before + node.choices[static_cast<std::size_t>(m) - 1].toll;
-        if (toll < reached[j]) {
-          reached[j] = toll;
+        const EvictionCost& before = reached[j - static_cast<std::size_t>(m)];
+        if (before == EvictionCost::Most()) continue;
+        const EvictionCost cost = before + node.choices[static_cast<std::size_t>(m) - 1].cost;
+        if (cost < reached[j]) {
+          reached[j] = cost;
           taken[n][j] = static_cast<std::uint16_t>(m);
         }
       }
     }
   }
-  answer.possible = reached.back() != Toll::Most();
+  answer.possible = reached.back() != EvictionCost::Most();
   if (!answer.possible) return answer;
-  answer.toll = reached.back();
+  answer.cost = reached.back();
   std::size_t j = width - 1;
   for (std::size_t n = nodes.size(); n-- > 0 && j > 0;) {
     if (taken[n].empty() || taken[n][j] == 0) continue;

@@ -1,8 +1,9 @@
-// NodeTable: for one class of tasks and one set of victims, what it costs to have more of the class
-// fit on each node, and the cheapest way to have so many more fit on all of them together.
+// NodeTable: for one class of tasks, what evictions cost that make room for more tasks of the
+// class, on each node and on all nodes together.
 //
-// That is a lower bound of what it really costs: nodes are looked at one by one, so a gang that
-// runs on several is charged to each in part. Kept current from the ledger's log of changed rows.
+// The result is a lower bound: nodes are looked at one by one, so a gang on several nodes is
+// charged to each node in part. Kept current from the ledger's log of changed rows. Owned by the
+// pool of victims that it counts. One thread.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,13 @@
 #include <span>
 #include <vector>
 
-#include "plugins/framework/workbench.h"
+#include "engine/workbench.h"
 #include "plugins/preemption/node_victims.h"
 #include "plugins/preemption/victim_book.h"
 
 namespace tephra {
 
-// Those who may be evicted, by the node that they run on.
+// The tasks that may be evicted, by the node that they run on.
 using VictimsByNode = std::map<NodeId, std::vector<VictimRef>>;
 
 class NodeTable {
@@ -26,13 +27,14 @@ class NodeTable {
   struct Answer {
     bool possible = false;
     bool exact = true;
-    Toll toll;
+    EvictionCost cost;
     std::vector<VictimRef> victims;  // sorted
   };
-  // `more`: above 0, than fit now on the nodes within.
+  // The cheapest way to make room for `more` tasks, above 0, beyond the tasks that fit now on the
+  // nodes within.
   Answer Cheapest(Workbench& later, const VictimBook& book, std::int32_t more,
                   RankSpan within = {});
-  // Victims there may go at another price than before.
+  // The cost of victims on the node changed.
   void Outdate(NodeId node);
 
  private:
@@ -40,10 +42,10 @@ class NodeTable {
     NodeId id;
     const std::vector<VictimRef>* victims;
     bool outdated = true;
-    std::int32_t most = 0;  // more that fit if all of them go
+    std::int32_t most = 0;  // more tasks that fit if all victims are evicted
     std::vector<Piece> pieces;
     std::vector<std::vector<VictimRef>> refs;  // of each piece
-    std::vector<NodeChoice> choices;           // by how many more, from 1
+    std::vector<NodeChoice> choices;           // [m - 1]: for m more tasks
   };
   void Follow(const Ledger& ledger);
   void Refresh(Workbench& later, const VictimBook& book, Node& node);

@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::int32_t kMostSteps = 2000;
 
-// Starts with every piece gone and gives back what it can, the dearest first; then tries what else
-// could have gone instead.
+// Starts with every piece evicted and gives pieces back, the most expensive first, while the tasks
+// fit. Then tries every other choice that could cost less.
 class Search {
  public:
   Search(const NodeView& node, const ClassTable& classes, const TaskClass& cls,
@@ -18,9 +18,9 @@ class Search {
   NodeChoice Run() {
     for (const Piece& piece : pieces_) Charge(piece, -1);
     if (!Fits()) return best_;
-    gone_.resize(pieces_.size());
-    best_.toll = Toll::Most();
-    Decide(0, Toll{});
+    evicted_.resize(pieces_.size());
+    best_.cost = EvictionCost::Most();
+    Decide(0, EvictionCost{});
     best_.exact = steps_ <= kMostSteps;
     return best_;
   }
@@ -35,14 +35,14 @@ class Search {
     return fit_.Copies(trial_.view(), cls_, std::numeric_limits<std::int32_t>::max()) >= copies_;
   }
 
-  void Decide(std::size_t i, Toll toll) {
-    if (toll >= best_.toll) return;
+  void Decide(std::size_t i, EvictionCost cost) {
+    if (cost >= best_.cost) return;
     if (i == pieces_.size()) {
       best_.possible = true;
-      best_.toll = toll;
+      best_.cost = cost;
       best_.pieces.clear();
       for (std::uint32_t p = 0; p < pieces_.size(); ++p) {
-        if (gone_[p]) best_.pieces.push_back(p);
+        if (evicted_[p]) best_.pieces.push_back(p);
       }
       return;
     }
@@ -50,14 +50,14 @@ class Search {
     const Piece& piece = pieces_[i];
     const bool as_before =
         i > 0 && piece.likeness != 0 && piece.likeness == pieces_[i - 1].likeness;
-    if (!(as_before && gone_[i - 1])) {
+    if (!(as_before && evicted_[i - 1])) {
       Charge(piece, +1);
-      if (Fits()) Decide(i + 1, toll);
+      if (Fits()) Decide(i + 1, cost);
       Charge(piece, -1);
     }
-    gone_[i] = true;
-    Decide(i + 1, toll + piece.toll);
-    gone_[i] = false;
+    evicted_[i] = true;
+    Decide(i + 1, cost + piece.cost);
+    evicted_[i] = false;
   }
 
   NodeTrial trial_;
@@ -66,7 +66,7 @@ class Search {
   const std::vector<Piece>& pieces_;
   const std::int32_t copies_;
   const Fit& fit_;
-  std::vector<bool> gone_;
+  std::vector<bool> evicted_;
   NodeChoice best_;
   std::int32_t steps_ = 0;
 };

@@ -1,35 +1,35 @@
-// Who has to go from one node so that so many tasks of a class fit there, the cheapest: exact,
-// unless the bound of steps ends first.
+// The cheapest evictions on one node that make room for a number of tasks of a class. Exact, unless
+// the bound of steps ends the search first. A pure function.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "plugins/framework/policy.h"
-#include "plugins/preemption/toll.h"
+#include "engine/policy.h"
+#include "plugins/preemption/eviction_cost.h"
 
 namespace tephra {
 
-// Tasks on one node that go together or not at all.
+// Tasks on one node that are evicted together.
 struct Piece {
   struct Part {
     ClassId cls;
     const Slices* slices;
   };
-  Toll toll;
+  EvictionCost cost;
   std::vector<Part> parts;
-  // Alike pieces leave the node alike: it is enough to try them in order.
-  std::uint64_t likeness = 0;  // 0: unlike any other
+  // Pieces of equal likeness free equal room, so the search tries them in order. 0: like no other.
+  std::uint64_t likeness = 0;
 };
 
 struct NodeChoice {
   bool possible = false;
   bool exact = true;
-  Toll toll;
+  EvictionCost cost;
   std::vector<std::uint32_t> pieces;  // indexes, rising
 };
 
-// REQUIRES: the pieces are sorted, the dearest first, and are charged to the node.
+// REQUIRES: the pieces are sorted, the most expensive first, and are charged to the node.
 NodeChoice CheapestOnNode(const NodeView& node, const ClassTable& classes, const TaskClass& cls,
                           const std::vector<Piece>& pieces, std::int32_t copies, const Fit& fit);
 

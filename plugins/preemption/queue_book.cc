@@ -30,9 +30,9 @@ bool QueueBook::Under(QueueId queue, QueueId top) const {
 
 KindSet QueueBook::Judged(const Rights& rights, const std::vector<QueueId>& side) const {
   KindSet kinds = rights.kinds;
-  if (rights.ground == Ground::kPromise) {
-    // Who was promised the models that it asks for takes those back, and GPUs of any need not count
-    // beside: they are given up by who was promised as many, and may have others.
+  if (rights.ground == Ground::kDeserved) {
+    // A queue that deserves the requested models reclaims these models. Then GPUs of any model need
+    // not count: a victim's queue may get other GPUs for the GPUs that it deserves.
     const bool by_model = rights.models != 0 && (rights.models & ~rights.kinds) == 0;
     if (by_model) kinds &= ~(KindSet{1} << kGpu);
     for (const QueueId queue : side) kinds = OverIn(rights.ground, queue, kinds);
@@ -52,7 +52,7 @@ bool QueueBook::SideOf(const Rights& rights, QueueId victim, std::vector<QueueId
     side.push_back(at);
     QueueId mine = rights.queue;
     for (std::size_t l = 0; mine.valid(); ++l, mine = queues().parent(mine)) {
-      if (mine == at) return false;  // one is above the other: they share what it has
+      if (mine == at) return false;  // one queue is above the other, so they share its resources
       if (queues().parent(mine) != queues().parent(at)) continue;
       if (level != nullptr) *level = l;
       return l < rights.levels;
@@ -79,7 +79,7 @@ std::vector<KindSet> QueueBook::OverIn(const Rights& rights) const {
   return over;
 }
 
-bool QueueBook::AnyLender(const Rights& rights) const {
+bool QueueBook::AnyBorrower(const Rights& rights) const {
   if (rights.levels == 0) return false;
   const auto& jobs = later_.ledger().snapshot().books().queue_priorities;
   std::vector<QueueId> side;

@@ -1,35 +1,37 @@
-// QueueBook: what is each queue's own and what it has been lent, as things stand on a ledger.
+// QueueBook: what each queue is entitled to, and what it uses beyond that, on a ledger.
+//
+// One per cycle, owned by the VictimBook. One thread.
 #pragma once
 
 #include <map>
 #include <vector>
 
-#include "plugins/framework/policy.h"
-#include "plugins/framework/priority.h"
-#include "plugins/framework/workbench.h"
+#include "engine/policy.h"
+#include "engine/priority.h"
+#include "engine/workbench.h"
 
 namespace tephra {
 
-// By what a queue's own is told from what it has been lent.
-enum class Ground : std::uint8_t { kShare, kPromise };
+// What a queue is entitled to: its fair share, or only what it deserves.
+enum class Ground : std::uint8_t { kShare, kDeserved };
 
-// What a gang may take.
+// What one gang may have evicted.
 struct Rights {
   Ground ground = Ground::kShare;
   QueueId queue;
-  Precedence rank;     // as it counts now
-  KindSet kinds = 0;   // that it asks for and that count
-  KindSet models = 0;  // the GPU models that it asks for, if each of its GPUs is of one
-  // Up to which of the queues from its own to the top it may reclaim from those beside it, and what
-  // has to go at the least from under each of these queues itself if it does.
+  Precedence rank;     // of the gang's job, now
+  KindSet kinds = 0;   // requested kinds that count
+  KindSet models = 0;  // requested GPU models, if each requested GPU is of one model
+  // The gang may reclaim from queues beside the first `levels` queues from its own queue up. For
+  // each of these queues, `owed` is what victims must release under that queue itself.
   std::size_t levels = 0;
   std::vector<Resources> owed;
-  // The first that would pass its share, in which kind, where there is one.
+  // The first queue that would exceed its share, and the kind; invalid if there is none.
   QueueId over;
   Kind over_kind = kGpu;
   std::int64_t over_share = 0, over_holds = 0, over_asked = 0;
-  // What the queues that victims may come from hold before any of them goes, and the kinds that are
-  // judged of those in each (VictimBook::Weigh).
+  // Set by VictimBook::Weigh: what the queues of possible victims use before any eviction, and the
+  // kinds that limit evictions from each queue.
   std::map<QueueId, Resources> others;
   std::map<QueueId, KindSet> judged;
 };
@@ -42,29 +44,32 @@ class QueueBook {
   const Resources& holds(QueueId queue) const {
     return later_.ledger().occupancy().queue_total(queue);
   }
-  // How much of the kind is the queue's own; Share::kNotShared: that does not count.
+  // How much of the kind the queue is entitled to. Share::kNotShared: the kind does not count.
   std::int64_t OwnOf(Ground ground, QueueId queue, Kind kind) const;
   bool Under(QueueId queue, QueueId top) const;
-  // The queues from the victim's up to below the one that it has in common with the gang's; false
-  // if nothing may be reclaimed that way. `level`: of the gang's queues, the one beside the last.
+  // The victim's side: its queue and the queues above it, below the first queue that it has in
+  // common with the gang. False if nothing may be reclaimed from there. `level` is the index of the
+  // gang's queue beside the last queue of the side.
   bool SideOf(const Rights& rights, QueueId victim, std::vector<QueueId>& side,
               std::size_t* level = nullptr) const;
-  // The kinds in which all these queues, a side, must hold more than their own to lose any: those
-  // that not all beside them can have enough of. Of what was promised, those in which they do.
+  // The kinds in which each queue of the side must stay above its entitlement. By share: kinds that
+  // are scarce among the queues beside the side. By deserved: kinds of which each uses more.
   KindSet Judged(const Rights& rights, const std::vector<QueueId>& side) const;
-  // Of the kinds, those in which the queue holds more than its own.
+  // Of the kinds, the kinds in which the queue uses more than its entitlement.
   KindSet OverIn(Ground ground, QueueId queue, KindSet kinds) const;
-  // Those in which each queue does: while they stay the same, so does who may be taken.
+  // The same for each queue. The set of possible victims changes only when this answer changes.
   std::vector<KindSet> OverIn(const Rights& rights) const;
-  // Whether a queue that has jobs could lose some. False: nobody may be reclaimed.
-  bool AnyLender(const Rights& rights) const;
+  // Whether some queue with jobs uses more than its entitlement. False: nothing can be reclaimed.
+  bool AnyBorrower(const Rights& rights) const;
 
  private:
   const QueueTree& queues() const { return later_.ledger().snapshot().queues(); }
 
   const Workbench& later_;
   Share::Answer shares_;
-  std::vector<KindSet> scarce_;  // by QueueId: among the queues right under it; last: the top
+  // By QueueId, for the queues right under it; last: for the top queues. Kinds of which at least
+  // one of these queues has a share below its demand.
+  std::vector<KindSet> scarce_;
 };
 
 }  // namespace tephra

@@ -4,22 +4,22 @@
 #include <cmath>
 #include <map>
 
-#include "plugins/framework/priority.h"
+#include "engine/priority.h"
 
 namespace tephra {
 namespace {
 
-// Each part runs from 0 to this, like the points of a score.
+// Each part is 0 to kMost, like the points of a score.
 constexpr std::int64_t kMost = kMaxPoints;
 
-// `amount` against `half`, at which it is half of kMost.
+// Rises from 0 to kMost; kMost / 2 at `half`.
 std::int64_t Saturating(std::int64_t amount, std::int64_t half) {
   amount = std::clamp<std::int64_t>(amount, 0, std::int64_t{1} << 42);
   return static_cast<std::int64_t>(static_cast<double>(amount) /
                                    static_cast<double>(amount + half) * static_cast<double>(kMost));
 }
 
-// Monotone over all of Kubernetes' priorities, finest near 0.
+// Monotone over all Kubernetes priorities, with the finest steps near 0.
 std::int64_t PartOf(double priority) {
   const double part = std::log2(1 + std::abs(priority)) / 32;
   return std::llround((priority < 0 ? 0.5 - part / 2 : 0.5 + part / 2) *
@@ -51,7 +51,7 @@ std::int64_t ShareLeft(const Snapshot& snapshot, const Share::Answer& shares, co
 
 std::int64_t LostWork(const Snapshot& snapshot, const Share::Answer&, const TaskRow& task) {
   constexpr std::int64_t kHour = 60 * 60 * kSecondMs;
-  // A task without a GPU counts for a tenth of one.
+  // A task without a GPU counts for a tenth of a GPU.
   const std::int64_t gpu = std::max<std::int64_t>(snapshot.cls(task.cls).demand[kGpu], 100);
   const TimeMs since = std::max(task.started, task.checkpointed);
   const std::int64_t seconds =
@@ -59,7 +59,7 @@ std::int64_t LostWork(const Snapshot& snapshot, const Share::Answer&, const Task
   return Saturating(seconds * gpu, kHour / kSecondMs * 1000);
 }
 
-// The longer the job still has to run, the cheaper; finest where little is left.
+// The longer the remaining run time, the lower the cost, with the finest steps near 0.
 std::int64_t TimeLeft(const Snapshot& snapshot, const Share::Answer&, const TaskRow& task) {
   const auto left = static_cast<double>(LeftOf(snapshot, snapshot.job(task.job)));
   return std::llround(static_cast<double>(kMost) * (1 - std::log2(1 + left) / 64));

@@ -1,15 +1,19 @@
-// VictimCost: a task is left alone while it or its job is not preemptible or its least run time is
-// not over; else it costs the weighted sum of what is configured:
-//   priority   the higher, the dearer: the task's own, or else its job's
-//   share      the less its queue holds above its fair share, the dearer
-//   lost-work  GPU time since it started or last saved what it has done
-//   restarts   how often its job was evicted before
+// VictimCost: the cost of evicting a task. A task stays if it or its job is not preemptible, or if
+// its minimum run time is not over. Otherwise the cost is the weighted sum of the configured parts:
+//   priority        the higher the priority of the task, or else of its job, the higher the cost
+//   queue-priority  the higher the priority of its queue, the higher the cost
+//   share           the less its queue uses beyond its fair share, the higher the cost
+//   lost-work       GPU time since the task started or last saved a checkpoint
+//   restarts        how often its job was evicted before
+//   time-left       the shorter the remaining run time of its job, the higher the cost
+//
+// Immutable; any thread.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "plugins/framework/policy.h"
+#include "engine/policy.h"
 
 namespace tephra {
 

@@ -6,7 +6,7 @@
 namespace tephra {
 
 VictimSearch::VictimSearch(Ledger& ledger, const VictimBook& book, Rules rules,
-                           std::vector<VictimRef> takeable, std::function<Fits()> fits,
+                           std::vector<VictimRef> allowed, std::function<Fits()> fits,
                            std::int32_t step_cost, std::int32_t budget)
     : ledger_(ledger),
       book_(book),
@@ -14,8 +14,8 @@ VictimSearch::VictimSearch(Ledger& ledger, const VictimBook& book, Rules rules,
       fits_(std::move(fits)),
       step_cost_(step_cost),
       budget_(budget) {
-  std::sort(takeable.begin(), takeable.end());
-  for (const VictimRef ref : takeable) {
+  std::sort(allowed.begin(), allowed.end());
+  for (const VictimRef ref : allowed) {
     if (jobs_.empty() || jobs_.back().candidate != ref.candidate) {
       jobs_.push_back({ref.candidate, {}, {}, false});
     }
@@ -23,13 +23,13 @@ VictimSearch::VictimSearch(Ledger& ledger, const VictimBook& book, Rules rules,
   }
   for (Job& job : jobs_) {
     const Candidate& candidate = book.of(job.victims.front());
-    job.toll = candidate.toll();
+    job.cost = candidate.cost();
     job.whole = candidate.whole && job.victims.size() == candidate.left;
     std::stable_sort(job.victims.begin(), job.victims.end(),
                      [&](VictimRef a, VictimRef b) { return book.at(a).cost > book.at(b).cost; });
   }
   std::stable_sort(jobs_.begin(), jobs_.end(),
-                   [](const Job& a, const Job& b) { return a.toll > b.toll; });
+                   [](const Job& a, const Job& b) { return a.cost > b.cost; });
 }
 
 bool VictimSearch::Try() {
@@ -47,13 +47,13 @@ void VictimSearch::GiveBack(VictimRef ref) {
 
 VictimSearch::Answer VictimSearch::Run(Answer known) {
   best_ = std::move(known);
-  if (!best_.found) best_.toll = Toll::Most();
+  if (!best_.found) best_.cost = EvictionCost::Most();
   {
     Attempt attempt(ledger_);
     for (const Job& job : jobs_) {
       for (const VictimRef ref : job.victims) ledger_.Free(book_.at(ref).task);
     }
-    if (Try()) Decide(0, Toll{});
+    if (Try()) Decide(0, EvictionCost{});
   }
   best_.exact = !Ended() && !unsure_;
   best_.steps = steps_;
@@ -61,49 +61,50 @@ VictimSearch::Answer VictimSearch::Run(Answer known) {
   return best_;
 }
 
-void VictimSearch::Decide(std::size_t j, const Toll& toll) {
-  if (toll >= best_.toll || Ended()) return;
+void VictimSearch::Decide(std::size_t j, const EvictionCost& cost) {
+  if (cost >= best_.cost || Ended()) return;
   if (j == jobs_.size()) {
-    if (!rules_.covers(gone_)) return;
+    if (!rules_.covers(chosen_)) return;
     best_.found = true;
-    best_.toll = toll;
-    best_.victims = gone_;
+    best_.cost = cost;
+    best_.victims = chosen_;
     return;
   }
   const Job& job = jobs_[j];
   {
     Attempt attempt(ledger_);
     for (const VictimRef ref : job.victims) GiveBack(ref);
-    if (Try()) Decide(j + 1, toll);
+    if (Try()) Decide(j + 1, cost);
   }
-  if (book_.of(job.victims.front()).surplus > 0) DecideTasks(j, 0, 0, toll);
+  if (book_.of(job.victims.front()).surplus > 0) DecideTasks(j, 0, 0, cost);
   if (!job.whole || !book_.Breaks(job.victims)) return;
-  const std::size_t before = gone_.size();
-  gone_.insert(gone_.end(), job.victims.begin(), job.victims.end());
-  if (rules_.may_all_go(gone_)) Decide(j + 1, toll + job.toll);
-  gone_.resize(before);
+  const std::size_t before = chosen_.size();
+  chosen_.insert(chosen_.end(), job.victims.begin(), job.victims.end());
+  if (rules_.may_evict_all(chosen_)) Decide(j + 1, cost + job.cost);
+  chosen_.resize(before);
 }
 
-// Some of the job's tasks, one by one, so that it lives on.
-void VictimSearch::DecideTasks(std::size_t j, std::size_t v, std::size_t gone, const Toll& toll) {
-  if (toll >= best_.toll || Ended()) return;
+// Evicts some tasks of the job, one by one, and keeps the job running.
+void VictimSearch::DecideTasks(std::size_t j, std::size_t v, std::size_t chosen,
+                               const EvictionCost& cost) {
+  if (cost >= best_.cost || Ended()) return;
   const Job& job = jobs_[j];
   if (v == job.victims.size()) {
-    if (gone > 0) Decide(j + 1, toll);
+    if (chosen > 0) Decide(j + 1, cost);
     return;
   }
   {
     Attempt attempt(ledger_);
     GiveBack(job.victims[v]);
-    if (Try()) DecideTasks(j, v + 1, gone, toll);
+    if (Try()) DecideTasks(j, v + 1, chosen, cost);
   }
-  gone_.push_back(job.victims[v]);
-  const std::span<const VictimRef> of_job(gone_.end() - static_cast<std::ptrdiff_t>(gone) - 1,
-                                          gone_.end());
-  if (!book_.Breaks(of_job) && rules_.may_all_go(gone_)) {
-    DecideTasks(j, v + 1, gone + 1, toll + Toll{0, 1, book_.at(job.victims[v]).cost});
+  chosen_.push_back(job.victims[v]);
+  const std::span<const VictimRef> of_job(chosen_.end() - static_cast<std::ptrdiff_t>(chosen) - 1,
+                                          chosen_.end());
+  if (!book_.Breaks(of_job) && rules_.may_evict_all(chosen_)) {
+    DecideTasks(j, v + 1, chosen + 1, cost + EvictionCost{0, 1, book_.at(job.victims[v]).cost});
   }
-  gone_.pop_back();
+  chosen_.pop_back();
 }
 
 }  // namespace tephra

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "plugins/framework/missing.h"
+#include "engine/missing.h"
 
 namespace tephra {
 namespace {
@@ -18,14 +18,15 @@ struct Sick {
 
 class RepairPass {
  public:
-  explicit RepairPass(Cycle& cycle) : cycle_(cycle), snapshot_(cycle.snapshot) {}
+  explicit RepairPass(Cycle& cycle) : cycle_(cycle), snapshot_(cycle.snapshot()) {}
 
   void Run() {
     const std::map<JobId, Sick> sick = FindSick();
     if (sick.empty()) return;
-    // Who has a decision in this cycle is looked at in the next: what it says brings one about.
+    // A job with a decision in this cycle is looked at in the next, which that decision brings
+    // about.
     std::set<JobId> settled;
-    for (const Decision& decision : cycle_.plan.decisions) {
+    for (const Decision& decision : cycle_.plan().decisions) {
       settled.insert(decision.job);
       for (const TaskId task : decision.evictions) settled.insert(snapshot_.task(task).job);
     }
@@ -59,15 +60,6 @@ class RepairPass {
     return sick;
   }
 
-  std::vector<TaskId> Running(const JobRow& job) const {
-    std::vector<TaskId> running;
-    for (const RoleRow& role : job.roles) {
-      std::copy_if(role.tasks.begin(), role.tasks.end(), std::back_inserter(running),
-                   [&](TaskId id) { return snapshot_.task(id).phase == TaskPhase::kRunning; });
-    }
-    return running;
-  }
-
   // Of one that is in the middle of something nothing is known for sure.
   bool Settled(const JobRow& job) const {
     for (const RoleRow& role : job.roles) {
@@ -83,7 +75,7 @@ class RepairPass {
     const JobRow& job = snapshot_.job(id);
     if (!Settled(job)) return;
     const bool some = RunsWithout(snapshot_, id, sick.tasks);
-    std::vector<TaskId> evicted = some ? sick.tasks : Running(job);
+    std::vector<TaskId> evicted = some ? sick.tasks : TasksIn(snapshot_, job, TaskPhase::kRunning);
     const bool all_may = std::all_of(evicted.begin(), evicted.end(),
                                      [&](TaskId task) { return snapshot_.task(task).preemptible; });
     if (!job.preemptible || !all_may) return;
@@ -95,9 +87,7 @@ class RepairPass {
     reason.evicted = static_cast<std::int64_t>(evicted.size());
     // One that runs on without them waits for nothing.
     const auto part = some ? tephra::Part::kElastic : tephra::Part::kMinimum;
-    cycle_.plan.decisions.push_back(
-        {id, part, Verdict::kWait, std::move(reason), {}, std::move(evicted), {}});
-    cycle_.later.Follow(cycle_.plan.decisions.back());
+    cycle_.Commit({id, part, Verdict::kWait, std::move(reason), {}, std::move(evicted), {}});
   }
 
   Cycle& cycle_;
@@ -107,7 +97,7 @@ class RepairPass {
 }  // namespace
 
 void Repair::Run(Cycle& cycle) const {
-  if (cycle.snapshot.config().evict_from_unhealthy) RepairPass(cycle).Run();
+  if (cycle.snapshot().config().evict_from_unhealthy) RepairPass(cycle).Run();
 }
 
 }  // namespace tephra

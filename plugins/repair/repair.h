@@ -1,8 +1,8 @@
 // Repair: gangs that hold slices of unhealthy devices are evicted, so that they start again on
-// others. Off unless the configuration asks for it. See README.md.
+// healthy devices. Off unless the configuration asks for it. See README.md.
 #pragma once
 
-#include "plugins/framework/action.h"
+#include "engine/action.h"
 
 namespace tephra {
 

@@ -5,16 +5,16 @@
 namespace tephra {
 namespace {
 
-// The end comes once in so many draws in the mean. README.md says how it was chosen.
+// The mean number of draws before the end. README.md says how it was chosen.
 constexpr double kDraws = 60;
 constexpr double kEnd = 1 / kDraws;
 
-// More idle devices are split into groups of so many, each with its part of the CPU.
+// More idle devices are split into groups of this size, each with its part of the CPU.
 constexpr std::int32_t kMostIdle = 8;
-constexpr std::int32_t kPercents = 100;  // a begun device has 0 to 99 free
+constexpr std::int32_t kPercents = 100;  // a partly used device has 0 to 99 free
 
-// CPU is tabled each half a core where a pod more or less shows, and coarser above; between two
-// points U is taken as straight.
+// The CPU grid has steps of half a core where one pod makes a difference, and coarser steps above.
+// U is linear between two points.
 struct Stretch {
   double from, to, step;
   std::int32_t first;  // index of `from`
@@ -77,7 +77,7 @@ double Futures::Solve(const std::vector<Step>& steps, State state) const {
     } else if (pod.percent <= state.percent) {
       left = At({state.idle, state.percent - pod.percent}, rest);
     } else if (state.idle > 0) {
-      // The larger rest is followed on, the smaller counts as filled for itself.
+      // The search continues with the larger rest. The smaller rest counts as if filled separately.
       const std::int32_t opened = kPercents - pod.percent;
       left = At({state.idle - 1, std::max(opened, state.percent)}, rest) +
              At({0, std::min(opened, state.percent)}, rest);

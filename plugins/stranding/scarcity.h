@@ -1,9 +1,9 @@
-// Scarcity: how much of each GPU model those pods will want that may use no other, so that pods
-// with a choice leave it to them.
+// Scarcity: the part of each GPU model that expected pods without a choice of model will request,
+// so that other pods leave these GPUs free.
 //
-// Of expected pods that name models, the GPUs that they ask for, were the cluster asked for as many
-// as it has, over the GPUs that they may use; summed by model, and at most all of it. In steps of
-// a sixteenth, so that a node more or less seldom changes it.
+// Expected pods are scaled so that they request as many GPUs as the cluster has. For each pod that
+// names models, scarcity is the requested GPUs over the GPUs that the pod may use, summed by model,
+// at most 1. It has steps of a sixteenth, so one node more or less seldom changes it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/config.h"
+#include "engine/config.h"
 #include "topology/hardware.h"
 
 namespace tephra {
 
-// By model, in sixteenths; what is missing is 0.
+// By model, in sixteenths; 0 for a model that is missing here.
 using Scarcity = std::map<std::string, std::int32_t>;
 constexpr std::int32_t kWhollyScarce = 16;
 

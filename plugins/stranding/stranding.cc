@@ -9,18 +9,17 @@
 namespace tephra {
 namespace {
 
-// How they were chosen: README.md.
-constexpr double kScarce = 0.2;  // what an idle device of a wholly scarce model is worth by itself
-constexpr double kUnbroken = 0.07;  // what each device of a wholly idle node is worth by that
+// README.md says how these were chosen.
+constexpr double kScarce = 0.2;     // worth of an idle device of a model with scarcity 1
+constexpr double kUnbroken = 0.07;  // extra worth of each device of an idle node
 
-// Rises with the gain and never ends, however large the node. In the middle a step of points is a
-// 125,000th of a device.
+// Strictly rising for any gain. In the middle, one point step is a 125,000th of a device.
 Points PointsOf(double gain) {
   const double size = gain < 0 ? -gain : gain;
   return static_cast<Points>(kMaxPoints / 2 * (1 + gain / (4 + size)));
 }
 
-// Those of the expected pods that may use the model, null: one that nobody names.
+// The expected pods that may use the model; null: a model that no pod names.
 std::vector<Drawn> DrawnOn(const std::vector<ExpectedPod>& expected, const std::string* model) {
   double asked = 0;
   for (const ExpectedPod& pod : expected) asked += pod.share * pod.devices * pod.compute;
@@ -37,12 +36,12 @@ std::vector<Drawn> DrawnOn(const std::vector<ExpectedPod>& expected, const std::
   return drawn;
 }
 
-// Per mille of the device that others may still use, of compute and memory whichever is less; less
-// than all once somebody is there.
+// Per mille of the device that is still free: the lesser of compute and memory. Below 1000 if the
+// device is in use.
 std::int32_t FreeOf(const NodeView& view, std::size_t device, const DeviceRow& row) {
   std::int64_t free = row.free_compute;
   if (row.users() > 0) {
-    // The description lies elsewhere in memory, and is not needed of a device that nobody has.
+    // An unused device does not need its description, which is a cache miss away.
     const std::int64_t memory = view.spec.devices[device].memory_mib;
     if (memory > 0) free = std::min(free, row.free_memory_mib * kWholeGpu / memory);
     free = std::min(free, kWholeGpu - 1);
@@ -52,7 +51,7 @@ std::int32_t FreeOf(const NodeView& view, std::size_t device, const DeviceRow& r
 
 }  // namespace
 
-// A node's free amounts copied out, to try things on.
+// A copy of a node's free amounts, to try changes on.
 class Stranding::Trial {
  public:
   explicit Trial(const NodeView& view) : cpu(view.row.free[kCpu]), size_(view.devices.size()) {
@@ -71,7 +70,7 @@ class Stranding::Trial {
              std::size_t device) const {
     return CanTake(view, cls, request, device, rows()[device]);
   }
-  // An earlier device is just like it.
+  // Whether an earlier device is equal.
   bool Seen(const NodeView& view, std::size_t device) const {
     for (std::size_t d = 0; d < device; ++d) {
       const DeviceHardware &a = view.spec.devices[d], &b = view.spec.devices[device];
@@ -94,7 +93,7 @@ class Stranding::Trial {
 
  private:
   std::size_t size_;
-  std::array<DeviceRow, 16> few_;  // no trip to the heap for as many
+  std::array<DeviceRow, 16> few_;  // avoids the heap for up to 16 devices
   std::vector<DeviceRow> many_;
 };
 
@@ -150,7 +149,7 @@ double Stranding::Worth(const NodeView& view, const Trial& trial) const {
     }
     const std::int32_t percent = has / 10;
     left += has % 10 / 1000.0;
-    // All but the largest count as filled for themselves.
+    // All partly used devices but the largest count as if filled separately.
     const std::int32_t lesser = std::min(percent, largest);
     if (lesser > 0) left += futures.Left(0, lesser, cpu);
     largest = std::max(percent, largest);
@@ -161,7 +160,7 @@ double Stranding::Worth(const NodeView& view, const Trial& trial) const {
   return WorthOf(ModelOf(view), worth, trial.rows().size(), left);
 }
 
-// Takes the device after which the node is worth most, if one can be taken.
+// Takes the device after which the node is worth most, if any device fits.
 void Stranding::PlaceShare(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
                            Trial& trial) const {
   std::optional<std::size_t> best;
@@ -177,9 +176,8 @@ void Stranding::PlaceShare(const NodeView& view, const TaskClass& cls, const Dev
   if (best) trial.Take(view, cls, request, *best);
 }
 
-// Where no device is begun, and whole ones are asked for or none: counting them is enough, and a
-// new class has every node looked at. Nothing where the long way has to be gone, which says the
-// same.
+// A shortcut for nodes without partly used devices and requests for whole devices or none: counting
+// is enough. None if the shortcut does not apply; the general way gives the same points.
 std::optional<Points> Stranding::RateWhole(const NodeView& view, const TaskClass& cls) const {
   if (cls.needs_devices() && !(cls.single_ask() && cls.lasting[0].request.whole())) return {};
   const std::int32_t count = cls.needs_devices() ? cls.lasting[0].request.count : 0;

@@ -1,8 +1,8 @@
-// Stranding: put the task where what it takes costs the pods to come least. README.md has the rule
-// and an example.
+// Stranding: rates a node by how much the task would cost expected pods there. README.md has the
+// rule and an example. Immutable after construction; any thread.
 //
-// Worth(node) = 0.2 x scarcity x idle + 0.07 x idle^2 / devices - left, in devices' worth of
-// compute, `left` being what Futures says. Points fall with what the task takes off it.
+// Worth(node) = 0.2 x scarcity x idle + 0.07 x idle^2 / devices - left, in devices of compute, with
+// `left` from Futures. The points fall with the worth that the task takes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/policy.h"
+#include "engine/policy.h"
 #include "plugins/stranding/futures.h"
 #include "plugins/stranding/scarcity.h"
 
@@ -19,7 +19,7 @@ namespace tephra {
 
 class Stranding final : public Score {
  public:
-  // Whether any of them asks for devices.
+  // Whether any expected pod requests devices.
   static bool Foresees(const std::vector<ExpectedPod>& expected);
   // REQUIRES: Foresees(expected).
   Stranding(const std::vector<ExpectedPod>& expected, const Scarcity& scarcity);
@@ -36,14 +36,14 @@ class Stranding final : public Score {
   };
   const Model& ModelOf(const NodeView& view) const;
   std::optional<Points> RateWhole(const NodeView& view, const TaskClass& cls) const;
-  // `idle` devices' worth free, of which `left` is expected to stay so.
+  // Of the free compute `idle`, in devices, `left` is expected to stay free.
   static double WorthOf(const Model& model, double idle, std::size_t devices, double left);
   double Worth(const NodeView& view, const Trial& trial) const;
   void PlaceShare(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
                   Trial& trial) const;
 
   std::vector<Futures> futures_;
-  std::vector<Model> models_;  // that some pod names; the last stands for all others
+  std::vector<Model> models_;  // named by pods; the last one stands for all other models
 };
 
 }  // namespace tephra

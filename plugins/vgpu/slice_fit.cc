@@ -11,7 +11,7 @@
 namespace tephra {
 namespace {
 
-// By how much the node falls short of the demand in the kinds that it lacks, in per mille.
+// How much the node lacks of the demand, in per mille, summed over the kinds that it lacks.
 std::int32_t Deficit(const Resources& free, const TaskClass& cls, bool& lacks_gpu, bool& lacks) {
   std::int64_t deficit = 0;
   for (KindSet kinds = cls.demand_kinds; kinds != 0; kinds &= kinds - 1) {
@@ -27,7 +27,7 @@ std::int32_t Deficit(const Resources& free, const TaskClass& cls, bool& lacks_gp
 
 Points NoPreference(const DeviceAsk&, std::size_t) { return 0; }
 
-// Devices that can serve the ask, counted up to `enough`.
+// The number of devices that fit the request, at most `enough`.
 std::int32_t CountTakers(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask,
                          std::int32_t enough) {
   std::int32_t count = 0;
@@ -37,8 +37,8 @@ std::int32_t CountTakers(const NodeView& view, const TaskClass& cls, const Devic
   return count;
 }
 
-// How many tasks, each with one such ask of `count` different devices, the node's devices serve:
-// the largest t with sum over devices of min(t, shares) >= count * t.
+// How many tasks with such a request for `count` different devices the node holds: the largest t
+// with sum over devices of min(t, shares) >= count * t.
 std::int32_t AskCopies(const NodeView& view, const TaskClass& cls, const DeviceAsk& ask) {
   if (ask.request.whole()) {
     return CountTakers(view, cls, ask, std::numeric_limits<std::int32_t>::max()) /
@@ -65,8 +65,8 @@ std::int32_t AskCopies(const NodeView& view, const TaskClass& cls, const DeviceA
   return static_cast<std::int32_t>(low);
 }
 
-// Whole devices by their links, where these are known and the score likes all devices alike; else
-// nothing. `likings`: of each device, nothing where it cannot serve.
+// Whole devices chosen by their links, if the links are known and all devices score the same;
+// otherwise none. `likings`: by device, none if the device does not fit.
 std::optional<Slices> LinkedSet(const NodeView& view, const DeviceAsk& ask,
                                 const std::vector<std::optional<Liking>>& likings) {
   if (view.gpu_sets == nullptr || !ask.request.whole()) return std::nullopt;
@@ -88,7 +88,7 @@ std::optional<Slices> LinkedSet(const NodeView& view, const DeviceAsk& ask,
   return slices;
 }
 
-// Some ask is for a mode that no device of the node may be in.
+// Whether some request is for a sharing mode that no device of the node allows.
 bool LacksMode(const NodeView& view, const TaskClass& cls) {
   const auto lacks = [&](const DeviceAsk& ask) {
     for (std::size_t d = 0; d < view.devices.size(); ++d) {
@@ -133,7 +133,7 @@ Slices SliceFit::Choose(const NodeView& view, const TaskClass& cls, std::uint64_
   if (!cls.single_ask()) {
     SliceSearch search(view, cls, rate);
     auto slices = search.First();
-    // Past the bound of steps the order that Check goes by still leads there.
+    // After the bound of steps, the order of Check still finds this answer.
     if (!slices) slices = SliceSearch(view, cls, NoPreference).First();
     TEPHRA_CHECK(slices.has_value());
     return *slices;
@@ -195,7 +195,7 @@ std::vector<Slices> SliceFit::Options(const NodeView& view, const TaskClass& cls
     return score_.RateDevice(view, cls, ask, static_cast<int>(device), 0);
   });
   std::vector<Slices> options = search.All();
-  // Devices that differ in nothing but their links: one option, and Choose knows the best of it.
+  // Devices that differ only in their links are one option, and Choose finds the best devices.
   const bool by_links = view.gpu_sets != nullptr && cls.single_ask() && options.size() == 1;
   if (by_links) options.front() = Choose(view, cls, 0);
   return options;

@@ -1,16 +1,16 @@
-// SliceFit: the Fit question for devices, whole and in the parts that each mode of sharing knows.
-// See README.md for the rule and what it ignores.
+// SliceFit: answers the Fit question for whole devices and for slices in each sharing mode.
+// README.md has the rule and its limits. Immutable; any thread.
 #pragma once
 
 #include <functional>
 
-#include "plugins/framework/policy.h"
+#include "engine/policy.h"
 
 namespace tephra {
 
 class SliceFit final : public Fit {
  public:
-  // `score` says which device is better and must outlive this.
+  // `score` says which device is better. It must outlive this object.
   explicit SliceFit(const Score& score) : score_(score) {}
 
   Answer Check(const NodeView&, const TaskClass&, std::int32_t limit_room) const override;

@@ -55,7 +55,8 @@ std::vector<Slices> SliceSearch::All() {
   return std::move(found_);
 }
 
-// Equal now and equal before the task: any later step treats them the same.
+// Whether two devices are equal now and were equal before the task, so that later steps treat them
+// the same.
 bool SliceSearch::Alike(std::size_t a, std::size_t b) const {
   const DeviceHardware &p = view_.spec.devices[a], &q = view_.spec.devices[b];
   return rows_[a] == rows_[b] && view_.devices[a] == view_.devices[b] &&
@@ -64,7 +65,7 @@ bool SliceSearch::Alike(std::size_t a, std::size_t b) const {
          !Held(b);
 }
 
-// One slice; of a MIG instance each place, the one that leaves the device worth most first.
+// The possible slices of the device: one, or for a MIG instance one per place, the best first.
 Slices SliceSearch::WaysToGive(const DeviceAsk& ask, std::size_t device,
                                const DeviceRow& row) const {
   const DeviceState state = view_.device(device, row);
@@ -115,8 +116,8 @@ bool SliceSearch::PlaceUnit(std::size_t index, std::int32_t unit, std::size_t fr
   return false;
 }
 
-// What the device has for an init container: its room before this task, less what the sidecars
-// started earlier hold.
+// The room of the device for an init container: its room before this task, minus the sidecars that
+// started earlier.
 DeviceRow SliceSearch::Beside(const DeviceAsk& init, std::size_t device) const {
   DeviceRow row = view_.devices[device];
   for (const Slice& slice : slices_) {
@@ -127,8 +128,8 @@ DeviceRow SliceSearch::Beside(const DeviceAsk& init, std::size_t device) const {
   return row;
 }
 
-// Init containers run one after the other: each alone must find its devices, first among those
-// that the task holds anyway.
+// Init containers run one after another, so each must fit alone. Devices that the task holds anyway
+// come first.
 bool SliceSearch::PlaceInit(std::size_t index) {
   if (index == cls_.init.size()) {
     found_.push_back(slices_);
@@ -167,8 +168,9 @@ bool SliceSearch::Held(std::size_t device) const {
                      [&](const Slice& slice) { return slice.device == device; });
 }
 
-// A device stays in one mode for as long as the task holds it; but the hook library lets one
-// container have whole what another has a fraction of at another time.
+// Whether the task holds the device in a mode that excludes this one. A device keeps its mode while
+// the task holds it. Only the hook library can give one container the whole device and another a
+// fraction of it at another time.
 bool SliceSearch::InAnotherMode(std::size_t device, SliceMode mode) const {
   const auto by_hook = [](SliceMode m) {
     return m == SliceMode::kWhole || m == SliceMode::kFraction;

@@ -1,25 +1,25 @@
-// SliceSearch: which devices of one node serve all containers of a task, exactly.
+// SliceSearch: which devices of one node fit all containers of a task. The search is exact.
 //
-// Depth first over the asks of lasting containers, best-rated devices first, then the init
-// containers, which share room with whatever does not run beside them. Devices that are alike are
-// tried once, and so is each place of a MIG instance. Bounded by kMostSteps, past which it answers
-// with what it has found.
+// It goes depth first over the requests of lasting containers, the best device first. Init
+// containers come last: they share room with containers that do not run at the same time. Equal
+// devices are tried once, and so is each place of a MIG instance. After kMostSteps the search ends
+// with what it found. Made for one task and node, used once. One thread.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <vector>
 
-#include "plugins/framework/policy.h"
+#include "engine/policy.h"
 
 namespace tephra {
 
-// How much a device is preferred for an ask, the greater the better. For a MIG instance those that
-// are cut already come first, then where it takes the least from requests to come; in all modes the
-// score's points decide what is left.
+// How much a device is preferred for a request; greater is better. For a MIG instance, partitioned
+// devices come first, then the place that takes the least worth from later requests. In all modes
+// the points of the score decide last.
 struct Liking {
   bool cut = false;
-  std::int64_t spared = 0;  // less the worth that is lost, see MigPlacements
+  std::int64_t spared = 0;  // minus the lost worth, see MigPlacements
   Points points = 0;
 
   auto operator<=>(const Liking&) const = default;
@@ -52,7 +52,7 @@ class SliceSearch {
 
   const NodeView& view_;
   const TaskClass& cls_;
-  std::vector<std::vector<std::size_t>> by_rating_;  // per lasting ask: devices, best first
+  std::vector<std::vector<std::size_t>> by_rating_;  // by lasting request: devices, best first
   std::vector<std::vector<std::size_t>> init_by_rating_;
   std::vector<DeviceRow> rows_;
   Slices slices_;

@@ -3,13 +3,13 @@ module tephra.sh/volcano
 go 1.25.0
 
 require (
-	github.com/go-logr/logr v1.4.3
+	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/prometheus/client_golang v1.23.2
 	github.com/spf13/pflag v1.0.10
-	golang.org/x/sys v0.46.0
+	golang.org/x/sys v0.46.0 // indirect
 	google.golang.org/grpc v1.81.1
 	google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af
-	gopkg.in/yaml.v2 v2.4.0
+	gopkg.in/yaml.v2 v2.4.0 // indirect
 	k8s.io/api v0.36.1
 	k8s.io/apimachinery v0.36.1
 	k8s.io/apiserver v0.36.1
@@ -19,6 +19,7 @@ require (
 	k8s.io/klog/v2 v2.140.0
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730
 	sigs.k8s.io/yaml v1.6.0
+	tephra.sh/tests/volcano v0.0.0
 	volcano.sh/apis v1.15.1
 	volcano.sh/volcano v1.15.1
 )
@@ -116,6 +117,7 @@ replace (
 	k8s.io/component-base => k8s.io/component-base v0.35.3
 	k8s.io/kube-scheduler => k8s.io/kube-scheduler v0.35.3
 	k8s.io/mount-utils => k8s.io/mount-utils v0.35.3
+	tephra.sh/tests/volcano => ../../tests/volcano
 	volcano.sh/apis => ../../build/volcano-apis
 )
 

@@ -46,9 +46,9 @@ struct EngineClient::Connection {
     if (code != absl::StatusCode::kUnavailable) return absl::Status(code, status.error_message());
     return absl::UnavailableError(
         "no engine answers at " + Shown(engine) + " (" + status.error_message() +
-        "). Is tephra-engine running? --socket or $TEPHRA_SOCKET name its socket, which its own "
-        "user alone may use; --address its port, if it was started with --listen; in a cluster, "
-        "kubectl exec into its pod");
+        "). Is tephra-engine running? --socket or $TEPHRA_SOCKET sets the path of its socket, which "
+        "only the engine's user may open. --address sets its port, if the engine was started with "
+        "--listen. In a cluster, use kubectl exec into its pod");
   }
 };
 

@@ -1,4 +1,4 @@
-// EngineClient: asks a running tephra-engine what it knows. Any thread.
+// EngineClient reads the state of a running tephra-engine. Any thread.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,8 @@ class EngineClient {
   explicit EngineClient(const EngineAddress& engine);
   ~EngineClient();
 
-  // UNAVAILABLE: no engine is there; the message says what to try. Others are the engine's words.
+  // UNAVAILABLE: no engine is there; the message says what to try. Other errors come from the
+  // engine.
   absl::Status Explain(const std::string& job, v1::ExplainReply* out);
   absl::Status GetState(bool everything, v1::GetStateReply* out);
 

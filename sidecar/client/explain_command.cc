@@ -5,11 +5,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/quantity.h"
 #include "sidecar/client/engine_client.h"
 #include "sidecar/client/output.h"
 #include "sidecar/client/words.h"
 #include "text/format.h"
-#include "text/quantity.h"
 #include "text/table.h"
 
 namespace tephra {
@@ -23,35 +23,36 @@ constexpr int kMostTasks = 40;
 void PrintRelaxations(const v1::ExplainReply& reply, std::ostream& out) {
   if (reply.relaxations_tried() == 0) return;
   if (reply.fits_now()) {
-    out << "\nit fits now as things are: it starts when its turn comes\n";
+    out << "\nthe job fits now and starts in its turn\n";
     return;
   }
   if (reply.relaxations().empty()) {
-    out << "\nnothing that was tried would let it start now\n";
+    out << "\nno change that was tried would let the job start now\n";
   } else {
-    out << "\nwhat would let it start now, nearest first; each was tried, this job asked first\n";
+    out << "\nwhat would let the job start now if it went first, the smallest change first; each "
+           "was tried\n";
   }
   for (const v1::Relaxation& relaxation : reply.relaxations()) {
     out << "  - " << relaxation.text() << "\n";
   }
   if (reply.relaxations_cut_short()) {
-    out << "  the search budget ended: there may be more, or nearer ones\n";
+    out << "  the search budget ended: more or smaller changes may exist\n";
   }
 }
 
 void PrintShortfalls(const v1::ExplainReply& reply, std::ostream& out) {
   if (reply.shortfalls().empty()) return;
-  out << "\nwho holds what it was promised\n";
+  out << "\nqueues that use the share of this queue\n";
   for (const v1::Shortfall& shortfall : reply.shortfalls()) {
-    out << "  " << shortfall.text() << "; beside it\n";
+    out << "  " << shortfall.text() << "; beside it:\n";
     for (const v1::Borrower& borrower : shortfall.borrowers()) {
       out << "  - " << borrower.text() << "\n";
     }
     if (shortfall.others() == 0) continue;
     out << "  - " << shortfall.others()
-        << (shortfall.others() == 1 ? " more queue holds " : " more queues hold ")
+        << (shortfall.others() == 1 ? " more queue uses " : " more queues use ")
         << AmountWords(reply.kinds(), static_cast<Kind>(shortfall.kind()), shortfall.others_over())
-        << " more than their own\n";
+        << (shortfall.others() == 1 ? " above its share\n" : " above their shares\n");
   }
 }
 
@@ -89,15 +90,16 @@ void PrintTasks(const v1::ExplainReply& reply, bool wide, std::ostream& out) {
 void PrintQueue(const v1::ExplainReply& reply, std::ostream& out) {
   const v1::QueueView& queue = reply.queue();
   out << "\nqueue " << queue.name() << " is " << LifecycleWords(queue.lifecycle()) << ": "
-      << queue.jobs_running() << " jobs run, " << queue.jobs_waiting() << " wait\n";
+      << queue.jobs_running() << (queue.jobs_running() == 1 ? " job" : " jobs") << " running, "
+      << queue.jobs_waiting() << " pending\n";
   Table table({"resource", "used", "share", "guarantee", "deserved", "limit"}, "lrrrrr");
   for (int kind = 0; kind < reply.kinds_size(); ++kind) {
     const bool limited = std::find(queue.limited_kinds().begin(), queue.limited_kinds().end(),
                                    static_cast<std::uint32_t>(kind)) != queue.limited_kinds().end();
     const auto amount = [&](const auto& of) { return AmountOf(of, static_cast<Kind>(kind)); };
     const std::int64_t used = amount(queue.used());
-    const bool promised = amount(queue.guarantee()) > 0 || amount(queue.deserved()) > 0;
-    if (used == 0 && amount(queue.fair_share()) == 0 && !limited && !promised) continue;
+    const bool quota = amount(queue.guarantee()) > 0 || amount(queue.deserved()) > 0;
+    if (used == 0 && amount(queue.fair_share()) == 0 && !limited && !quota) continue;
     const auto words = [&](std::int64_t amount) {
       return AmountWords(reply.kinds(), static_cast<Kind>(kind), amount);
     };
@@ -108,7 +110,7 @@ void PrintQueue(const v1::ExplainReply& reply, std::ostream& out) {
   }
   if (!table.empty()) table.Print(out);
   if (queue.has_past_gpu_hours()) {
-    out << "  past use, decayed: " << HoursWords(queue.past_gpu_hours()) << " GPU hours";
+    out << "  past usage, decayed: " << HoursWords(queue.past_gpu_hours()) << " GPU hours";
     std::string users;
     for (const v1::UserUsage& user : queue.users()) {
       if (user.user().empty()) continue;
@@ -166,8 +168,8 @@ void AddExplainCommand(CLI::App& app, ExplainSimulated simulated, int& code) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "explain",
-      "Ask a running engine, or a simulation, why a job runs where it runs, or why it does not, "
-      "and what else would let it start.");
+      "Show why a job is pending or where it runs, and what would let it start, in a running "
+      "engine or in a simulation.");
   command
       ->add_option("JOB", arguments->job,
                    "job/NAMESPACE/NAME, job/NAME (namespace default) or "

@@ -25,8 +25,8 @@ void AddOutputOption(CLI::App& command, Output& output);
 // camelCase, 64-bit numbers as text. REQUIRES: kJson or kYaml.
 void PrintMessage(const google::protobuf::Message& message, Output output, std::ostream& out);
 
-// Says what went wrong and gives the exit code of a command that looks: 1 the engine says no, 3 no
-// engine answers.
+// Prints the error and returns the exit code of the command: 1 the engine refuses, 3 no engine
+// answers.
 int FailLooking(const char* command, const absl::Status& why, std::ostream& err);
 
 // Since 1970, for "so long ago".

@@ -16,7 +16,7 @@
 namespace tephra {
 namespace {
 
-// More lines than a screen or two only where one table is asked for by name.
+// A longer table is printed only when the command names it.
 constexpr int kMostLines = 30;
 
 std::string Limit(const v1::QueueView& queue, Kind kind, const std::string& words) {
@@ -24,7 +24,8 @@ std::string Limit(const v1::QueueView& queue, Kind kind, const std::string& word
   return std::find(kinds.begin(), kinds.end(), kind) == kinds.end() ? "-" : words;
 }
 
-// What the queue holds of each GPU model that counts, with its limit: "A100 3 of 16, H100 12".
+// What the jobs of the queue use of each GPU model that counts, with its limit: "A100 3 of 16, H100
+// 12".
 std::string ModelWords(const Names& kinds, const v1::QueueView& queue) {
   std::string text;
   for (int k = 0; k < kinds.size(); ++k) {
@@ -40,7 +41,8 @@ std::string ModelWords(const Names& kinds, const v1::QueueView& queue) {
 }
 
 void PrintQueues(const v1::GetStateReply& state, bool wide, std::ostream& out) {
-  std::vector<std::string> header = {"queue", "state", "GPUs", "share", "limit", "run", "wait"};
+  std::vector<std::string> header = {"queue", "state",   "GPUs",   "share",
+                                     "limit", "running", "pending"};
   const bool models =
       std::any_of(state.kinds().begin(), state.kinds().end(),
                   [](const std::string& kind) { return kind.rfind(kModelPrefix, 0) == 0; });
@@ -151,17 +153,17 @@ std::string Shortened(const std::string& text, bool wide) {
 void PrintJobs(const v1::GetStateReply& state, bool wide, int most, std::int64_t now_ms,
                std::ostream& out) {
   if (state.jobs_size() == 0) {
-    out << "no job waits\n";
+    out << "no job is pending\n";
     return;
   }
-  // Those that wait longest first: they are what one looks for.
+  // The longest pending jobs first.
   std::vector<const v1::JobView*> jobs;
   for (const v1::JobView& job : state.jobs()) jobs.push_back(&job);
   std::stable_sort(jobs.begin(), jobs.end(), [](const v1::JobView* a, const v1::JobView* b) {
     return a->created_ms() != b->created_ms() ? a->created_ms() < b->created_ms()
                                               : a->name() < b->name();
   });
-  std::vector<std::string> header = {"waiting job", "queue", "tasks", "priority",
+  std::vector<std::string> header = {"pending job", "queue", "tasks", "priority",
                                      "age",         "since", "why"};
   if (wide) header.push_back("uid");
   Table table(header, "llrrrrll", 0);
@@ -205,7 +207,7 @@ void AddTopCommand(CLI::App& app, int& code) {
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
-      "top", "Ask a running engine what its cluster holds and what waits, as of its last cycle.");
+      "top", "Show the queues, nodes and pending jobs of a running engine, as of its last cycle.");
   command
       ->add_option("WHAT", arguments->what, "queues, nodes or jobs; all of them if none is named")
       ->check(CLI::IsMember({"queues", "nodes", "jobs"}));

@@ -34,20 +34,20 @@ std::string StandingWords(const v1::JobView& job) {
     pending += role.pending();
     placed += role.placed();
   }
-  if (pending == 0) return placed > 0 ? "runs" : "asks for nothing";
-  if (placed > 0 && placed >= job.min_member()) return "runs, and more of it waits";
+  if (pending == 0) return placed > 0 ? "runs" : "requests nothing";
+  if (placed > 0 && placed >= job.min_member()) return "runs, and some of its tasks are pending";
   switch (job.verdict()) {
     case v1::VERDICT_START:
     case v1::VERDICT_START_AFTER_EVICTION:
-      return "may start";
+      return "can start";
     case v1::VERDICT_RESERVE:
-      return "is promised a start";
+      return "has a reserved start";
     case v1::VERDICT_WAIT:
-      return "waits";
+      return "is pending";
     case v1::VERDICT_INFEASIBLE:
       return "cannot start before the cluster changes";
     default:
-      return "was not asked yet";
+      return "is new, without a decision";
   }
 }
 
@@ -60,13 +60,15 @@ std::string PhaseWords(v1::TaskPhase phase) {
     case v1::TASK_PHASE_RUNNING:
       return "bound";
     case v1::TASK_PHASE_RELEASING:
-      return "ending";
+      return "terminating";
     case v1::TASK_PHASE_SUCCEEDED:
       return "succeeded";
     case v1::TASK_PHASE_FAILED:
       return "failed";
     case v1::TASK_PHASE_ABSENT:
       return "no pod yet";
+    case v1::TASK_PHASE_HELD:
+      return "reserved";
     default:
       return "?";
   }
@@ -88,7 +90,7 @@ std::string LifecycleWords(v1::QueueLifecycle lifecycle) {
 }
 
 std::string SliceWords(const google::protobuf::RepeatedPtrField<v1::Slice>& slices) {
-  // Containers of one pod may share a device: the largest part is what is held.
+  // Containers of one pod may share a device: the pod has the largest part.
   std::map<std::uint32_t, const v1::Slice*> by_device;
   for (const v1::Slice& slice : slices) {
     const v1::Slice*& held = by_device[slice.device()];

@@ -15,14 +15,14 @@ using Amounts = google::protobuf::RepeatedPtrField<v1::Amount>;
 
 // The kind's amount; 0 where it is not named.
 std::int64_t AmountOf(const Amounts& amounts, Kind kind);
-// "12 CPU", "64 GiB", "2.5 GPU", by the names that the engine gave.
+// "12 CPUs", "64 GiB memory", "2.5 GPUs", with the kind names of the engine.
 std::string AmountWords(const Names& kinds, Kind kind, std::int64_t amount);
 // "2.5": GPUs alone.
 std::string GpuWords(std::int64_t per_mille);
 // "12.5": hours, to a tenth.
 std::string HoursWords(double hours);
 
-// "waits", "runs", "may start", "cannot start here": where a job stands as a whole.
+// The state of the whole job: "is pending", "runs", "can start", "has a reserved start".
 std::string StandingWords(const v1::JobView& job);
 std::string PhaseWords(v1::TaskPhase phase);
 std::string LifecycleWords(v1::QueueLifecycle lifecycle);

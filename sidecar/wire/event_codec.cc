@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sidecar/wire/bad_text.h"
+#include "sidecar/wire/config_codec.h"
 #include "sidecar/wire/job_codec.h"
 #include "sidecar/wire/memory_codec.h"
 
@@ -10,10 +11,6 @@ namespace tephra {
 namespace {
 
 static_assert(v1::TASK_PHASE_HELD == ToWire<v1::TaskPhase>(TaskPhase::kHeld));
-static_assert(v1::TIES_RANDOM == ToWire<v1::Ties>(Ties::kRandom));
-static_assert(v1::GANG_LOCALITY_NONE == ToWire<v1::GangLocality>(GangLocality::kNone));
-static_assert(v1::JOB_ORDER_REMAINING_WORK == ToWire<v1::JobOrder>(JobOrder::kRemainingWork));
-static_assert(v1::ENQUEUE_GATE_VOLCANO == ToWire<v1::EnqueueGate>(EnqueueGate::kVolcano));
 
 // --- parts ---------------------------------------------------------------------------------
 
@@ -47,168 +44,6 @@ absl::Status Decode(const v1::Task& in, const FieldPath& at, TaskFact& out) {
   if (in.has_priority()) out.priority = in.priority();
   out.disruption_budgets.assign(in.disruption_budgets().begin(), in.disruption_budgets().end());
   return in.has_pod() ? Decode(in.pod(), at.At("pod"), out.pod.emplace()) : absl::OkStatus();
-}
-
-using WireNames = google::protobuf::RepeatedPtrField<v1::WeightedName>;
-
-void Encode(const std::vector<WeightedName>& in, TextCopier& text, WireNames* out) {
-  for (const WeightedName& entry : in) {
-    v1::WeightedName* wire = out->Add();
-    text.Copy(entry.name, wire->mutable_name());
-    wire->set_weight(entry.weight);
-  }
-}
-
-std::vector<WeightedName> Decode(const WireNames& in) {
-  std::vector<WeightedName> out;
-  for (const v1::WeightedName& wire : in) out.push_back({wire.name(), wire.weight()});
-  return out;
-}
-
-void Encode(const Consolidation& in, v1::Consolidation* out) {
-  out->set_mode(ToWire<v1::ConsolidationMode>(in.mode));
-  out->set_moves_per_hour(in.moves_per_hour);
-  for (const DailyWindow& window : in.windows) {
-    v1::DailyWindow* wire = out->add_windows();
-    wire->set_begin_min(window.begin_min);
-    wire->set_end_min(window.end_min);
-  }
-  out->set_horizon_ms(in.horizon_ms);
-  out->set_restart_cost_ms(in.restart_cost_ms);
-  out->set_budget(in.budget);
-  out->set_return_timeout_ms(in.return_timeout_ms);
-}
-
-absl::Status Decode(const v1::Consolidation& in, const FieldPath& at, Consolidation& out) {
-  if (in.mode() != v1::CONSOLIDATION_MODE_UNSPECIFIED) {
-    TEPHRA_RETURN_IF_ERROR(FromWire(in.mode(), Consolidation::Mode::kOn, at.At("mode"), out.mode));
-  }
-  if (in.has_moves_per_hour()) out.moves_per_hour = in.moves_per_hour();
-  for (const v1::DailyWindow& wire : in.windows()) {
-    out.windows.push_back({wire.begin_min(), wire.end_min()});
-  }
-  if (in.has_horizon_ms()) out.horizon_ms = in.horizon_ms();
-  if (in.has_restart_cost_ms()) out.restart_cost_ms = in.restart_cost_ms();
-  if (in.has_budget()) out.budget = in.budget();
-  if (in.has_return_timeout_ms()) out.return_timeout_ms = in.return_timeout_ms();
-  return absl::OkStatus();
-}
-
-void Encode(const Backfill& in, v1::Backfill* out) {
-  out->set_mode(ToWire<v1::BackfillMode>(in.mode));
-  out->set_order(ToWire<v1::BackfillOrder>(in.order));
-  out->set_reservations(in.reservations);
-  out->set_per_queue(in.per_queue);
-  out->set_predict_by(ToWire<v1::PredictRunBy>(in.predict.by));
-  out->set_predict_percent(in.predict.percent);
-}
-
-absl::Status Decode(const v1::Backfill& in, const FieldPath& at, Backfill& out) {
-  if (in.mode() != v1::BACKFILL_MODE_UNSPECIFIED) {
-    TEPHRA_RETURN_IF_ERROR(
-        FromWire(in.mode(), Backfill::Mode::kConservative, at.At("mode"), out.mode));
-  }
-  if (in.order() != v1::BACKFILL_ORDER_UNSPECIFIED) {
-    TEPHRA_RETURN_IF_ERROR(
-        FromWire(in.order(), Backfill::Order::kShortestFirst, at.At("order"), out.order));
-  }
-  if (in.has_reservations()) out.reservations = in.reservations();
-  out.per_queue = in.per_queue();
-  if (in.predict_by() != v1::PREDICT_RUN_BY_UNSPECIFIED) {
-    TEPHRA_RETURN_IF_ERROR(FromWire(in.predict_by(), RunPrediction::By::kQuantile,
-                                    at.At("predict_by"), out.predict.by));
-  }
-  if (in.has_predict_percent()) out.predict.percent = in.predict_percent();
-  return absl::OkStatus();
-}
-
-void Encode(const EngineConfig& in, TextCopier& text, v1::Config* out) {
-  Encode(in.node_scores, text, out->mutable_node_scores());
-  Encode(in.device_scores, text, out->mutable_device_scores());
-  out->set_ties(ToWire<v1::Ties>(in.ties));
-  out->set_seed(in.seed);
-  for (const ExpectedPod& pod : in.expected_pods) {
-    v1::ExpectedPod* wire = out->add_expected_pods();
-    wire->set_cpu(pod.cpu);
-    wire->set_devices(pod.devices);
-    wire->set_compute(pod.compute);
-    text.CopyAll(pod.models, wire->mutable_models());
-    wire->set_share(pod.share);
-  }
-  Encode(in.victim_costs, text, out->mutable_victim_costs());
-  out->set_eviction_budget(in.eviction_budget);
-  out->set_search_budget(in.search_budget);
-  out->set_assume_timeout_ms(in.assume_timeout_ms);
-  out->set_priority_boost_ms(in.priority_boost_ms);
-  out->set_usage_half_life_ms(in.usage_half_life_ms);
-  out->set_usage_weight_permille(in.usage_weight_permille);
-  if (in.job_order != JobOrder::kCreated) {
-    out->set_job_order(ToWire<v1::JobOrder>(in.job_order));
-  }
-  out->set_silent_behind(!in.tells_behind);
-  if (in.enqueue_gate != EnqueueGate::kNone) {
-    out->set_enqueue_gate(ToWire<v1::EnqueueGate>(in.enqueue_gate));
-  }
-  if (in.overcommit_permille != EngineConfig{}.overcommit_permille) {
-    out->set_overcommit_permille(in.overcommit_permille);
-  }
-  if (in.gang_locality != GangLocality::kNear) {
-    out->set_gang_locality(ToWire<v1::GangLocality>(in.gang_locality));
-  }
-  if (in.consolidation != Consolidation{}) {
-    Encode(in.consolidation, out->mutable_consolidation());
-  }
-  Encode(in.backfill, out->mutable_backfill());
-  out->set_evict_from_unhealthy(in.evict_from_unhealthy);
-  out->set_full_verify_every(in.full_verify_every);
-  text.CopyAll(in.disabled_actions, out->mutable_disabled_actions());
-}
-
-absl::Status Decode(const v1::Config& in, const FieldPath& at, EngineConfig& out) {
-  out.node_scores = Decode(in.node_scores());
-  out.device_scores = Decode(in.device_scores());
-  TEPHRA_RETURN_IF_ERROR(FromWire(in.ties(), Ties::kRandom, at.At("ties"), out.ties));
-  out.seed = in.seed();
-  for (const v1::ExpectedPod& wire : in.expected_pods()) {
-    out.expected_pods.push_back({wire.cpu(),
-                                 wire.devices(),
-                                 wire.compute(),
-                                 {wire.models().begin(), wire.models().end()},
-                                 wire.share()});
-  }
-  if (in.victim_costs_size() > 0) out.victim_costs = Decode(in.victim_costs());
-  if (in.has_eviction_budget()) out.eviction_budget = in.eviction_budget();
-  if (in.has_search_budget()) out.search_budget = in.search_budget();
-  out.priority_boost_ms = in.priority_boost_ms();
-  if (in.has_assume_timeout_ms()) out.assume_timeout_ms = in.assume_timeout_ms();
-  out.usage_half_life_ms = in.usage_half_life_ms();
-  if (in.has_usage_weight_permille()) out.usage_weight_permille = in.usage_weight_permille();
-  if (in.job_order() != v1::JOB_ORDER_UNSPECIFIED) {
-    TEPHRA_RETURN_IF_ERROR(
-        FromWire(in.job_order(), JobOrder::kRemainingWork, at.At("job_order"), out.job_order));
-  }
-  out.tells_behind = !in.silent_behind();
-  if (in.enqueue_gate() != v1::ENQUEUE_GATE_UNSPECIFIED) {
-    TEPHRA_RETURN_IF_ERROR(FromWire(in.enqueue_gate(), EnqueueGate::kVolcano, at.At("enqueue_gate"),
-                                    out.enqueue_gate));
-  }
-  if (in.has_overcommit_permille()) out.overcommit_permille = in.overcommit_permille();
-  if (in.gang_locality() != v1::GANG_LOCALITY_UNSPECIFIED) {
-    TEPHRA_RETURN_IF_ERROR(FromWire(in.gang_locality(), GangLocality::kNone, at.At("gang_locality"),
-                                    out.gang_locality));
-  }
-  if (!in.has_backfill()) {
-    out.backfill.mode = Backfill::Mode::kNone;
-  } else {
-    TEPHRA_RETURN_IF_ERROR(Decode(in.backfill(), at.At("backfill"), out.backfill));
-  }
-  if (in.has_consolidation()) {
-    TEPHRA_RETURN_IF_ERROR(Decode(in.consolidation(), at.At("consolidation"), out.consolidation));
-  }
-  out.evict_from_unhealthy = in.evict_from_unhealthy();
-  if (in.has_full_verify_every()) out.full_verify_every = in.full_verify_every();
-  out.disabled_actions.assign(in.disabled_actions().begin(), in.disabled_actions().end());
-  return absl::OkStatus();
 }
 
 // --- facts ---------------------------------------------------------------------------------
@@ -313,12 +148,12 @@ struct Encoder {
     text.Copy(fact.name, out->mutable_disruption_budget_removed()->mutable_name());
     return absl::OkStatus();
   }
-  absl::Status operator()(const MemoryTold& fact) {
-    Encode(fact.memory, text, out->mutable_memory_told()->mutable_memory());
+  absl::Status operator()(const MemoryRestored& fact) {
+    Encode(fact.memory, text, out->mutable_memory_restored()->mutable_memory());
     return absl::OkStatus();
   }
   absl::Status operator()(const ConfigChanged& fact) {
-    Encode(fact.config, text, out->mutable_config_changed()->mutable_config());
+    EncodeConfig(fact.config, text, out->mutable_config_changed()->mutable_config());
     return absl::OkStatus();
   }
 };
@@ -358,15 +193,15 @@ absl::StatusOr<Event> DecodeDomain(const v1::DomainUpserted& in, const FieldPath
   return Event(std::move(fact));
 }
 
-absl::StatusOr<Event> DecodeMemory(const v1::MemoryTold& in, const FieldPath& at) {
+absl::StatusOr<Event> DecodeMemory(const v1::MemoryRestored& in, const FieldPath& at) {
   if (!in.has_memory()) return MissingField(at.At("memory"));
-  return Event(MemoryTold{tephra::Decode(in.memory())});
+  return Event(MemoryRestored{tephra::Decode(in.memory())});
 }
 
-absl::StatusOr<Event> DecodeConfig(const v1::ConfigChanged& in, const FieldPath& at) {
+absl::StatusOr<Event> DecodeConfigChanged(const v1::ConfigChanged& in, const FieldPath& at) {
   if (!in.has_config()) return MissingField(at.At("config"));
   ConfigChanged fact;
-  TEPHRA_RETURN_IF_ERROR(Decode(in.config(), at.At("config"), fact.config));
+  TEPHRA_RETURN_IF_ERROR(DecodeConfig(in.config(), at.At("config"), fact.config));
   return Event(std::move(fact));
 }
 
@@ -407,7 +242,7 @@ absl::StatusOr<Event> DecodeEvent(const v1::Event& in) {
           PlacementRefused{fact.job(), fact.role(), fact.node(), fact.why(), fact.elastic()});
     }
     case v1::Event::kConfigChanged:
-      return DecodeConfig(in.config_changed(), root.At("config_changed"));
+      return DecodeConfigChanged(in.config_changed(), root.At("config_changed"));
     case v1::Event::kMaskUpserted: {
       const v1::MaskUpserted& fact = in.mask_upserted();
       const auto& nodes = fact.excluded_nodes();
@@ -433,8 +268,8 @@ absl::StatusOr<Event> DecodeEvent(const v1::Event& in) {
     }
     case v1::Event::kDisruptionBudgetRemoved:
       return Event(DisruptionBudgetRemoved{in.disruption_budget_removed().name()});
-    case v1::Event::kMemoryTold:
-      return DecodeMemory(in.memory_told(), root.At("memory_told"));
+    case v1::Event::kMemoryRestored:
+      return DecodeMemory(in.memory_restored(), root.At("memory_restored"));
     case v1::Event::FACT_NOT_SET:
       break;
   }

@@ -4,7 +4,7 @@
 // equal events are equal bytes. Pure functions; any thread.
 #pragma once
 
-#include "plugins/framework/event.h"
+#include "engine/event.h"
 #include "topology/base/status.h"
 
 namespace tephra::v1 {

@@ -16,7 +16,7 @@
 
 namespace tephra {
 
-// Nothing that an engine is told or says comes near it: 64 MiB are a million placements.
+// Far above any fact or plan: 64 MiB are a million placements.
 constexpr std::size_t kMaxRecordBytes = std::size_t{64} << 20;
 constexpr std::size_t kFrameFieldBytes = 5;
 constexpr std::size_t kMinRecordBytes = 2 * kFrameFieldBytes;

@@ -3,6 +3,9 @@
 namespace tephra {
 namespace {
 
+// As event.proto says of Gang.templates.
+constexpr std::size_t kMaxSharedTemplateBytes = std::size_t{64} << 20;
+
 static_assert(v1::CONTAINER_KIND_SIDECAR == ToWire<v1::ContainerKind>(ContainerKind::kSidecar));
 static_assert(v1::LOCALITY_MODE_REQUIRED == ToWire<v1::LocalityMode>(Locality::Mode::kRequired));
 static_assert(v1::SHARING_MIG == ToWire<v1::Sharing>(Sharing::kMig));
@@ -48,15 +51,27 @@ absl::Status Decode(const v1::Locality& in, const FieldPath& at, Locality& out) 
   return absl::OkStatus();
 }
 
+// Roles that follow each other with equal pods, such as the partitions of a task, share a template.
 void Encode(const GangSpec& in, TextCopier& text, v1::Gang* out) {
   out->set_min_member(in.min_member);
-  for (const RoleSpec& role : in.roles) {
+  for (std::size_t r = 0; r < in.roles.size(); ++r) {
+    const RoleSpec& role = in.roles[r];
     v1::Role* wire = out->add_roles();
     text.Copy(role.name, wire->mutable_name());
     wire->set_replicas(role.replicas);
     wire->set_min(role.min);
-    Encode(role.pod, text, wire->mutable_pod());
     text.Copy(role.group, wire->mutable_group());
+    if (r > 0 && role.pod == in.roles[r - 1].pod) {
+      v1::Role* before = out->mutable_roles(static_cast<int>(r) - 1);
+      if (before->template_number() == 0) {
+        out->add_templates()->Swap(before->mutable_pod());
+        before->clear_pod();
+        before->set_template_number(static_cast<std::uint32_t>(out->templates_size()));
+      }
+      wire->set_template_number(before->template_number());
+    } else {
+      Encode(role.pod, text, wire->mutable_pod());
+    }
   }
   for (const GroupSpec& group : in.groups) {
     v1::Group* wire = out->add_groups();
@@ -67,19 +82,49 @@ void Encode(const GangSpec& in, TextCopier& text, v1::Gang* out) {
   }
 }
 
-absl::Status Decode(const v1::Role& in, const FieldPath& at, RoleSpec& out) {
+absl::Status Decode(const v1::Role& in, const FieldPath& at, const std::vector<PodTemplate>& shared,
+                    RoleSpec& out) {
   out.name = in.name();
   out.replicas = in.replicas();
   out.min = in.min();
   out.group = in.group();
+  if (in.template_number() > 0) {
+    if (in.template_number() > shared.size()) {
+      return BadField(at.At("template_number"), in.template_number(),
+                      "0 to " + std::to_string(shared.size()) + ", the number of templates");
+    }
+    out.pod = shared[in.template_number() - 1];
+    return absl::OkStatus();
+  }
   if (!in.has_pod()) return MissingField(at.At("pod"));
   return Decode(in.pod(), at.At("pod"), out.pod);
 }
 
+// A template is copied for each role that names it. The sum is known before the first copy is made.
+absl::Status CheckSharedBytes(const v1::Gang& in, const FieldPath& at) {
+  std::vector<std::size_t> sizes;
+  for (const v1::PodTemplate& pod : in.templates()) sizes.push_back(pod.ByteSizeLong());
+  std::size_t sum = 0;
+  for (const v1::Role& role : in.roles()) {
+    if (role.template_number() > 0 && role.template_number() <= sizes.size()) sum += sizes[role.template_number() - 1];
+  }
+  if (sum <= kMaxSharedTemplateBytes) return absl::OkStatus();
+  return BadField(at.At("templates"), sum,
+                  "at most " + std::to_string(kMaxSharedTemplateBytes) +
+                      " bytes when each role has a copy of its template");
+}
+
 absl::Status Decode(const v1::Gang& in, const FieldPath& at, GangSpec& out) {
   out.min_member = in.min_member();
+  TEPHRA_RETURN_IF_ERROR(CheckSharedBytes(in, at));
+  std::vector<PodTemplate> shared;
+  for (int i = 0; i < in.templates_size(); ++i) {
+    TEPHRA_RETURN_IF_ERROR(
+        Decode(in.templates(i), at.At("templates", i), shared.emplace_back()));
+  }
   for (int i = 0; i < in.roles_size(); ++i) {
-    TEPHRA_RETURN_IF_ERROR(Decode(in.roles(i), at.At("roles", i), out.roles.emplace_back()));
+    TEPHRA_RETURN_IF_ERROR(
+        Decode(in.roles(i), at.At("roles", i), shared, out.roles.emplace_back()));
   }
   for (int i = 0; i < in.groups_size(); ++i) {
     const v1::Group& wire = in.groups(i);
@@ -138,14 +183,14 @@ void Encode(const JobSpec& in, TextCopier& text, v1::Job* out) {
   out->set_pods_exist(in.pods_exist);
   out->set_not_preemptible(!in.preemptible);
   out->set_min_run_ms(in.min_run_ms);
-  out->set_expected_run_ms(in.expected_run_ms);
+  out->set_estimated_runtime_ms(in.estimated_runtime_ms);
   out->set_evictions(in.evictions);
-  out->set_evicts_nobody(!in.evicts);
+  out->set_never_evicts(!in.evicts);
   out->set_movable(in.movable);
   text.Copy(in.user, out->mutable_user());
   if (in.locality != Locality{}) Encode(in.locality, text, out->mutable_locality());
-  for (const HeldRoom& held : in.held) {
-    v1::HeldRoom* wire = out->add_held();
+  for (const RecordedReservation& held : in.held) {
+    v1::RecordedReservation* wire = out->add_held();
     text.Copy(held.role, wire->mutable_role());
     wire->set_index(held.index);
     text.Copy(held.node, wire->mutable_node());
@@ -163,17 +208,17 @@ absl::Status Decode(const v1::Job& in, const FieldPath& at, JobSpec& out) {
   out.pods_exist = in.pods_exist();
   out.preemptible = !in.not_preemptible();
   out.min_run_ms = in.min_run_ms();
-  out.expected_run_ms = in.expected_run_ms();
+  out.estimated_runtime_ms = in.estimated_runtime_ms();
   out.evictions = in.evictions();
-  out.evicts = !in.evicts_nobody();
+  out.evicts = !in.never_evicts();
   out.movable = in.movable();
   out.user = in.user();
   if (in.has_locality()) {
     TEPHRA_RETURN_IF_ERROR(Decode(in.locality(), at.At("locality"), out.locality));
   }
   for (int i = 0; i < in.held_size(); ++i) {
-    const v1::HeldRoom& wire = in.held(i);
-    HeldRoom& held = out.held.emplace_back();
+    const v1::RecordedReservation& wire = in.held(i);
+    RecordedReservation& held = out.held.emplace_back();
     held.role = wire.role();
     held.index = wire.index();
     held.node = wire.node();

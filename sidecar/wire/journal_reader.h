@@ -9,7 +9,7 @@
 #include <string>
 #include <variant>
 
-#include "plugins/framework/event.h"
+#include "engine/event.h"
 #include "sidecar/wire/frame.h"
 #include "topology/base/status.h"
 

@@ -11,9 +11,9 @@
 #include <ostream>
 #include <string>
 
-#include "plugins/framework/event.h"
-#include "plugins/framework/plan.h"
-#include "plugins/framework/snapshot.h"
+#include "engine/event.h"
+#include "engine/plan.h"
+#include "engine/snapshot.h"
 #include "topology/base/status.h"
 
 namespace tephra {

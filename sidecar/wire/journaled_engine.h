@@ -4,7 +4,7 @@
 // thread.
 #pragma once
 
-#include "plugins/framework/engine.h"
+#include "engine/engine.h"
 #include "sidecar/wire/journal_writer.h"
 
 namespace tephra {
@@ -14,7 +14,8 @@ class JournaledEngine {
   // Both must outlive it; a null journal records nothing.
   JournaledEngine(Engine& engine, JournalWriter* journal) : engine_(engine), journal_(journal) {}
 
-  // As Engine::Apply. Also refused: an event that no journal can hold, lest a replay miss it.
+  // As Engine::Apply. An event that the journal cannot hold is refused too, so that no replay misses
+  // it.
   // A disk that is full refuses nothing: see JournalWriter::status().
   absl::Status Apply(const Event& event) {
     if (journal_ == nullptr) return engine_.Apply(event);

@@ -1,7 +1,7 @@
 // Memory on the wire and back.
 #pragma once
 
-#include "plugins/framework/memory.h"
+#include "engine/memory.h"
 #include "sidecar/wire/text.h"
 #include "tephra/v1/event.pb.h"
 

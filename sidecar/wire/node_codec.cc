@@ -152,7 +152,7 @@ const std::string& ModelOf(const std::vector<DeviceHardware>& devices, int devic
   return index < devices.size() ? devices[index].model : kUnknown;
 }
 
-// Of a link whose speed is not told.
+// The speed of a link that reports none.
 absl::Status UsualSpeed(const FieldPath& at, const std::string& model, Link& link) {
   if (link.type != LinkType::kNvLink) {
     link = PcieLink(link.type);

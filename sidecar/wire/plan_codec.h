@@ -1,13 +1,13 @@
 // Plans on their way out of the engine: ids become names, so that a plan means the same outside
-// and in any other engine that was told the same.
+// and in any other engine with the same facts.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "plugins/framework/plan.h"
-#include "plugins/framework/snapshot.h"
+#include "engine/plan.h"
+#include "engine/snapshot.h"
 #include "topology/base/status.h"
 
 namespace tephra::v1 {

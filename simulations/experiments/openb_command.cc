@@ -6,9 +6,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/bad_input.h"
+#include "base/quantity.h"
 #include "simulations/experiments/openb_parity.h"
-#include "text/bad_input.h"
-#include "text/quantity.h"
 
 namespace tephra {
 namespace {
@@ -30,10 +30,17 @@ std::optional<std::vector<std::uint64_t>> ParseSeeds(const std::vector<std::stri
   return seeds;
 }
 
+std::string Joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : ",") + text;
+  return all;
+}
+
 int Run(OpenbParityOptions options, const std::vector<std::string>& seeds) {
   const auto parsed = ParseSeeds(seeds);
   if (!parsed) {
-    std::cerr << "tephra openb: --seeds: expected numbers or ranges such as 42-46\n";
+    std::cerr << "tephra openb: --seeds: " << Quoted(Joined(seeds))
+              << ", expected numbers, or ranges such as 42-46 of at most 10001 seeds\n";
     return 2;
   }
   options.seeds = *parsed;
@@ -60,32 +67,39 @@ void AddOpenbCommand(CLI::App& app, int& code) {
   OpenbParityOptions& options = arguments->options;
   CLI::App* command = app.add_subcommand(
       "openb",
-      "Replay the openb fill-up experiment pod by pod and compare its allocation curves "
-      "with published ones.");
-  command->add_option("--nodes", options.nodes, "node list, CSV")->required();
-  command->add_option("--pods", options.pods, "pod lists, CSV; the file name is the workload")
+      "Repeat the fill-up experiment of the openb trace and compare the allocation curves with "
+      "published ones.");
+  command->add_option("--nodes", options.nodes, "node list (CSV)")->required();
+  command
+      ->add_option("--pods", options.pods,
+                   "pod lists (CSV); the file name is the name of the workload")
       ->required();
-  command->add_option("--orders", options.orders, "folder of arrival orders, WORKLOAD_SEED.txt")
+  command
+      ->add_option("--orders", options.orders, "folder with the arrival orders, WORKLOAD_SEED.txt")
       ->required();
-  command->add_option("--published", options.published, "curves to compare with, CSV")->required();
-  command->add_option("--seeds", arguments->seeds, "numbers or ranges")
+  command->add_option("--published", options.published, "published curves (CSV)")->required();
+  command->add_option("--seeds", arguments->seeds, "seeds: numbers or ranges such as 42-46")
       ->capture_default_str()
       ->delimiter(',');
   command
       ->add_option(
           "--policies", options.policies,
-          "published names (06-FGD), or scores (fgd, stranding); all published unless given")
+          "published names (06-FGD) or scores (fgd, stranding); default: all published policies")
       ->delimiter(',');
-  command->add_option("--tolerance", options.tolerance, "percentage points")->capture_default_str();
+  command
+      ->add_option("--tolerance", options.tolerance,
+                   "largest accepted difference, in percentage points")
+      ->capture_default_str();
   command
       ->add_option("--random-tolerance", options.random_tolerance,
-                   "of Random's mean over the seeds, percentage points")
+                   "the same for the mean of the policy Random over all seeds")
       ->capture_default_str();
   command->add_flag(
-      "--untold", options.untold,
-      "do not tell scores the distribution of pods: those of ours learn it on the way");
-  command->add_option("--curves", options.curves, "write our curves to this CSV");
-  command->add_option("--output", arguments->output, "text or json")
+      "--learn-pods", options.learn_pods,
+      "let scores learn the distribution of pods during the run (default: it is configured)");
+  command->add_option("--curves", options.curves,
+                      "write the curves of this run to this file (CSV)");
+  command->add_option("--output", arguments->output, "format of the report on stdout: text or json")
       ->capture_default_str()
       ->check(CLI::IsMember({"text", "json"}));
   command->callback([arguments, &code] {

@@ -11,18 +11,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/bad_input.h"
 #include "plugins/registry.h"
 #include "simulations/experiments/openb_run.h"
 #include "simulations/output_file.h"
 #include "simulations/traces/csv.h"
-#include "text/bad_input.h"
 
 namespace tephra {
 namespace {
 
 constexpr int kPercents = Curve::kPercents;
 using ByPercent = std::vector<std::optional<double>>;  // by whole percent
-// Both sides hold decimal fractions as doubles.
+// Tolerance for decimal fractions stored as doubles.
 constexpr double kSlack = 1e-9;
 
 struct CurveKey {
@@ -47,17 +47,17 @@ absl::StatusOr<Published> ReadPublished(const std::string& path) {
       TEPHRA_ASSIGN_OR_RETURN(points[p], csv.Real(3 + p));
     }
     if (!curves.emplace(CurveKey{csv.Text(0), csv.Text(1), seed}, std::move(points)).second) {
-      return csv.Wrong(2, "each workload, policy and seed once");
+      return csv.Wrong(2, "each combination of workload, policy and seed only once");
     }
   }
 }
 
-// Where two curves differ most.
+// The largest difference of two curves.
 struct Gap {
   double worst = 0;          // percentage points, unrounded
   int at = 0;                // percent
-  double worst_rounded = 0;  // with ours rounded to the two decimals of the published
-  int missing = 0;           // percents that only one of the curves has
+  double worst_rounded = 0;  // with our value rounded to two decimals, as published
+  int missing = 0;           // percents that only one curve has
 
   bool Within(double tolerance) const { return missing == 0 && worst <= tolerance + kSlack; }
 };
@@ -145,9 +145,10 @@ class Parity {
       }
       const std::vector<std::string> ours = ScoreNames();
       if (std::find(ours.begin(), ours.end(), name) == ours.end()) {
-        return absl::InvalidArgumentError("--policies: " + Quoted(name) +
-                                          ", expected 01-Random, 02-DotProd, 03-GpuClustering, "
-                                          "04-GpuPacking, 05-BestFit, 06-FGD or a score");
+        return absl::InvalidArgumentError(
+            "--policies: " + Quoted(name) +
+            ", expected 01-Random, 02-DotProd, 03-GpuClustering, "
+            "04-GpuPacking, 05-BestFit, 06-FGD or the name of a score");
       }
       policies_.push_back({"", name, false});
     }
@@ -160,7 +161,7 @@ class Parity {
     TEPHRA_ASSIGN_OR_RETURN(OpenbPods list, ReadOpenbPods(path, ModelsOf(nodes_)));
     const auto pods = std::make_shared<const OpenbPods>(std::move(list));
     const std::vector<ExpectedPod> expected =
-        options_.untold ? std::vector<ExpectedPod>{} : pods->Expected();
+        options_.learn_pods ? std::vector<ExpectedPod>{} : pods->Expected();
     for (const OpenbPolicy& policy : policies_) {
       std::vector<ByPercent> ours, theirs;
       for (const std::uint64_t seed : options_.seeds) {
@@ -196,7 +197,7 @@ class Parity {
     return absl::OkStatus();
   }
 
-  // "<short>_<seed>.txt", the short name being what stands behind the common "openb_pod_list_".
+  // "<short>_<seed>.txt", where the short name is without the common prefix "openb_pod_list_".
   std::string OrderPath(const std::string& workload, std::uint64_t seed) const {
     constexpr std::string_view kCommon = "openb_pod_list_";
     const std::string brief =
@@ -222,7 +223,7 @@ class Parity {
     std::snprintf(line, sizeof line, "%-26s %-16s %5llu %8.5f %4d %%  %7.2f %7.0f%s%s\n",
                   workload.c_str(), policy.published.c_str(), static_cast<unsigned long long>(seed),
                   gap.worst, gap.at, gap.worst_rounded, ms,
-                  gap.missing > 0 ? "  points missing" : "",
+                  gap.missing > 0 ? "  (points are missing)" : "",
                   policy.random ? "  (see mean)"
                   : good        ? ""
                                 : "  MISS");

@@ -20,10 +20,10 @@ struct OpenbParityOptions {
   std::vector<std::uint64_t> seeds;
   std::vector<std::string> policies;  // published names, or scores; empty: all published
   double tolerance = 0.005;           // percentage points
-  double random_tolerance = 0.5;      // of Random's mean over the seeds
-  bool untold = false;                // scores learn from the pods that come what to expect
+  double random_tolerance = 0.5;      // of the mean of policy Random over the seeds
+  bool learn_pods = false;            // scores learn the distribution of pods during the run
   bool json = false;
-  std::string curves;  // a CSV of our own curves to write; empty: none
+  std::string curves;  // a CSV to write with the curves of this run; empty: none
 };
 
 struct OpenbParityTotals {
@@ -31,7 +31,8 @@ struct OpenbParityTotals {
   int random_curves = 0, random_matched = 0;  // workloads
 };
 
-// Prints curve by curve. Bad files are an error; a miss is not, see the totals.
+// Prints a line for each curve. A bad file is an error; a curve that differs is not (see the
+// totals).
 absl::StatusOr<OpenbParityTotals> RunOpenbParity(const OpenbParityOptions& options,
                                                  std::ostream& out);
 

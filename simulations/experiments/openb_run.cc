@@ -6,7 +6,7 @@
 namespace tephra {
 namespace {
 
-// Sums what has been asked for.
+// Sums the requested GPUs.
 class Demand final : public WorldListener {
  public:
   void JobArrived(const JobRecord& job) override {

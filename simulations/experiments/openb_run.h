@@ -1,20 +1,21 @@
-// One run of the openb experiment: pods come one by one in a given order, each is placed or
-// dropped, and the allocation curve is taken; through the same Engine as everything else.
+// One run of the openb experiment: pods are submitted one by one in a given order, each is placed
+// or dropped, and the allocation curve is recorded. The run uses the same Engine as all other
+// commands.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "plugins/framework/config.h"
+#include "engine/config.h"
 #include "simulations/report/curve.h"
 #include "simulations/traces/openb.h"
 #include "topology/base/status.h"
 
 namespace tephra {
 
-// A policy of the experiment by its published name, e.g. "06-FGD", or a score of ours, which has
-// none and is compared with no curve.
+// A policy of the experiment: one with a published name and curve, e.g. "06-FGD", or another score,
+// which has no curve to compare with.
 struct OpenbPolicy {
   std::string published;
   std::string score;
@@ -22,10 +23,10 @@ struct OpenbPolicy {
 
   const std::string& name() const { return published.empty() ? score : published; }
 };
-// The published ones.
+// The published policies.
 const std::vector<OpenbPolicy>& OpenbPolicies();
 
-// `expected` is of the original pod list, clones left out.
+// `expected` is the distribution of the original pod list, without clones.
 EngineConfig OpenbConfig(const OpenbPolicy& policy, std::uint64_t seed,
                          std::vector<ExpectedPod> expected);
 
@@ -34,7 +35,7 @@ struct OpenbResult {
   std::int64_t pods = 0, placed = 0, dropped = 0;
 };
 
-// `nodes` bear the names that settle ties.
+// The names of `nodes` settle ties.
 absl::StatusOr<OpenbResult> RunOpenb(const std::vector<NodeSpec>& nodes,
                                      std::shared_ptr<const OpenbPods> pods,
                                      std::shared_ptr<const OpenbOrder> order,

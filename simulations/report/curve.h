@@ -1,11 +1,11 @@
-// Curve: how much of the cluster's GPUs is allocated, and fragmented, as more and more of them
-// have been asked for.
+// Curve: the allocated and the fragmented part of the cluster's GPUs as a function of the GPUs
+// requested so far.
 //
-// A point is taken after every cycle with arrivals. Given: GPUs asked for so far A, allocated U,
-// in all T, of no use to the usual pods F (milli-GPUs). Computed: arrived = 100 A/T rounded to
-// whole percent, a half to the even one, and for each of these the means over its points of 100
-// U/T, 100 F/T and 100 F/(T-U), where 100 U/T is first rounded to two decimals (Weng et al., USENIX
-// ATC 2023: its simulator prints two, and its analysis takes the means of what was printed).
+// A point is recorded after every cycle with arrivals. Given, in milli-GPUs: requested so far A,
+// allocated U, total T, idle but not usable by the typical pods F. Computed: arrived = 100 A/T
+// rounded to whole percent, a half to the even one, and for each of these the means over its points
+// of 100 U/T, 100 F/T and 100 F/(T-U), where 100 U/T is first rounded to two decimals (Weng et al.,
+// USENIX ATC 2023: its simulator prints two, and its analysis takes the means of what was printed).
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class Curve {
   // Milli-GPUs; `fragment` in thousandths of that. A cluster without GPUs has no curve.
   void Add(std::int64_t arrived, std::int64_t used, std::int64_t fragment, std::int64_t total);
 
-  // Nothing where no point fell.
+  // None if no point fell there.
   std::optional<Bin> At(int percent) const;
 
  private:

@@ -1,8 +1,8 @@
 // The fabric as a picture: a row of boxes for each tier, the widest on top, each box as wide as its
 // nodes, and below them the nodes with their GPUs.
 //
-// Colours of GPU models: M. Okabe, K. Ito, Color Universal Design (2008), which people who confuse
-// red and green can tell apart.
+// Colours of GPU models: M. Okabe, K. Ito, Color Universal Design (2008), a palette for
+// colour-blind readers.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -46,15 +46,15 @@ constexpr double kTitleSize = 18, kTextSize = 12, kSmallSize = 10;
 constexpr double kDomainHeight = 40, kMostTurnedHeight = 96, kRowGap = 4;
 constexpr double kPad = 6;           // around a text in a box
 constexpr double kLeastTurned = 11;  // a narrower box has no name
-constexpr double kLeastGap = 0.5;    // a narrower one between nodes would only blur them
+constexpr double kLeastGap = 0.5;    // a narrower gap between nodes would blur them
 constexpr double kBarHeight = 64;    // of nodes too narrow for cells
 constexpr double kNameHeight = 90;   // for names of nodes that are turned
 constexpr double kMostCell = 14, kLeastCell = 3, kCellGap = 1.5, kMostCellsHeight = 120;
 constexpr std::size_t kMostCells = 16'384;  // more would make a file that is slow to look at
 constexpr std::size_t kModelColours = 6;
 
-// A small cluster has nodes as wide as their names, a large one fits a screen, and the largest is
-// to be scrolled a little.
+// The nodes of a small cluster are as wide as their names. A large cluster fits a screen, and the
+// largest needs some scrolling.
 double RowWidth(std::size_t nodes) {
   const auto count = static_cast<double>(nodes);
   return std::clamp(56 * count, 640.0, std::clamp(0.4 * count, 1200.0, 2400.0));
@@ -145,7 +145,7 @@ class Picture {
     }
   }
 
-  // The models that most GPUs are of have a colour of their own.
+  // The most frequent models have a colour of their own.
   void NumberModels() {
     models_.assign(gpus_of_.begin(), gpus_of_.end());
     std::stable_sort(models_.begin(), models_.end(),
@@ -157,7 +157,7 @@ class Picture {
 
   std::string ShortName(const Fabric::Domain& domain) const {
     if (domain.parent == Fabric::kNone) return domain.name;
-    // Names made of those above them say nothing new in front.
+    // A name that begins with the name of its parent is shown without it.
     const std::string above = hardware_.fabric().domains()[domain.parent].name + "/";
     return domain.name.starts_with(above) ? domain.name.substr(above.size()) : domain.name;
   }
@@ -187,7 +187,7 @@ class Picture {
     }
   }
 
-  // Names run downwards where most would not fit otherwise.
+  // Names run downwards if most of them would not fit otherwise.
   void TurnNames(Tier& tier) const {
     std::size_t fit = 0, fit_turned = 0;
     double longest = 0;
@@ -302,7 +302,8 @@ class Picture {
                {Left(rank), y, step_ - NodeGap(), NodesHeight()});
     }
     if (NodeGap() > 0) return;
-    for (std::uint32_t rank = 1; rank < nodes; ++rank) {  // else they would be one block
+    for (std::uint32_t rank = 1; rank < nodes;
+         ++rank) {  // otherwise they would look like one block
       if (hardware_.fabric().HomeOf(rank) == hardware_.fabric().HomeOf(rank - 1)) continue;
       svg.Rect("page", {Left(rank) - 1, y, 1, NodesHeight()});
     }

@@ -1,4 +1,4 @@
-// The words in which every form of `tephra topology` speaks of a domain and of a node.
+// The text for domains and nodes in all formats of `tephra topology`.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ std::string Count(std::int64_t count, const std::string& what);
 std::int64_t GpusIn(const Hardware& hardware, const RankSpan& span);
 // "rack-0 (rack, tier 1): 2 nodes, 16 GPU".
 std::string DomainTitle(const Hardware& hardware, const Fabric::Domain& domain);
-// "n-0: 8 GPU H100"; each model where they differ.
+// "n-0: 8 GPU H100"; each model if they differ.
 std::string NodeTitle(const NodeSpec& node);
 
 }  // namespace tephra

@@ -1,5 +1,5 @@
-// Fragments: how many milli-GPUs of the cluster are idle and of no use to the usual pods, kept
-// current by looking only at the nodes that changed.
+// Fragments: the milli-GPUs of the cluster that are idle but not usable by the typical pods. An
+// update reads only the nodes that changed.
 //
 // The measure is the one of plugins/openb/fgd.h. Sums are in thousandths of a milli-GPU, so that
 // they do not depend on the order in which nodes changed. One owner thread.
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "plugins/framework/snapshot.h"
+#include "engine/snapshot.h"
 #include "plugins/openb/fgd.h"
 
 namespace tephra {
@@ -18,7 +18,7 @@ class Fragments {
   explicit Fragments(const std::vector<ExpectedPod>& expected)
       : table_(expected), known_(!expected.empty()) {}
 
-  // Takes in what changed since the last call. `books` are those of one State.
+  // Updates the sums with the changes since the last call. `books` are those of one State.
   std::int64_t Update(const Books& books);
 
  private:

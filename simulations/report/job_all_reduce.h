@@ -1,4 +1,4 @@
-// How fast a job's tasks sum their gradients where they were placed.
+// The estimated all-reduce bandwidth of a job on the nodes where it runs.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,8 @@
 
 namespace tephra {
 
-// Of the tasks that run or have ended, on the cluster as it is now. None where fewer than two GPUs
-// are theirs, where one of those is not theirs alone (collectives want whole ones), or where a node
-// is gone.
+// Considers the tasks that run or have ended, on the current cluster. None if they have fewer than
+// two GPUs, if one of these is shared (collectives need whole GPUs), or if a node was removed.
 std::optional<AllReduceLine> EstimateAllReduce(const Hardware& hardware, const JobRecord& job,
                                                const Bandwidths& bandwidths);
 

@@ -14,7 +14,7 @@ double GpuSeconds(std::int64_t gpu_ms) { return static_cast<double>(gpu_ms) / 1e
 
 bool Finished(JobState state) { return state == JobState::kFinished; }
 
-// What it did that lasted, in milli-GPUs times ms.
+// The saved work of a task, in milli-GPUs times ms.
 std::int64_t Worked(const JobRecord& job, JobState state) {
   if (!Finished(state) || !job.run.has_value()) return 0;
   return *job.run * job.gpu_demand;
@@ -138,6 +138,7 @@ void JobStats::Write(const JobRecord& job, JobState state, const std::string& wh
   rows_->Write(row_);
 }
 
+absl::Status JobStats::Close() { return rows_ == nullptr ? absl::OkStatus() : rows_->Close(); }
 absl::Status JobStats::Commit() { return rows_ == nullptr ? absl::OkStatus() : rows_->Commit(); }
 
 void JobStats::Fill(Summary& summary) const {

@@ -1,5 +1,5 @@
-// JobStats: what became of jobs, of all and by queue and user: waits, completion times, slowdowns,
-// evictions, lost work; and the rows of jobs.csv.
+// JobStats: statistics of jobs, in total, by queue and by user: waits, completion times, slowdowns,
+// evictions and lost work. It also writes the rows of jobs.csv.
 //
 // Memory grows with the queues and users, not with the jobs. Percentiles are exact below 2048 ms
 // and at most 0.1 % too high above (simulations/traces/percentiles.h). One owner thread.
@@ -17,7 +17,7 @@
 
 namespace tephra {
 
-// Sum and percentiles of amounts that are told in thousandths: ms, slowdowns times 1000.
+// Sum and percentiles of amounts in thousandths: milliseconds, or slowdowns times 1000.
 class Amounts {
  public:
   void Add(std::int64_t thousandths);
@@ -30,14 +30,16 @@ class Amounts {
 
 class JobStats {
  public:
-  // A null file: no rows are written. Jobs of `large` are also told apart.
+  // If the file is null, no rows are written. Jobs of `large` also have statistics of their own.
   explicit JobStats(std::unique_ptr<OutputFile> rows,
                     const std::optional<LargeGangs>& large = std::nullopt);
 
-  // A job that ended, or is still there when all ends. `why` it does not run; may be empty.
+  // Adds a job that ended, or that is left at the end. `why`: the reason why it is pending; may be
+  // empty.
   void Add(const JobRecord& job, JobState state, const std::string& why);
-  // Moves the file to its place.
+  // Renames the file to its final name.
   absl::Status Commit();
+  absl::Status Close();  // writes it to the disk; see OutputFile::Close
 
   void Fill(Summary& summary) const;
 
@@ -50,7 +52,7 @@ class JobStats {
     void Add(const JobRecord& job, JobState state);
     GroupLine Line(const std::string& name) const;
   };
-  // Users may be many: only sums of theirs are kept.
+  // There may be many users, so only sums are kept for each.
   struct User {
     std::int64_t jobs = 0, started = 0, finished = 0;
     double gpu_s = 0, wait_s = 0, slowdown = 0;
@@ -65,8 +67,8 @@ class JobStats {
   std::map<std::string, User> users_;
 };
 
-// A finished job's completion time over its own run time, which counts as 10 s at least; at least
-// 1 (Feitelson et al., JSSPP 1997). In thousandths.
+// The completion time of a finished job divided by its run time (at least 10 s); at least 1
+// (Feitelson et al., JSSPP 1997). In thousandths.
 std::int64_t BoundedSlowdown(const JobRecord& job);
 
 }  // namespace tephra

@@ -62,7 +62,7 @@ Json QueueList(const Summary& summary) {
         queue.gpu_limit ? Json(static_cast<double>(*queue.gpu_limit) / 1000) : Json();
     line.update(Json{{"jobs", queue.arrived},
                      {"running", queue.running},
-                     {"waiting", queue.waiting},
+                     {"pending", queue.waiting},
                      {"ended", queue.ended},
                      {"mean_wait_s", queue.mean_wait_s}});
     list.push_back(std::move(line));
@@ -161,7 +161,7 @@ std::string JsonText(const Summary& summary, const Curve& curve) {
                 {"started", summary.started},
                 {"running", summary.running},
                 {"finished", summary.finished},
-                {"waiting", summary.waiting},
+                {"pending", summary.waiting},
                 {"infeasible", summary.infeasible},
                 {"dropped", summary.dropped},
                 {"removed", summary.removed}}},

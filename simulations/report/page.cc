@@ -30,8 +30,8 @@ Json Numbers(const std::vector<double>& values) {
   return list;
 }
 
-// Which part of the values is at most so large: at most so many points of the curve, the least and
-// the largest value among them.
+// The cumulative distribution of the values, with a limited number of points, including the
+// smallest and the largest value.
 Json Distribution(std::vector<double> values, std::size_t points) {
   std::sort(values.begin(), values.end());
   const std::size_t count = std::min(values.size(), points);
@@ -67,12 +67,12 @@ Json StepColumns(const RunFiles::Steps& steps) {
           {"used", Numbers(steps.used)},
           {"fragmented", Numbers(steps.fragmented)},
           {"running", Numbers(steps.running)},
-          {"waiting", Numbers(steps.waiting)}};
+          {"pending", Numbers(steps.waiting)}};
 }
 
-// Queues that were of any use, those that used most.
+// The queues with any use, highest use first.
 Json QueueColumns(const RunFiles& run, std::size_t limit) {
-  std::vector<std::pair<double, std::size_t>> order;  // what it used, negative, and its place
+  std::vector<std::pair<double, std::size_t>> order;  // negative use, and index
   for (std::size_t q = 0; q < run.queues.size(); ++q) {
     double used = 0, asked = 0;
     for (std::size_t i = 0; i < run.steps.span_s.size(); ++i) {
@@ -93,7 +93,7 @@ Json QueueColumns(const RunFiles& run, std::size_t limit) {
   return {{"of", order.size()}, {"list", list}};
 }
 
-// The jobs that waited longest, a row each.
+// The jobs with the longest waits, one row each.
 Json Waited(const RunFiles& run, std::size_t limit) {
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t j = 0; j < run.jobs.size(); ++j) {
@@ -117,7 +117,7 @@ Json Waited(const RunFiles& run, std::size_t limit) {
 }
 
 // Bars by row and start; a row is a GPU, those of the first node first. Of more bars than the
-// limit those that held the most GPU time stay.
+// limit the bars with the most GPU time are kept.
 Json Gantt(const RunFiles& run, std::size_t limit) {
   std::vector<std::int64_t> first_row;
   std::int64_t rows = 0;
@@ -174,7 +174,7 @@ Json Gantt(const RunFiles& run, std::size_t limit) {
     start.push_back(Number(bar.start_s));
     length.push_back(Number(bar.length_s));
   }
-  if (!parts) share = Json();  // all are of whole GPUs
+  if (!parts) share = Json();  // all bars are whole GPUs
   return {{"nodes", nodes},
           {"bars_of", run.bars.size()},
           {"gpu_time_kept", all > 0 ? kept / all : 1},
@@ -221,7 +221,7 @@ Json RunData(const RunFiles& run, const PageLimits& limits, std::size_t bars) {
   return data;
 }
 
-// Jobs of the same name in both runs, those first whose wait changed most.
+// Jobs of the same name in both runs, largest change of wait first.
 Json Changes(const RunFiles& a, const RunFiles& b, std::size_t limit) {
   std::unordered_map<std::string, std::size_t> in_b;
   for (std::size_t j = 0; j < b.jobs.size(); ++j) in_b.emplace(b.jobs[j].name, j);
@@ -275,7 +275,7 @@ std::string PageData(const std::vector<RunFiles>& runs, const PageLimits& limits
   return data.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Names are anybody's words: without "<" none of them ends the script element that the figures
+// Names are untrusted text: without "<" none of them ends the script element that the figures
 // stand in (HTML, section 4.12.1.3), and the page never reads them as HTML.
 std::string PageHtml(const std::string& data) {
   std::string html(kPageHead);

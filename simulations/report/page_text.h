@@ -5,7 +5,7 @@
 
 namespace tephra {
 
-extern const std::string_view kPageHead;  // up to where the figures stand
+extern const std::string_view kPageHead;  // up to the figures
 extern const std::string_view kPageTail;
 
 }  // namespace tephra

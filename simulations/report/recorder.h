@@ -1,8 +1,8 @@
-// Recorder: watches a run and gathers what is reported of it: the rows of tasks.csv and jobs.csv as
-// jobs end, the allocation curve, the timeline, and the sums behind the Summary.
+// Recorder: observes a run and collects its results: the rows of tasks.csv and jobs.csv as jobs
+// end, the allocation curve, the timeline, and the sums of the Summary.
 //
-// Memory grows with the jobs that are there, not with those that have ended (of these only the
-// first kMostEndedLines are kept for the summary). One owner thread.
+// Memory grows with the current jobs, not with the ended jobs (only the first kMostEndedLines ended
+// jobs are kept for the summary). One owner thread.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/cycle.h"
-#include "plugins/framework/engine.h"
+#include "engine/cycle.h"
+#include "engine/engine.h"
 #include "simulations/output_file.h"
 #include "simulations/report/curve.h"
 #include "simulations/report/fragments.h"
@@ -27,32 +27,35 @@
 namespace tephra {
 
 JobState StateOf(const JobRecord& job);
-// The nodes of its tasks that run or ended, with how many each: "a-0 x8, a-1".
+// The nodes of the tasks that run or ended, with the number of tasks: "a-0 x8, a-1".
 std::string WhereText(const JobRecord& job);
 
 class Recorder final : public WorldListener {
  public:
   static constexpr std::size_t kMostEndedLines = 1000;
 
-  // `state` is the engine's. `shapes` are the usual pods, for the fragmentation. A null file: no
-  // rows are written. Without bandwidths no all-reduce is estimated. `large`: see JobStats.
+  // `state` belongs to the engine. `shapes` are the typical pods, for the fragmentation. If a file
+  // is null, its rows are not written. Without bandwidths no all-reduce is estimated. `large`: see
+  // JobStats.
   Recorder(const State& state, const std::vector<ExpectedPod>& shapes,
            std::optional<Bandwidths> bandwidths, std::unique_ptr<OutputFile> tasks,
            std::unique_ptr<OutputFile> jobs, const std::optional<LargeGangs>& large = std::nullopt);
 
-  // Nothing counts that was before that. REQUIRES: no cycle was recorded.
+  // Ignores everything before that time. REQUIRES: no cycle was recorded.
   void BeginAt(TimeMs time);
   void JobArrived(const JobRecord& job) override;
   void JobEnded(const JobRecord& job) override;
-  // After the plan of a batch was carried out.
+  // Call it after the plan of a batch was executed.
   void AfterCycle(TimeMs now, std::size_t events, const Plan& plan);
 
-  // The rows of the jobs that are still there; then nothing more may be recorded. `now` is the
-  // end of the simulation.
+  // Writes the rows of the jobs that are left and returns the Summary. It must be the last call
+  // that records. `now` is the end of the simulation.
   Summary Finish(const World& world, TimeMs now);
-  // Moves the files of rows to their places.
+  // Renames the files of rows to their final names.
   absl::Status CommitRows();
-  // The names of the queues that the timeline's rows are about, by QueueId.
+  // Writes the files of rows to the disk; see OutputFile::Close.
+  absl::Status CloseRows();
+  // The names of the queues of the timeline, by QueueId.
   std::vector<std::string> QueueNames() const;
 
   const Curve& curve() const { return curve_; }
@@ -86,7 +89,7 @@ class Recorder final : public WorldListener {
   std::int64_t gpu_arrived_ = 0;  // milli-GPUs
   std::int64_t ended_jobs_ = 0;
   TimeMs last_ = 0;
-  // Sums over time, of each kind.
+  // Sums over time, by kind.
   struct Use {
     std::array<double, kMaxKinds> used_ms{}, capacity_ms{};
     double Percent(Kind kind) const;

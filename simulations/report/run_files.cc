@@ -4,9 +4,9 @@
 #include <fstream>
 #include <utility>
 
+#include "base/bad_input.h"
 #include "simulations/report/run_tasks.h"
 #include "simulations/traces/csv.h"
-#include "text/bad_input.h"
 
 namespace tephra {
 namespace {
@@ -19,9 +19,10 @@ absl::Status ReadSummary(RunFiles& run) {
   const std::string path = run.folder + "/summary.json";
   std::ifstream file(path);
   if (!file) {
-    return absl::NotFoundError(path +
-                               ": cannot be read; expected a folder that tephra simulate --out "
-                               "wrote");
+    return absl::NotFoundError(
+        path +
+        ": cannot read the file; expected a folder that tephra simulate --out "
+        "wrote");
   }
   try {
     run.summary = Json::parse(file);
@@ -35,7 +36,7 @@ absl::Status ReadSummary(RunFiles& run) {
   if (!run.summary.is_object()) return BadInput(path, 0, "", "", "one JSON object");
   for (const char* key : {"all", "by_queue", "by_user", "fairness", "jobs_by_state"}) {
     if (!run.summary.contains(key) || !run.summary[key].is_object()) {
-      return lacks(key, "an object, as tephra simulate writes it");
+      return lacks(key, "an object, as written by tephra simulate --out");
     }
   }
   if (!run.summary.contains("nodes") || !run.summary["nodes"].is_array()) {
@@ -73,7 +74,7 @@ absl::Status ReadJobs(RunFiles& run) {
     TEPHRA_ASSIGN_OR_RETURN(job.evictions, csv.Whole(kEvictions, 0, kMostCount));
     TEPHRA_ASSIGN_OR_RETURN(job.failures, csv.Whole(kFailures, 0, kMostCount));
     if (job.start_s && *job.start_s < job.submit_s) {
-      return csv.Wrong(kStart, "a time not before submit_s, " + csv.Text(kSubmit));
+      return csv.Wrong(kStart, "a time of at least submit_s, " + csv.Text(kSubmit));
     }
   }
 }
@@ -86,7 +87,7 @@ absl::Status ReadSteps(RunFiles& run) {
   TEPHRA_ASSIGN_OR_RETURN(
       CsvReader csv, CsvReader::Open(run.folder + "/timeline.csv",
                                      {"time_s", "span_s", "gpus", "gpus_used", "gpus_fragmented",
-                                      "jobs_running", "jobs_waiting"}));
+                                      "jobs_running", "jobs_pending"}));
   while (true) {
     TEPHRA_ASSIGN_OR_RETURN(const bool more, csv.Next());
     if (!more) return absl::OkStatus();
@@ -96,15 +97,16 @@ absl::Status ReadSteps(RunFiles& run) {
     }
     const std::size_t rows = steps.time_s.size();
     if (rows > 1 && steps.time_s[rows - 1] <= steps.time_s[rows - 2]) {
-      return csv.Wrong(0, "a later time than in the row before");
+      return csv.Wrong(0, "a time after the previous row");
     }
   }
 }
 
 absl::Status ReadQueues(RunFiles& run) {
-  TEPHRA_ASSIGN_OR_RETURN(CsvReader csv, CsvReader::Open(run.folder + "/queues.csv",
-                                                         {"gpus_used", "gpus_asked", "gpus_share",
-                                                          "gpus_deserved", "time_s", "queue"}));
+  TEPHRA_ASSIGN_OR_RETURN(
+      CsvReader csv,
+      CsvReader::Open(run.folder + "/queues.csv", {"gpus_used", "gpus_requested", "gpus_share",
+                                                   "gpus_deserved", "time_s", "queue"}));
   constexpr std::size_t kTime = 4, kName = 5;
   WordList names;
   const std::vector<double>& times = run.steps.time_s;
@@ -113,7 +115,8 @@ absl::Status ReadQueues(RunFiles& run) {
     if (!more) return absl::OkStatus();
     TEPHRA_ASSIGN_OR_RETURN(const double time, CsvAmount(csv, kTime));
     const auto step = std::lower_bound(times.begin(), times.end(), time);
-    if (step == times.end() || *step != time) return csv.Wrong(kTime, "a time_s of timeline.csv");
+    if (step == times.end() || *step != time)
+      return csv.Wrong(kTime, "a value of time_s in timeline.csv");
     const std::uint32_t place = names.Add(csv.Text(kName));
     if (place == run.queues.size()) {
       const std::vector<double> none(times.size(), 0.0);

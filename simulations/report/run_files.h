@@ -1,7 +1,7 @@
-// RunFiles: what `tephra simulate --out DIR` left in a folder, read back for a report.
+// RunFiles: the output files of `tephra simulate --out DIR`, read for a report.
 //
-// Times are seconds since the simulation's 0, amounts GPUs. What a file contradicts itself in is
-// an error that names file, line, column, value and what was expected. Plain data; any thread.
+// Times are seconds since the simulation's 0, amounts GPUs. A contradiction in a file is an
+// error that names file, line, column, value and what was expected. Plain data; any thread.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace tephra {
 
-// Words that come often, each once.
+// Frequent words, each stored once.
 class WordList {
  public:
   std::uint32_t Add(const std::string& word);
@@ -29,28 +29,28 @@ class WordList {
 };
 
 struct RunFiles {
-  // A row of jobs.csv; what is not there yet, or never, is empty.
+  // A row of jobs.csv. An empty optional is an empty field.
   struct Job {
     std::string name, reason;
-    std::uint32_t user = 0, queue = 0, state = 0;  // places in `words`
+    std::uint32_t user = 0, queue = 0, state = 0;  // indexes in `words`
     double gpus = 0, submit_s = 0;
     std::optional<double> start_s, end_s, bounded_slowdown;
     std::int64_t evictions = 0, failures = 0;
-    // So long it waited before its gang first started, or has waited by `end_s` of the run.
+    // The wait until the first start of the gang, or until `end_s` of the run.
     double WaitedS(double run_end_s) const {
       return start_s.value_or(end_s.value_or(run_end_s)) - submit_s;
     }
   };
-  // timeline.csv, a vector a column: means over steps of time.
+  // timeline.csv, one vector for each column: means over steps of time.
   struct Steps {
     std::vector<double> time_s, span_s, gpus, used, fragmented, running, waiting;
   };
-  // queues.csv, of one queue and those under it; as long as the steps, 0 where it has no row.
+  // queues.csv, of one queue with its child queues. One value for each step, 0 if there is no row.
   struct Queue {
     std::string name;
     std::vector<double> used, asked, share, deserved;
   };
-  // A stretch of GPUs of one node that one task held, in its last attempt.
+  // Consecutive GPUs of one node that one task used in its last attempt.
   struct Bar {
     std::uint32_t job = 0, node = 0;
     std::int32_t first = 0, count = 0;
@@ -67,12 +67,12 @@ struct RunFiles {
   nlohmann::ordered_json summary;  // summary.json, an object
   double end_s = 0;
   WordList words;
-  std::vector<Job> jobs;  // by name no two
+  std::vector<Job> jobs;  // with unique names
   Steps steps;
   std::vector<Queue> queues;
-  // Of tasks.csv; nothing where the run was told not to write it.
+  // tasks.csv; empty if the run did not write it.
   bool has_tasks = false;
-  std::vector<Node> nodes;  // those with GPUs
+  std::vector<Node> nodes;  // nodes with GPUs
   std::vector<Bar> bars;
 };
 

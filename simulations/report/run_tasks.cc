@@ -4,20 +4,20 @@
 #include <string_view>
 #include <utility>
 
-#include "text/bad_input.h"
+#include "base/bad_input.h"
 
 namespace tephra {
 namespace {
 
 constexpr std::int32_t kMostDevice = 4095;
 
-struct Part {
+struct DevicePart {
   std::int32_t device = 0, share = 1000;
 };
 
 // "3" or "3:500m:10240Mi": a device, and the part of its compute.
-std::optional<Part> ParsePart(std::string_view text) {
-  Part part;
+std::optional<DevicePart> ParsePart(std::string_view text) {
+  DevicePart part;
   const char* const end = text.data() + text.size();
   const auto [colon, bad_device] = std::from_chars(text.data(), end, part.device);
   if (bad_device != std::errc() || part.device < 0 || part.device > kMostDevice) {
@@ -31,13 +31,13 @@ std::optional<Part> ParsePart(std::string_view text) {
   return part;
 }
 
-// Devices side by side that are held alike are one bar.
+// Adjacent devices with equal shares become one bar.
 std::optional<std::vector<RunFiles::Bar>> ParseDevices(std::string_view text) {
   std::vector<RunFiles::Bar> bars;
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
-    const std::optional<Part> part = ParsePart(word);
+    const std::optional<DevicePart> part = ParsePart(word);
     if (!part) return std::nullopt;
     const bool more = !bars.empty() && bars.back().first + bars.back().count == part->device &&
                       bars.back().share == part->share;
@@ -50,13 +50,14 @@ std::optional<std::vector<RunFiles::Bar>> ParseDevices(std::string_view text) {
   return bars;
 }
 
-// The nodes as the summary lists them, with their GPUs; others come with their first task.
+// The nodes as the summary lists them, with their GPUs; other nodes are added with their first
+// task.
 absl::Status ReadNodes(RunFiles& run, WordList& names) {
   for (const auto& node : run.summary["nodes"]) {
     if (!node.is_object() || !node.value("name", nlohmann::ordered_json()).is_string() ||
         !node.value("gpu_used_per_mille", nlohmann::ordered_json()).is_array()) {
       return BadInput(run.folder + "/summary.json", 0, "nodes", node.dump(),
-                      "nodes with name and gpu_used_per_mille");
+                      "a list of nodes with name and gpu_used_per_mille");
     }
     const std::string name = node["name"].get<std::string>();
     if (names.Add(name) < run.nodes.size()) continue;
@@ -93,14 +94,14 @@ absl::Status ReadTasks(RunFiles& run) {
     TEPHRA_ASSIGN_OR_RETURN(const bool more, csv.Next());
     if (!more) return absl::OkStatus();
     const auto job = jobs.find(csv.Text(kJob));
-    if (job == jobs.end()) return csv.Wrong(kJob, "a job of jobs.csv");
+    if (job == jobs.end()) return csv.Wrong(kJob, "the name of a job in jobs.csv");
     TEPHRA_ASSIGN_OR_RETURN(const auto start, CsvAmountIfAny(csv, kStart));
     TEPHRA_ASSIGN_OR_RETURN(const auto finish, CsvAmountIfAny(csv, kFinish));
     std::optional<std::vector<RunFiles::Bar>> bars = ParseDevices(csv.Text(kDevices));
-    if (!bars) return csv.Wrong(kDevices, "devices such as 0 1 or 3:500m:10240Mi");
+    if (!bars) return csv.Wrong(kDevices, "devices such as \"0 1\" or \"3:500m:10240Mi\"");
     if (!start || csv.Text(kNode).empty() || bars->empty()) continue;
     const double length = finish.value_or(run.end_s) - *start;
-    if (length < 0) return csv.Wrong(finish ? kFinish : kStart, "a start before the end");
+    if (length < 0) return csv.Wrong(finish ? kFinish : kStart, "start_s before finish_s");
     const std::uint32_t node = names.Add(csv.Text(kNode));
     if (node == run.nodes.size()) run.nodes.push_back({csv.Text(kNode), 0});
     for (RunFiles::Bar& bar : *bars) {

@@ -1,4 +1,4 @@
-// tasks.csv of a run, read as stretches of GPUs that tasks held; and amounts in its CSV files.
+// Reads tasks.csv of a run as bars of GPU use, and reads amounts in CSV files.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace tephra {
 // Fills in nodes and bars. REQUIRES: the summary and the jobs are read.
 absl::Status ReadTasks(RunFiles& run);
 
-// A number of at least 0, and that or nothing.
+// A number of at least 0; and the same, or none for an empty field.
 absl::StatusOr<double> CsvAmount(const CsvReader& csv, std::size_t column);
 absl::StatusOr<std::optional<double>> CsvAmountIfAny(const CsvReader& csv, std::size_t column);
 

@@ -1,4 +1,4 @@
-// Summary: what a simulation came to, as plain values for the printers (text, JSON).
+// Summary: the results of a simulation as plain values, for the printers (text, JSON).
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/plan.h"
+#include "engine/plan.h"
 #include "simulations/traces/trace_fault.h"
 #include "simulations/workload/simulation.h"
 #include "topology/base/time.h"
@@ -16,15 +16,15 @@ namespace tephra {
 enum class JobState : std::uint8_t {
   kRunning,     // its minimum runs
   kFinished,    // all of its tasks ended
-  kWaiting,     // not started, or short of a task that was lost
-  kInfeasible,  // not before the cluster changes
-  kDropped,     // gone because it could not start when it came
-  kRemoved,     // taken away by an event
+  kWaiting,     // not started, or a lost task is missing
+  kInfeasible,  // cannot start unless the cluster changes
+  kDropped,     // removed because it could not start at its submission
+  kRemoved,     // removed by an event
 };
 const char* JobStateText(JobState state);
 const char* VerdictText(Verdict verdict);
 
-// What a job's all-reduce is estimated at (topology/all_reduce.h).
+// The estimated all-reduce bandwidth of a job (topology/all_reduce.h).
 struct AllReduceLine {
   std::int64_t mbit_per_s = 0;
   std::string slowest;  // "in a node", "out of rack-0"
@@ -39,25 +39,25 @@ struct JobLine {
   TimeMs end = -1;
   std::int32_t tasks = 0, running = 0, finished = 0;
   std::string where;                        // nodes, "rack-a-0 x8, rack-a-1 x8"
-  std::string why;                          // in numbers, where something of it waits
-  std::optional<AllReduceLine> all_reduce;  // where bandwidths are given and its GPUs are whole
+  std::string why;                          // the reason, if a task of it is pending
+  std::optional<AllReduceLine> all_reduce;  // set if bandwidths are given and its GPUs are whole
 };
 
 struct ResourceLine {
   std::string name;
-  std::int64_t unit = 1;  // divide by this for people: cores, GiB, GPUs ...
+  std::int64_t unit = 1;  // divisor for display: cores, GiB, GPUs ...
   std::string unit_name;
   std::int64_t capacity = 0, used = 0, peak = 0;
   double mean_percent = 0;                  // of capacity, over the time of the simulation
-  double mean_percent_while_jobs_come = 0;  // the same, until the last came
+  double mean_percent_while_jobs_come = 0;  // the same, until the last submission
 };
 
 struct QueueLine {
   std::string name, parent;
-  std::int64_t gpu_used = 0;  // per mille of a GPU, with everything under it
+  std::int64_t gpu_used = 0;  // per mille of a GPU, with child queues
   std::optional<std::int64_t> gpu_limit;
   std::int64_t arrived = 0, running = 0, waiting = 0, ended = 0;
-  double mean_wait_s = 0;  // of the jobs that started
+  double mean_wait_s = 0;  // of started jobs
 };
 
 struct NodeLine {
@@ -69,20 +69,20 @@ struct NodeLine {
 
 constexpr std::size_t kMostMovesLines = 1000;
 
-// Of seconds, or of slowdowns; all 0 where there are none.
+// Statistics of seconds or slowdowns; all 0 if there are no values.
 struct AmountsLine {
   std::int64_t count = 0;
   double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, most = 0;
 };
 
-// Jobs of a queue, or all: those that ended and those that are there.
+// The jobs of a queue, or all jobs: ended and current.
 struct GroupLine {
   std::string name;
   std::int64_t jobs = 0, finished = 0, evictions = 0, failures = 0, restarts = 0;
-  double gpu_hours = 0;       // that finished jobs asked for, without what they did twice
-  double lost_gpu_hours = 0;  // what was done and not saved
-  AmountsLine wait_s;         // of those that started, from when they came
-  AmountsLine jct_s;          // of those that finished, as is what follows
+  double gpu_hours = 0;       // of finished jobs, without repeated work
+  double lost_gpu_hours = 0;  // work that was done and not saved
+  AmountsLine wait_s;         // of started jobs, from submission
+  AmountsLine jct_s;          // of finished jobs, like the next fields
   AmountsLine bounded_slowdown;
 };
 
@@ -97,22 +97,23 @@ struct UserLine {
   double gpu_hours = 0, mean_wait_s = 0, mean_bounded_slowdown = 0;
 };
 
-// How evenly: Jain's index, 1 where all have the same, 1/n where one of n has all. 0: of nothing.
+// Jain's fairness index: 1 if all values are equal, 1/n if one of n has everything, 0 without
+// values.
 struct Fairness {
-  double queues = 0;  // of the GPU hours that each queue held over those of its fair share
+  double queues = 0;  // of the GPU hours of each queue, relative to its fair share
   double users = 0;   // of the mean bounded slowdown of each user's jobs
 };
 
-// Moves that admit a gang.
+// The migrations for one gang.
 struct MovesLine {
   std::string job;
   TimeMs at = 0;
-  bool proposed = false;  // and not made: the last for that job
+  bool proposed = false;  // not executed: the last proposal for the job
   std::int64_t tasks = 0, jobs = 0, gain_gpu_s = 0, cost_gpu_s = 0;
   std::vector<std::string> moves;  // "batch/worker/0: n-1 to n-0"
 };
 
-// What was read of a trace.
+// The reading of a trace.
 struct TraceLine {
   std::string path;
   TraceReading reading;
@@ -120,25 +121,25 @@ struct TraceLine {
 
 struct Summary {
   std::string name, file;
-  bool interrupted = false;        // before its end: it is what was known then
-  std::optional<TraceLine> trace;  // that jobs came from
+  bool interrupted = false;        // stopped early: the results until then
+  std::optional<TraceLine> trace;  // the source of the jobs
   TimeMs end = 0;
-  std::int64_t events = 0, cycles = 0;  // cycles that decided something
+  std::int64_t events = 0, cycles = 0;  // cycles with a decision
   std::int64_t arrived = 0, started = 0, finished = 0, running = 0, waiting = 0, infeasible = 0,
                dropped = 0, removed = 0;
   std::int64_t tasks_started = 0, tasks_finished = 0, tasks_running = 0, dropped_decisions = 0;
   GroupLine all;
-  std::optional<LargeLine> large;   // where it was asked for
-  std::vector<GroupLine> by_queue;  // by name, of jobs; a queue without jobs is not there
+  std::optional<LargeLine> large;   // if it was requested
+  std::vector<GroupLine> by_queue;  // by name; only queues with jobs
   std::vector<UserLine> by_user;    // by name
   Fairness fairness;
   std::vector<ResourceLine> resources;
   double fragment_percent = 0, fragment_of_idle_percent = 0;
   std::vector<QueueLine> queues;
   std::vector<NodeLine> nodes;
-  std::vector<MovesLine> moves;    // in the order of time, at most kMostMovesLines
-  std::vector<JobLine> jobs;       // those that wait or run, then those that ended
-  std::int64_t jobs_left_out = 0;  // no line for them, tasks.csv has them
+  std::vector<MovesLine> moves;    // by time, at most kMostMovesLines
+  std::vector<JobLine> jobs;       // pending and running jobs, then ended jobs
+  std::int64_t jobs_left_out = 0;  // jobs without a line here; tasks.csv has them
 };
 
 }  // namespace tephra

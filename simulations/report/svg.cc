@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/text_file.h"
 #include "text/format.h"
-#include "text/text_file.h"
 
 namespace tephra {
 namespace {

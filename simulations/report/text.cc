@@ -17,7 +17,7 @@ constexpr std::size_t kMostNodeLines = 40;
 constexpr std::size_t kMostJobLines = 60;
 constexpr std::size_t kMostReasons = 25;
 
-// One character a device, filled as far as it is used.
+// One character for each device, filled in proportion to its use.
 std::string Picture(const std::vector<std::int32_t>& used) {
   static constexpr const char* kFill[] = {"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   std::string text;
@@ -42,12 +42,12 @@ std::int64_t UsedGpu(const NodeLine& node) {
 void PrintMoves(const Summary& summary, std::ostream& out) {
   if (summary.moves.empty()) return;
   out << "\nConsolidation\n";
-  Table table({"at", "for job", "", "tasks", "of jobs", "gain GPU-h", "cost GPU-h", "moves"},
+  Table table({"time", "for job", "", "tasks", "of jobs", "gain GPU-h", "cost GPU-h", "migrations"},
               "rllrrrrl");
   for (std::size_t i = 0; i < std::min(summary.moves.size(), kMostReasons); ++i) {
     const MovesLine& line = summary.moves[i];
     table.Add({Fixed(static_cast<double>(line.at) / 1000, 0) + " s", line.job,
-               line.proposed ? "proposed" : "made", std::to_string(line.tasks),
+               line.proposed ? "proposed" : "done", std::to_string(line.tasks),
                std::to_string(line.jobs), Fixed(static_cast<double>(line.gain_gpu_s) / 3600, 2),
                Fixed(static_cast<double>(line.cost_gpu_s) / 3600, 2),
                line.moves.empty() ? "" : line.moves[0] + (line.moves.size() > 1 ? ", ..." : "")});
@@ -71,28 +71,28 @@ void PrintEachNode(const Summary& summary, std::ostream& out) {
   table.Print(out);
 }
 
-// Many nodes: by model, how many are how full.
+// For many nodes: how many nodes of each model are idle, partly used and full.
 void PrintNodeClasses(const Summary& summary, std::ostream& out) {
   struct Class {
     std::int64_t nodes = 0, gpus = 0, used = 0, idle = 0, part = 0, full = 0;
   };
   std::map<std::string, Class> classes;
   for (const NodeLine& node : summary.nodes) {
-    Class& one = classes[node.gpu_used.empty() ? "no GPU"
-                         : node.model.empty()  ? "GPU"
-                                               : node.model];
+    Class& entry = classes[node.gpu_used.empty() ? "no GPU"
+                           : node.model.empty()  ? "GPU"
+                                                 : node.model];
     const std::int64_t used = UsedGpu(node);
     const auto gpus = static_cast<std::int64_t>(node.gpu_used.size());
-    one.nodes += 1;
-    one.gpus += gpus;
-    one.used += used;
-    (used == 0 ? one.idle : used >= gpus * kWholeGpu ? one.full : one.part) += 1;
+    entry.nodes += 1;
+    entry.gpus += gpus;
+    entry.used += used;
+    (used == 0 ? entry.idle : used >= gpus * kWholeGpu ? entry.full : entry.part) += 1;
   }
-  Table table({"nodes with", "nodes", "GPUs", "used", "idle", "in part", "full"}, "lrrrrrr");
-  for (const auto& [model, one] : classes) {
-    table.Add({model, std::to_string(one.nodes), std::to_string(one.gpus),
-               Decimal(one.used, kWholeGpu), std::to_string(one.idle), std::to_string(one.part),
-               std::to_string(one.full)});
+  Table table({"GPU model", "nodes", "GPUs", "used", "idle", "partly used", "full"}, "lrrrrrr");
+  for (const auto& [model, of] : classes) {
+    table.Add({model, std::to_string(of.nodes), std::to_string(of.gpus),
+               Decimal(of.used, kWholeGpu), std::to_string(of.idle), std::to_string(of.part),
+               std::to_string(of.full)});
   }
   table.Print(out);
 }
@@ -120,7 +120,7 @@ void PrintResources(const Summary& summary, std::ostream& out) {
 
 void PrintQueues(const Summary& summary, std::ostream& out) {
   Table table(
-      {"queue", "under", "GPUs", "limit", "jobs", "running", "waiting", "ended", "mean wait"},
+      {"queue", "parent", "GPUs", "limit", "jobs", "running", "pending", "ended", "mean wait"},
       "llrrrrrrr");
   for (const QueueLine& queue : summary.queues) {
     const bool idle = queue.arrived == 0 && queue.gpu_used == 0 && !queue.gpu_limit.has_value();
@@ -146,7 +146,8 @@ std::string AllReduceText(const AllReduceLine& line) {
 void PrintJobs(const Summary& summary, std::ostream& out) {
   const bool rings = std::any_of(summary.jobs.begin(), summary.jobs.end(),
                                  [](const JobLine& job) { return job.all_reduce.has_value(); });
-  std::vector<std::string> header = {"job", "queue", "tasks", "state", "came", "waited", "where"};
+  std::vector<std::string> header = {"job",       "queue",  "tasks", "state",
+                                     "submitted", "waited", "nodes"};
   if (rings) header.push_back("all-reduce");
   Table table(header, rings ? "llllrrll" : "llllrrl");
   std::size_t shown = 0;
@@ -179,10 +180,10 @@ void PrintReasons(const Summary& summary, std::ostream& out) {
   std::size_t shown = 0, all = 0;
   for (const JobLine& job : summary.jobs) {
     if (job.why.empty()) continue;
-    if (all++ == 0) out << "\nWhat does not run, and why\n";
+    if (all++ == 0) out << "\nPending jobs and reasons\n";
     if (shown == kMostReasons) continue;
     ++shown;
-    const char* what = job.state == JobState::kRunning ? "more members" : JobStateText(job.state);
+    const char* what = job.state == JobState::kRunning ? "more tasks" : JobStateText(job.state);
     out << "  " << job.name << " (" << job.shape << "), " << what << ":\n      " << job.why << "\n";
   }
   if (all > shown) out << "  ... and " << all - shown << " more\n";
@@ -191,17 +192,17 @@ void PrintReasons(const Summary& summary, std::ostream& out) {
 void PrintTimes(const GroupLine& all, std::ostream& out) {
   const AmountsLine& waits = all.wait_s;
   if (waits.count == 0) return;
-  out << "\nWaits of the " << waits.count << " jobs that started: mean " << Fixed(waits.mean, 1)
-      << " s, median " << Fixed(waits.p50, 1) << " s, 95 % within " << Fixed(waits.p95, 1)
-      << " s, longest " << Fixed(waits.most, 1) << " s\n";
+  out << "\nWait of the " << waits.count << " jobs that started: mean " << Fixed(waits.mean, 1)
+      << " s, median " << Fixed(waits.p50, 1) << " s, 95th percentile " << Fixed(waits.p95, 1)
+      << " s, maximum " << Fixed(waits.most, 1) << " s\n";
   if (all.finished > 0) {
-    out << "Of the " << all.finished << " that finished: mean completion time "
-        << Fixed(all.jct_s.mean, 1) << " s, bounded slowdown (10 s) "
+    out << "The " << all.finished << " jobs that finished: mean completion time "
+        << Fixed(all.jct_s.mean, 1) << " s, mean bounded slowdown (10 s) "
         << Fixed(all.bounded_slowdown.mean, 2) << "\n";
   }
   if (all.evictions + all.failures > 0) {
-    out << all.evictions << " evictions, " << all.failures << " failures of jobs, "
-        << Fixed(all.lost_gpu_hours, 1) << " GPU-h of work lost\n";
+    out << all.evictions << " evictions, " << all.failures << " job failures, "
+        << Fixed(all.lost_gpu_hours, 1) << " GPU-hours of work lost\n";
   }
 }
 
@@ -213,24 +214,24 @@ std::string Many(std::int64_t count, const char* what) {
 
 void PrintText(const Summary& summary, std::ostream& out) {
   out << (summary.name.empty() ? summary.file : summary.name) << "\n"
-      << (summary.interrupted ? "interrupted before its end, this is how it stood then\n" : "")
-      << "at " << DurationText(summary.end) << ": " << summary.arrived << " jobs came"
-      << Many(summary.running, "run") << Many(summary.finished, "finished");
-  if (summary.waiting > 0) out << Many(summary.waiting, "wait");
-  if (summary.infeasible > 0) out << Many(summary.infeasible, "can never start here");
+      << (summary.interrupted ? "interrupted: these are the results until then\n" : "") << "at "
+      << DurationText(summary.end) << ": " << summary.arrived << " jobs submitted"
+      << Many(summary.running, "running") << Many(summary.finished, "finished");
+  if (summary.waiting > 0) out << Many(summary.waiting, "pending");
+  if (summary.infeasible > 0) out << Many(summary.infeasible, "infeasible");
   if (summary.dropped > 0) out << Many(summary.dropped, "dropped");
-  if (summary.removed > 0) out << Many(summary.removed, "taken away");
+  if (summary.removed > 0) out << Many(summary.removed, "removed");
   out << "\n\nNodes\n";
   if (summary.nodes.size() <= kMostNodeLines) {
     PrintEachNode(summary, out);
   } else {
     PrintNodeClasses(summary, out);
   }
-  out << "\nUse\n";
+  out << "\nResources\n";
   PrintResources(summary, out);
-  out << "  idle GPU of no use to the usual pods: " << Fixed(summary.fragment_percent, 1)
-      << " % of all GPUs, " << Fixed(summary.fragment_of_idle_percent, 1)
-      << " % of the idle ones\n";
+  out << "  fragmented (idle, but not usable by the typical pods): "
+      << Fixed(summary.fragment_percent, 1) << " % of all GPUs, "
+      << Fixed(summary.fragment_of_idle_percent, 1) << " % of the idle GPUs\n";
   out << "\nQueues\n";
   PrintQueues(summary, out);
   out << "\nJobs\n";

@@ -12,15 +12,14 @@ void AddTimes(const TimeSeries::Cluster& from, double times, TimeSeries::Cluster
   to.gpus += from.gpus * times;
   to.used += from.used * times;
   to.jobs_running += from.jobs_running * times;
-  to.jobs_waiting += from.jobs_waiting * times;
+  to.jobs_pending += from.jobs_pending * times;
 }
 
 std::string Gpus(double milli) { return Fixed(milli / 1000, 3); }
 
 }  // namespace
 
-// The step of that instant; the last ones become one with those before them until it is one of so
-// many.
+// The step of this time. Pairs of steps are merged until the number of steps is small enough.
 TimeSeries::Sums& TimeSeries::Reach(TimeMs at) {
   while (at / step_ >= static_cast<TimeMs>(kMostSteps)) {
     for (std::size_t i = 0; i < steps_.size(); i += 2) {
@@ -83,7 +82,7 @@ void TimeSeries::Add(TimeMs from, TimeMs to, const Cluster& cluster,
 std::vector<TimeSeries::Row> TimeSeries::Rows() const {
   std::vector<Row> rows;
   const Sums none;
-  const Sums* sampled = &none;  // the last step in which anything happened, and so was sampled
+  const Sums* sampled = &none;  // the last sampled step
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Sums& sums = steps_[i];
     if (sums.samples > 0) sampled = &sums;
@@ -105,21 +104,21 @@ std::vector<TimeSeries::Row> TimeSeries::Rows() const {
 }
 
 std::string TimelineCsv(const std::vector<TimeSeries::Row>& rows) {
-  std::string csv = "time_s,span_s,gpus,gpus_used,gpus_fragmented,jobs_running,jobs_waiting\n";
+  std::string csv = "time_s,span_s,gpus,gpus_used,gpus_fragmented,jobs_running,jobs_pending\n";
   for (const TimeSeries::Row& row : rows) {
     AppendSeconds(row.begin, csv);
     csv += ',';
     AppendSeconds(row.span, csv);
     const TimeSeries::Cluster& cluster = row.cluster;
     csv += ',' + Gpus(cluster.gpus) + ',' + Gpus(cluster.used) + ',' + Gpus(cluster.fragments) +
-           ',' + Fixed(cluster.jobs_running, 3) + ',' + Fixed(cluster.jobs_waiting, 3) + '\n';
+           ',' + Fixed(cluster.jobs_running, 3) + ',' + Fixed(cluster.jobs_pending, 3) + '\n';
   }
   return csv;
 }
 
 std::string QueuesCsv(const std::vector<TimeSeries::Row>& rows,
                       const std::vector<std::string>& names) {
-  std::string csv = "time_s,queue,gpus_used,gpus_asked,gpus_share,gpus_deserved\n";
+  std::string csv = "time_s,queue,gpus_used,gpus_requested,gpus_share,gpus_deserved\n";
   for (const TimeSeries::Row& row : rows) {
     for (std::size_t q = 0; q < row.queues.size() && q < names.size(); ++q) {
       if (names[q].empty()) continue;

@@ -1,9 +1,9 @@
-// TimeSeries: the use of the cluster and of each queue over the time of a run, in steps of equal
-// length, of which there are never more than kMostSteps: where they end, two become one.
+// TimeSeries: the use of the cluster and of each queue over time, in at most kMostSteps steps of
+// equal length. If the run is longer, pairs of steps are merged.
 //
-// Given: what is used between two instants. Computed: the mean over each step, so that nothing
-// between two points is missed. What is dear to work out (fair shares, fragments) is asked for
-// once a step, at its first instant. One owner thread.
+// Given: the use between two times. Computed: the mean over each step. Values that are expensive to
+// compute (fair shares, fragments) are sampled once in each step, at its first event. One owner
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -20,32 +20,32 @@ class TimeSeries {
 
   // Milli-GPUs, but for jobs.
   struct Cluster {
-    double gpus = 0, used = 0, fragments = 0, jobs_running = 0, jobs_waiting = 0;
+    double gpus = 0, used = 0, fragments = 0, jobs_running = 0, jobs_pending = 0;
   };
   struct Queue {
-    double used = 0, asked = 0, share = 0, deserved = 0;  // asked: by tasks that wait
+    double used = 0, asked = 0, share = 0, deserved = 0;  // asked: by pending tasks
   };
   struct Row {
     TimeMs begin = 0;
-    DurationMs span = 0;  // of the step, what was lived through
+    DurationMs span = 0;  // the simulated part of the step
     Cluster cluster;
-    std::vector<Queue> queues;  // by QueueId, as far as any was known
+    std::vector<Queue> queues;  // by QueueId
   };
 
-  // Whether nothing was sampled yet in the step of that instant.
+  // True if the step of this time has no sample yet.
   bool WantsSample(TimeMs now) const { return now >= sampled_until_; }
-  // What holds at the first instant of a step in which anything happens: fragments, and share and
-  // deserved of queues. A step in which nothing does has those of the one before.
+  // The values at the first event of a step: fragments, and the share and deserved amounts of
+  // queues. A step without an event has the values of the previous step.
   void Sample(TimeMs now, double fragments, const std::vector<Queue>& queues);
-  // What held from one instant to the other: all but what is sampled.
+  // The values between two times, except the sampled ones.
   void Add(TimeMs from, TimeMs to, const Cluster& cluster, const std::vector<Queue>& queues);
 
   DurationMs step() const { return step_; }
-  // Those in which anything was added, in the order of time.
+  // The steps with values, by time.
   std::vector<Row> Rows() const;
 
  private:
-  // Sums over the step's time in ms, or over its samples.
+  // Sums over the time of the step in ms, or over its samples.
   struct Sums {
     double span = 0, samples = 0;
     Cluster cluster;
@@ -58,9 +58,10 @@ class TimeSeries {
   std::vector<Sums> steps_;
 };
 
-// time_s,span_s,gpus,gpus_used,gpus_fragmented,jobs_running,jobs_waiting
+// time_s,span_s,gpus,gpus_used,gpus_fragmented,jobs_running,jobs_pending
 std::string TimelineCsv(const std::vector<TimeSeries::Row>& rows);
-// time_s,queue,gpus_used,gpus_asked,gpus_share,gpus_deserved; `names` by QueueId, empty: no row.
+// time_s,queue,gpus_used,gpus_requested,gpus_share,gpus_deserved; `names` by QueueId, empty: no
+// row.
 std::string QueuesCsv(const std::vector<TimeSeries::Row>& rows,
                       const std::vector<std::string>& names);
 

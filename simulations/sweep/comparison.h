@@ -1,8 +1,8 @@
-// Comparison: what the runs of a sweep come to: of each load, metric and policy the mean over
-// seeds, and how it differs from the baseline, seed by seed.
+// Comparison: the results of a sweep. For each load, metric and policy: the mean over the seeds,
+// and the difference from the baseline, seed by seed.
 //
-// Differences are paired: runs of one seed have the same jobs, so that what differs between seeds
-// falls out. Pure values; equal figures give equal bytes.
+// Differences are paired: runs of one seed have the same jobs, so the variation between seeds
+// cancels out. Pure values; equal figures give equal bytes.
 #pragma once
 
 #include <optional>
@@ -17,17 +17,17 @@
 namespace tephra {
 
 struct ComparisonRow {
-  std::size_t load = 0, metric = 0, policy = 0;  // places in the lists of the Sweep
-  std::vector<std::optional<double>> by_seed;    // none: the run failed, or has no such figure
-  std::optional<Interval> value;                 // over the seeds that have it
-  std::optional<Interval> difference;            // less the baseline's; none of the baseline
+  std::size_t load = 0, metric = 0, policy = 0;  // indexes in the lists of the Sweep
+  std::vector<std::optional<double>> by_seed;    // none: the run failed or has no such value
+  std::optional<Interval> value;                 // over the seeds with a value
+  std::optional<Interval> difference;            // minus the baseline; none for the baseline itself
 };
 
-// By load, metric and policy; a metric that no run has is left out. `runs` as RunsOf.
+// By load, metric and policy, without metrics that no run has. `runs` is in the order of RunsOf.
 std::vector<ComparisonRow> Compare(const Sweep& sweep,
                                    const std::vector<std::optional<SweepOutcome::Figures>>& runs);
 
-// For a terminal, as JSON (docs/sweep.md), as CSV with a row each.
+// As text, as JSON (docs/reference/sweep.md), and as CSV with one line for each row.
 void PrintComparison(const Sweep& sweep, const std::vector<ComparisonRow>& rows, std::ostream& out);
 std::string ComparisonJson(const Sweep& sweep, const std::vector<ComparisonRow>& rows);
 std::string ComparisonCsv(const Sweep& sweep, const std::vector<ComparisonRow>& rows);

@@ -42,14 +42,14 @@ void PrintComparison(const Sweep& sweep, const std::vector<ComparisonRow>& rows,
   const bool alone = sweep.seeds.size() == 1;
   out << (sweep.name.empty() ? sweep.simulation : sweep.name) << "\n";
   if (alone) {
-    out << "one seed, so that nothing is known of chance: no intervals\n";
+    out << "one seed, so there are no confidence intervals\n";
   } else {
     out << "means of " << sweep.seeds.size() << " seeds with 95 % confidence intervals; "
-        << "differences are paired by seed, * where the interval excludes 0\n";
+        << "differences are paired by seed; *: the interval excludes 0\n";
   }
   for (std::size_t load = 0; load < sweep.loads.size(); ++load) {
     out << "\nload " << LoadText(sweep, load) << "\n";
-    Table table({"", "policy", "mean", "", "less " + baseline, "", ""}, "llrlrll");
+    Table table({"", "policy", "mean", "", "minus " + baseline, "", ""}, "llrlrll");
     std::size_t metric = sweep.metrics.size();
     for (const ComparisonRow& row : rows) {
       if (row.load != load) continue;

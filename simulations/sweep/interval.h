@@ -1,4 +1,4 @@
-// Interval: a mean and how far off it may be, told from a few independent samples.
+// Interval: a mean with its confidence interval, from a few independent samples.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@ namespace tephra {
 struct Interval {
   std::size_t samples = 0;  // at least 1
   double mean = 0;
-  // The true mean is within this of `mean` with 95 % confidence, as far as samples are normal
-  // (Student's t). One sample tells nothing of it.
+  // Half the width of the 95 % confidence interval, for normally distributed samples (Student's t).
+  // None for one sample.
   std::optional<double> half_width;
 
   bool Excludes(double value) const {

@@ -1,4 +1,4 @@
-// Metric: one figure of a run that is compared, and where summary.json has it.
+// Metric: one value of a run that is compared, and how to read it from summary.json.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@
 namespace tephra {
 
 struct Metric {
-  std::string name;   // in files: "mean_wait_s"
-  std::string title;  // for people, with the unit
+  std::string name;   // the name in files: "mean_wait_s"
+  std::string title;  // the title in tables, with the unit
   int decimals = 0;
-  // Nothing where the run has none: no job started, nobody asked for large gangs. A summary that
-  // is none throws nlohmann's exceptions.
+  // None if the run has no value, for example if no job started. A malformed summary throws an
+  // exception of nlohmann::json.
   std::function<std::optional<double>(const nlohmann::ordered_json& summary)> read;
 };
 
-// All there are, in the order of the table.
+// All metrics, in the order of the table.
 const std::vector<Metric>& Metrics();
-// Of the jobs of one queue: mean wait, and what 95 % wait at most.
+// For the jobs of one queue: the mean and the 95th percentile of the wait.
 std::vector<Metric> MetricsOfQueue(const std::string& queue);
 
 }  // namespace tephra

@@ -35,7 +35,7 @@ Json DocumentJson(const Yaml& node) {
 std::string FileStamp(const std::string& path) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(path, error);
-  if (error) return path + ", not there";
+  if (error) return path + ", does not exist";
   const auto changed =
       std::chrono::file_clock::to_sys(std::filesystem::last_write_time(path, error));
   return path + ", " + std::to_string(bytes) + " bytes, changed at " +

@@ -1,4 +1,4 @@
-// RunInputs: all that a run depends on, as text: a run whose text is as it was need not run again.
+// RunInputs: everything that a run depends on, as text. A run with an unchanged text is reused.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace tephra {
 
-// The program, the files that the simulation reads with their sizes and times of change, and its
-// document. `program` tells one build from another.
+// The program, the files that the simulation reads (with size and modification time), and its
+// document. `program` identifies the build.
 std::string RunInputs(const std::string& program, const Simulation& simulation);
 
-// "PATH, 1234 bytes, changed at 5678 ns"; a file that is not there is told too.
+// "PATH, 1234 bytes, changed at 5678 ns"; a missing file is listed too.
 std::string FileStamp(const std::string& path);
 
 }  // namespace tephra

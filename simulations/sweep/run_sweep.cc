@@ -8,19 +8,19 @@
 #include <thread>
 #include <utility>
 
+#include "base/text_file.h"
 #include "simulations/output_file.h"
 #include "simulations/progress.h"
 #include "simulations/simulate.h"
 #include "simulations/sweep/run_inputs.h"
 #include "simulations/workload/simulation_file.h"
-#include "text/text_file.h"
 
 namespace tephra {
 namespace {
 
 using Figures = SweepOutcome::Figures;
 
-// Nothing where the folder has no summary.
+// None if the folder has no summary.
 std::optional<Figures> ReadFigures(const Sweep& sweep, const std::string& folder) {
   std::ifstream file(folder + "/summary.json");
   try {
@@ -35,7 +35,7 @@ std::optional<Figures> ReadFigures(const Sweep& sweep, const std::string& folder
 
 struct Made {
   Figures figures;
-  bool kept = false;  // it was there
+  bool kept = false;  // reused
 };
 
 absl::StatusOr<Made> MakeRun(const Sweep& sweep, const SweepRun& run, const SweepOptions& options) {
@@ -58,7 +58,9 @@ absl::StatusOr<Made> MakeRun(const Sweep& sweep, const SweepRun& run, const Swee
   file->Write(inputs);
   TEPHRA_RETURN_IF_ERROR(file->Commit());
   auto figures = ReadFigures(sweep, folder);
-  if (!figures) return absl::UnavailableError(folder + "/summary.json: cannot be read again");
+  if (!figures)
+    return absl::UnavailableError(folder +
+                                  "/summary.json: cannot read the file that was just written");
   return Made{*std::move(figures), false};
 }
 

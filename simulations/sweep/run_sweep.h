@@ -1,9 +1,9 @@
-// RunSweep: the runs of a sweep on several threads, each in its folder, those left out that are
-// there already.
+// RunSweep: executes the runs of a sweep on several threads, each in its own folder. Finished runs
+// are reused.
 //
 //   DIR/easy/0.8/3/summary.json   what tephra simulate writes
-//   DIR/easy/0.8/3/inputs.txt     what it was made from, written last: without it, or where it
-//                                 differs, the run is made anew
+//   DIR/easy/0.8/3/inputs.txt     its inputs, written last; the run is executed again if this file
+//                                 is missing or differs
 #pragma once
 
 #include <atomic>
@@ -24,16 +24,15 @@ struct SweepOptions {
 };
 
 struct SweepOutcome {
-  // One for each metric of the sweep.
+  // One value for each metric of the sweep.
   using Figures = std::vector<std::optional<double>>;
-  std::vector<std::optional<Figures>> runs;  // as RunsOf; none: it failed, or was not reached
-  std::vector<std::string> failures;         // with the run's name, in the order of runs
+  std::vector<std::optional<Figures>> runs;  // in the order of RunsOf; none: failed or not executed
+  std::vector<std::string> failures;         // one text for each failed run, with its name
   std::size_t made = 0, kept = 0;
   bool interrupted = false;
 };
 
-// What a run decides depends on nothing but its document, so that the number of threads shows
-// nowhere.
+// The result of a run depends only on its document, not on the number of threads.
 SweepOutcome RunSweep(const Sweep& sweep, const SweepOptions& options);
 
 }  // namespace tephra

@@ -5,18 +5,19 @@
 #include <memory>
 #include <utility>
 
+#include "base/quantity.h"
 #include "simulations/workload/sections.h"
 #include "simulations/workload/simulation_file.h"
 #include "text/format.h"
-#include "text/quantity.h"
 
 namespace tephra {
 namespace {
 
 constexpr std::int64_t kMostSeeds = 10'000;
+constexpr std::size_t kMostLoads = 1000, kMostPolicies = 1000, kMostRuns = 1'000'000;
 constexpr std::size_t kMostName = 100;
 
-// What stands under the key; null where there is none, or no map.
+// The value of the key; null if it is missing or the document is not a map.
 Yaml::Ptr Under(const Yaml::Ptr& map, const std::string& key) {
   if (map == nullptr) return nullptr;
   for (const Yaml::Entry& entry : map->entries) {
@@ -25,7 +26,7 @@ Yaml::Ptr Under(const Yaml::Ptr& map, const std::string& key) {
   return nullptr;
 }
 
-// { path[0]: { path[1]: value } } laid over the document.
+// The document with the value at the path set.
 Yaml::Ptr With(const Yaml::Ptr& document, const std::vector<std::string>& path, Yaml::Ptr value) {
   for (std::size_t i = path.size(); i-- > 0;) {
     auto map = std::make_shared<Yaml>();
@@ -56,10 +57,11 @@ bool IsFolderName(const std::string& name) {
          std::all_of(name.begin(), name.end(), plain);
 }
 
-// Says so of what comes twice.
+// Adds the value; a value that is there already is a fault.
 template <class Value>
 void AddOnce(const Item& item, Value value, std::vector<Value>& values) {
-  if (std::find(values.begin(), values.end(), value) != values.end()) item.Wrong("each once");
+  if (std::find(values.begin(), values.end(), value) != values.end())
+    item.Wrong("each value only once");
   values.push_back(value);
 }
 
@@ -74,6 +76,9 @@ void ReadSeeds(const Item& item, std::vector<std::uint64_t>& seeds) {
       *last - *first >= kMostSeeds) {
     return item.Wrong("a whole number of at least 0, or a range such as 1-5, of at most " +
                       std::to_string(kMostSeeds));
+  }
+  if (static_cast<std::int64_t>(seeds.size()) + *last - *first >= kMostSeeds) {
+    return item.Wrong("at most " + std::to_string(kMostSeeds) + " seeds in total");
   }
   for (std::int64_t i = 0; i <= *last - *first; ++i) {
     AddOnce(item, static_cast<std::uint64_t>(*first + i), seeds);
@@ -110,6 +115,11 @@ class SweepReader {
     const Item metrics = top.At("metrics");
     ReadMetrics(metrics, top.At("queues"));
     top.Done();
+    const std::size_t runs = sweep_.policies.size() * sweep_.loads.size() * sweep_.seeds.size();
+    if (wrong_.ok() && runs > kMostRuns) {
+      wrong_.Wrong(root->line, "policies, loads, seeds", std::to_string(runs) + " runs",
+                   "at most " + std::to_string(kMostRuns) + " runs (policies x loads x seeds)");
+    }
     if (!wrong_.ok()) return wrong_.status();
     return std::move(sweep_);
   }
@@ -125,7 +135,7 @@ class SweepReader {
     }
   }
 
-  // The file that is varied has to be one that runs by itself.
+  // The simulation must be valid on its own.
   absl::Status ReadBase() {
     TEPHRA_ASSIGN_OR_RETURN(base_, ReadYaml(sweep_.simulation));
     const Yaml::Ptr workload = Under(base_, "workload");
@@ -134,12 +144,13 @@ class SweepReader {
     }
     if (choice_.trace) {
       if (sweep_.source != "trace") {
-        return absl::InvalidArgumentError(sweep_.simulation + ": no workload.trace, to be read " +
-                                          "from another file");
+        return absl::InvalidArgumentError(
+            sweep_.simulation + ": workload.trace: missing, expected because " + "--trace is set");
       }
       std::error_code error;
       const auto path = std::filesystem::absolute(*choice_.trace, error);
-      if (error) return absl::InvalidArgumentError("--trace: expected the path of a file");
+      if (error)
+        return absl::InvalidArgumentError("--trace: cannot resolve the path: " + error.message());
       base_ = With(base_, {"workload", "trace", "file"}, path.lexically_normal().string());
     }
     TEPHRA_ASSIGN_OR_RETURN(Simulation simulation, LoadSimulation(sweep_.simulation, base_));
@@ -154,11 +165,14 @@ class SweepReader {
   }
 
   void ReadPolicyMap(const Item& item, const Yaml::Ptr& map) {
+    if (item.node->entries.size() > kMostPolicies) {
+      return item.Wrong("at most " + std::to_string(kMostPolicies) + " policies");
+    }
     ReadMap(item, [&](const std::string& name, const Item& one) {
       if (!IsFolderName(name)) {
         wrong_.Wrong(one.node->line, item.path, name,
                      "a name of at most " + std::to_string(kMostName) +
-                         " letters, digits, \"-\", \"_\" and \".\", which is a folder's");
+                         " letters, digits, \"-\", \"_\" and \".\" (it names a folder)");
       }
       const Yaml::Ptr document = With(base_, {"policies"}, Under(map, name));
       const Yaml::Ptr policies = Under(document, "policies");
@@ -167,7 +181,7 @@ class SweepReader {
       }
       sweep_.policies.push_back({name, document});
     });
-    if (sweep_.policies.empty()) item.Wrong("a map of at least one policy");
+    if (sweep_.policies.empty()) item.Wrong("at least one policy");
   }
 
   void ReadBaseline(Fields& top) {
@@ -181,13 +195,16 @@ class SweepReader {
   void ReadLoads(const Item& item) {
     if (item.node != nullptr && sweep_.source.empty()) {
       item.Wrong(
-          "none, for the jobs of the simulation are listed: a load is of workload.trace or "
+          "no loads: the simulation lists its jobs, and a load scales workload.trace or "
           "workload.generate");
     }
     ReadListOrOne(item, [&](const Item& one) {
       std::int64_t load = 0;
       if (!ReadQuantity(one, load, 1000)) return;
       if (load < 1 || load > TraceWorkload::kMostLoad) one.Wrong("a number from 0.001 to 1000");
+      if (sweep_.loads.size() >= kMostLoads) {
+        return one.Wrong("at most " + std::to_string(kMostLoads) + " loads");
+      }
       AddOnce(one, load, sweep_.loads);
     });
     if (sweep_.loads.empty()) sweep_.loads.push_back(load_);
@@ -221,7 +238,7 @@ class SweepReader {
   Diagnosis wrong_;
   Sweep sweep_;
   Yaml::Ptr base_;
-  std::int64_t load_ = 1000;  // that the simulation says
+  std::int64_t load_ = 1000;  // of the simulation file
 };
 
 }  // namespace

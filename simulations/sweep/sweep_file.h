@@ -1,7 +1,7 @@
-// Sweep: all runs that one YAML file (docs/sweep.md) asks for: a simulation under each policy, at
-// each load, by each seed.
+// Sweep: the runs of one sweep file (docs/reference/sweep.md): a simulation with each policy, at
+// each load, with each seed.
 //
-// Plain values, immutable once read; any thread may read.
+// Plain values that do not change after loading. Any thread may read them.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/yaml_tree.h"
 #include "simulations/sweep/metrics.h"
-#include "text/yaml_tree.h"
 #include "topology/base/status.h"
 
 namespace tephra {
@@ -18,31 +18,31 @@ namespace tephra {
 struct Sweep {
   struct Policy {
     std::string name;
-    Yaml::Ptr document;  // the simulation file under it, before load and seed
+    Yaml::Ptr document;  // the simulation with this policy, before load and seed are set
   };
   std::string name;        // a title; may be empty
-  std::string simulation;  // the path of the file that is varied
+  std::string simulation;  // the path of the simulation file
   std::vector<Policy> policies;
-  std::size_t baseline = 0;          // of policies: what the others are told against
-  std::vector<std::int64_t> loads;   // in thousandths
+  std::size_t baseline = 0;         // index of the policy that the other policies are compared with
+  std::vector<std::int64_t> loads;  // in thousandths
   std::vector<std::uint64_t> seeds;  // runs of one seed are paired
   std::vector<Metric> metrics;
-  std::string source;  // what of `workload` a load is said to: "trace", "generate"; empty: nothing
+  std::string source;  // the part of `workload` with the load: "trace", "generate"; empty: none
   bool has_failures = false;
 };
 
-// Places in the lists of a Sweep.
+// Indexes in the lists of a Sweep.
 struct SweepRun {
   std::size_t policy = 0, load = 0, seed = 0;
 };
 
 struct SweepChoice {
-  std::optional<std::string> trace;  // instead of workload.trace.file of the simulation
-  bool files = false;                // all that the simulation writes, not its summary alone
+  std::optional<std::string> trace;  // replaces workload.trace.file of the simulation
+  bool files = false;                // write all output files, not only the summary
 };
 
 // Every error names file, line, field, value and what was expected. The simulation and each policy
-// are read as a run would read them, so that what is wrong there shows before anything runs.
+// are validated before any run starts.
 absl::StatusOr<Sweep> LoadSweep(const std::string& path, const SweepChoice& choice);
 
 // Seed by seed, then load by load.
@@ -50,7 +50,7 @@ std::vector<SweepRun> RunsOf(const Sweep& sweep);
 std::string LoadText(const Sweep& sweep, std::size_t load);
 // "easy/0.8/3": its folder.
 std::string NameOf(const Sweep& sweep, const SweepRun& run);
-// Its simulation file.
+// The simulation document of the run.
 Yaml::Ptr DocumentOf(const Sweep& sweep, const SweepRun& run);
 
 }  // namespace tephra

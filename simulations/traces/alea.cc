@@ -21,7 +21,7 @@ class AleaParser final : public TraceParser {
  private:
   bool Read(TraceJob& job) {
     job.line = row_.line();
-    job.status = TraceStatus::kNotKnown;  // field 11 is always 1 and means nothing
+    job.status = TraceStatus::kNotKnown;  // field 11 is always 1, without a meaning
     if (!row_.Name(kSwfJob, job.id) || !row_.Time(kSwfSubmit, kSecondMs, false, job.submit) ||
         !row_.Time(kSwfRun, kSecondMs, true, job.run) ||
         !row_.Time(kSwfRequestedTime, kSecondMs, true, job.requested) || !Size(job) ||
@@ -42,13 +42,13 @@ class AleaParser final : public TraceParser {
     }
     if (job.tasks <= 0) {
       return row_.Wrong(TraceFaultKind::kNoSize, kSwfRequested,
-                        "a number of nodes here or allocated, at least 1");
+                        "at least 1 node, here or in field allocated");
     }
     if (!row_.Whole(kAleaGpus, 0, TraceRow::kMostWhole, gpus)) return false;
     job.gpus = gpus / job.tasks;
     return gpus % job.tasks == 0 ||
            row_.Wrong(TraceFaultKind::kOutOfRange, kAleaGpus,
-                      "as many for each of " + std::to_string(job.tasks) + " nodes");
+                      "a multiple of the " + std::to_string(job.tasks) + " nodes");
   }
   bool Named(std::size_t field, const std::map<std::int64_t, AleaQuota>& table, std::string& out) {
     std::int64_t number = 0;
@@ -66,7 +66,7 @@ class AleaParser final : public TraceParser {
     std::int64_t number = 0;
     row_.Whole(kSwfQueue, kNotKnown, TraceRow::kMostWhole, number);
     return tables_.queues.empty() || tables_.queues.contains(number) ||
-           row_.Wrong(TraceFaultKind::kUnknownQueue, kSwfQueue, "a queue of the file .queues");
+           row_.Wrong(TraceFaultKind::kUnknownQueue, kSwfQueue, "a queue of the .queues file");
   }
 
   AleaTables tables_;

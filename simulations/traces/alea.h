@@ -1,9 +1,9 @@
-// The form of Alea's synthetic workloads (aleasimulator/SWF_Workload_Generator, LGPL): SWF with
-// three more fields, and tables beside it of who may have how much.
+// The format of Alea's synthetic workloads (aleasimulator/SWF_Workload_Generator, LGPL): SWF with
+// three more fields, and tables with the quotas of users, groups and queues in files next to it.
 //
 // As SWF (swf.h), but: sizes are nodes; memory is that of each node; the 19th field is the GPUs of
 // all nodes together, the 20th a soft limit that is not read, the 21st the property of the clusters
-// that it may run on, "all" for any.
+// on which the job may run, "all" for any cluster.
 #pragma once
 
 #include <map>
@@ -26,17 +26,18 @@ struct AleaQuota {
   std::int64_t priority = kNotKnown;  // of queues
 };
 
-// By the number that jobs give; empty where the file is not there.
+// By the number used in jobs; empty if the file does not exist.
 struct AleaTables {
   std::map<std::int64_t, AleaQuota> queues, groups, users;
-  TraceMachine machine;  // a cluster each
+  TraceMachine machine;  // one part for each cluster
 };
 
-// From the files beside the trace of its name and these ends. INVALID_ARGUMENT with file, line and
-// field.
+// Reads the files with the name of the trace and these suffixes. INVALID_ARGUMENT with file, line
+// and field.
 absl::StatusOr<AleaTables> ReadAleaTables(const std::string& trace);
 
-// A queue that is not in the table is the fault of the job; a user or group keeps its number.
+// A queue that is missing in the table is a fault of the job. A missing user or group keeps its
+// number.
 std::unique_ptr<TraceParser> MakeAleaParser(const AleaTables& tables);
 
 }  // namespace tephra

@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/text_file.h"
 #include "simulations/traces/alea.h"
 #include "simulations/traces/trace_row.h"
-#include "text/text_file.h"
 
 namespace tephra {
 namespace {
 
-// Calls `read` with each row; a file that is not there has none.
+// Calls `read` with each row; a missing file has no rows.
 absl::Status ForEachRow(const std::string& path, std::vector<std::string> names,
                         const std::function<bool(TraceRow&)>& read) {
   std::error_code ignored;
@@ -28,12 +28,12 @@ absl::Status ForEachRow(const std::string& path, std::vector<std::string> names,
   }
 }
 
-// The number in field 0, once in the table; its name in field 1.
+// Field 0 is a unique number, field 1 its name.
 AleaQuota* Enter(TraceRow& row, std::map<std::int64_t, AleaQuota>& table) {
   std::int64_t id = 0;
   if (!row.Whole(0, 0, TraceRow::kMostWhole, id)) return nullptr;
   const auto [place, fresh] = table.try_emplace(id);
-  if (!fresh) row.Wrong(TraceFaultKind::kOutOfRange, 0, "a number that is not given twice");
+  if (!fresh) row.Wrong(TraceFaultKind::kOutOfRange, 0, "a unique number");
   return fresh && row.Name(1, place->second.name) ? &place->second : nullptr;
 }
 

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "text/bad_input.h"
-#include "text/quantity.h"
-#include "text/text_file.h"
+#include "base/bad_input.h"
+#include "base/quantity.h"
+#include "base/text_file.h"
 
 namespace tephra {
 
@@ -35,11 +35,11 @@ struct CsvReader::Parser {
     for (bool first = true; !complete; first = false) {
       TEPHRA_ASSIGN_OR_RETURN(const bool more, reader.Next(text));
       if (!more && first) return false;
-      if (!more) return BadInput(reader.path(), line, "", start, "the quotes to be closed");
+      if (!more) return BadInput(reader.path(), line, "", start, "a closing quote");
       if (first) line = reader.line(), start = text;
       if (!reader.ended()) {
         return BadInput(reader.path(), reader.line(), "", text,
-                        "an end of line, the file may have been cut");
+                        "an end of line (the file may be truncated)");
       }
       text += '\n';
       size += text.size();
@@ -88,7 +88,7 @@ absl::StatusOr<CsvReader> CsvReader::Open(const std::string& path,
   std::vector<std::string> sorted = parser.header;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) return BadInput(path, 1, "header", *twice, "each column once");
+  if (twice != sorted.end()) return BadInput(path, 1, "header", *twice, "each column only once");
   for (const std::string& column : columns) {
     TEPHRA_ASSIGN_OR_RETURN(const std::size_t index, reader.Column(column));
     (void)index;
@@ -114,7 +114,7 @@ absl::StatusOr<bool> CsvReader::Next() {
   if (!more) return false;
   if (parser.used != parser.header.size()) {
     return BadInput(path(), parser.line, "", parser.start,
-                    std::to_string(parser.header.size()) + " fields as in the header, here are " +
+                    std::to_string(parser.header.size()) + " fields as in the header, found " +
                         std::to_string(parser.used));
   }
   return true;

@@ -1,8 +1,8 @@
-// CsvReader: a CSV file with a header (RFC 4180), row by row in constant memory; columns are found
-// by name, and every fault names file, line, column, value and what was expected.
+// CsvReader: reads a CSV file with a header (RFC 4180) row by row, in constant memory. Columns are
+// found by name. Every error names file, line, column, value and what was expected.
 //
-// A row has as many fields as the header and ends with an end of line, so that a file that was cut
-// in the middle of a row is refused. One owner thread.
+// A row has as many fields as the header and ends with an end of line, so a file that was truncated
+// within a row is refused. One owner thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace tephra {
 
 class CsvReader {
  public:
-  // `columns` must be in the header, in any order and beside others.
+  // `columns` must be in the header, in any order; other columns are ignored.
   static absl::StatusOr<CsvReader> Open(const std::string& path,
                                         const std::vector<std::string>& columns);
   CsvReader(CsvReader&&) noexcept;

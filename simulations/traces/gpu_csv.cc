@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bad_input.h"
 #include "simulations/traces/trace_row.h"
-#include "text/bad_input.h"
 
 namespace tephra {
 namespace {
@@ -79,7 +79,7 @@ absl::StatusOr<std::unique_ptr<TraceParser>> MakeGpuCsvParser(const GpuCsvColumn
   const auto place = [&](const std::string& name) {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end() || std::find(found + 1, names.end(), name) != names.end()) {
-      status.Update(BadInput(path, line, "header", header, "a column " + name + ", once"));
+      status.Update(BadInput(path, line, "header", header, "one column " + name));
     }
     return static_cast<std::size_t>(found - names.begin());
   };

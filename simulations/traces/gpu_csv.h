@@ -29,8 +29,8 @@ const GpuCsvColumns& PhillyColumns();
 const GpuCsvColumns& TiresiasColumns();
 const GpuCsvColumns& MuriColumns();
 
-// `header`: the first row; columns may be in any order and beside others. INVALID_ARGUMENT with
-// file and line where one is not there, or there twice.
+// `header`: the first row; columns may be in any order; other columns are ignored. INVALID_ARGUMENT
+// with file and line where one is not there, or there twice.
 absl::StatusOr<std::unique_ptr<TraceParser>> MakeGpuCsvParser(const GpuCsvColumns& columns,
                                                               const std::string& path, int line,
                                                               std::string_view header);

@@ -7,6 +7,11 @@
 #include "simulations/traces/csv.h"
 
 namespace tephra {
+namespace {
+
+constexpr std::size_t kMostHosts = 1'000'000;
+
+}  // namespace
 
 absl::StatusOr<Hosts> ReadHosts(const std::string& path, const std::string& name,
                                 const std::vector<std::string>& tiers) {
@@ -21,9 +26,12 @@ absl::StatusOr<Hosts> ReadHosts(const std::string& path, const std::string& name
     if (!more) break;
     const std::string& host = csv.Text(0);
     if (host.empty()) return csv.Wrong(0, "a name");
-    if (!known.insert(host).second) return csv.Wrong(0, "a name that is not given twice");
+    if (!known.insert(host).second) return csv.Wrong(0, "a unique name");
+    if (known.size() > kMostHosts) {
+      return csv.Wrong(0, "at most " + std::to_string(kMostHosts) + " hosts");
+    }
     hosts.names.push_back(host);
-    // From the widest down.
+    // Widest tier first.
     DomainSpec* above = nullptr;
     for (std::size_t t = tiers.size(); t > 0; --t) {
       const std::string& value = csv.Text(t);
@@ -35,7 +43,7 @@ absl::StatusOr<Hosts> ReadHosts(const std::string& path, const std::string& name
         it->second = {full, static_cast<std::int32_t>(t), tiers[t - 1], {}, {}};
         if (above != nullptr) above->domains.push_back(full);
       } else if (it->second.tier_name != tiers[t - 1]) {
-        return csv.Wrong(t, "a name that column " + it->second.tier_name + " does not have there");
+        return csv.Wrong(t, "a domain name that column " + it->second.tier_name + " does not use");
       }
       above = &it->second;
     }

@@ -10,7 +10,7 @@
 namespace tephra {
 namespace {
 
-// Of all jobs together, Table 6 and the authors' program lublin99.c.
+// The parameters for all jobs, from Table 6 and the program lublin99.c of the authors.
 constexpr double kSerial = 0.244, kPowerOfTwo = 0.576;
 constexpr double kLow = 0.8, kMedBelowHigh = 2.5, kLowerPart = 0.86;  // of log2 of the size
 constexpr double kShape1 = 4.2, kScale1 = 0.94, kShape2 = 312, kScale2 = 0.03;  // of ln of seconds
@@ -24,7 +24,7 @@ ModelJobs::ModelJobs(JobModel model) : model_(std::move(model)), draws_(model_.s
   TEPHRA_CHECK(model_.sizes.empty() ? model_.largest > 0 : shares_ > 0);
 }
 
-// The standard's own distributions differ from library to library.
+// The distributions of the standard library differ between libraries.
 double ModelJobs::Uniform() { return static_cast<double>(draws_() >> 11) * 0x1.0p-53; }
 
 double ModelJobs::Exponential(double mean) { return -mean * std::log1p(-Uniform()); }
@@ -86,7 +86,7 @@ bool ModelJobs::Next(TraceJob& job) {
   if (in_burst_ == 0) {
     at_ms_ += Exponential(static_cast<double>(model_.every));
     in_burst_ = 1;
-    // Each of a burst is followed by another but once in `burst` times.
+    // Each job of a burst is the last one with probability 1 / `burst`.
     if (model_.burst > 1) {
       while (Uniform() >= 1 / model_.burst && in_burst_ < model_.jobs) ++in_burst_;
     }

@@ -5,10 +5,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/bad_input.h"
+#include "base/quantity.h"
+#include "base/text_file.h"
 #include "simulations/traces/csv.h"
-#include "text/bad_input.h"
-#include "text/quantity.h"
-#include "text/text_file.h"
 
 namespace tephra {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kMostMiB = kMostQuantity / kMiB;
 constexpr std::int64_t kPodsPerNode = 1001;
 
-// Rows of a pod list, one at a time.
+// Reads the rows of a pod list one by one.
 class PodRows {
  public:
   static absl::StatusOr<PodRows> Open(const std::string& path,
@@ -28,25 +28,25 @@ class PodRows {
     return rows;
   }
 
-  // The pod and its gpu_spec; false after the last.
+  // Reads the next pod with its gpu_spec; false at the end.
   absl::StatusOr<bool> Next(OpenbPod& pod, std::string& spec) {
     TEPHRA_ASSIGN_OR_RETURN(const bool more, csv_.Next());
     if (!more) return false;
     pod.name = csv_.Text(0);
     if (pod.name.empty()) return csv_.Wrong(0, "a name");
-    if (!names_.insert(pod.name).second) return csv_.Wrong(0, "a name that is not given twice");
+    if (!names_.insert(pod.name).second) return csv_.Wrong(0, "a unique name");
     TEPHRA_ASSIGN_OR_RETURN(pod.cpu, csv_.Whole(1, 0, kMostQuantity));
     TEPHRA_ASSIGN_OR_RETURN(const std::int64_t mib, csv_.Whole(2, 0, kMostMiB));
     TEPHRA_ASSIGN_OR_RETURN(const std::int64_t gpus, csv_.Whole(3, 0, 1024));
     TEPHRA_ASSIGN_OR_RETURN(const std::int64_t milli, csv_.Whole(4, 0, kMostQuantity));
-    if (gpus > 0 && milli == 0) return csv_.Wrong(4, "more than 0, as num_gpu is");
+    if (gpus > 0 && milli == 0) return csv_.Wrong(4, "more than 0, because num_gpu is more than 0");
     pod.memory = mib * kMiB;
     pod.gpus = static_cast<std::int32_t>(gpus);
     pod.compute = gpus == 0 ? 0 : static_cast<std::int32_t>(std::min(milli, kWholeGpu));
     spec = has_spec_ && gpus > 0 ? csv_.Text(5) : std::string();
     for (const std::string& model : SplitModels(spec)) {
       if (!known_.contains(model))
-        return csv_.Wrong(5, "GPU models of the cluster, no node has " + model);
+        return csv_.Wrong(5, "GPU models of the cluster; no node has " + model);
     }
     return true;
   }
@@ -123,7 +123,7 @@ class Streamed final : public Arrivals {
   TimeMs next_ = 0;
 };
 
-// Lines of an order file.
+// Reads the lines of an order file.
 class OrderLines {
  public:
   explicit OrderLines(LineReader reader) : reader_(std::move(reader)) {}
@@ -136,7 +136,7 @@ class OrderLines {
     }
     if (!reader_.ended()) {
       return BadInput(reader_.path(), reader_.line(), "", text,
-                      "an end of line, the file may have been cut");
+                      "an end of line (the file may be truncated)");
     }
     return text;
   }
@@ -178,7 +178,7 @@ absl::StatusOr<std::vector<NodeSpec>> ReadOpenbNodes(const std::string& path) {
     NodeSpec& node = nodes.emplace_back();
     node.name = csv.Text(0);
     if (node.name.empty()) return csv.Wrong(0, "a name");
-    if (!names.insert(node.name).second) return csv.Wrong(0, "a name that is not given twice");
+    if (!names.insert(node.name).second) return csv.Wrong(0, "a unique name");
     TEPHRA_ASSIGN_OR_RETURN(node.allocatable[kCpu], csv.Whole(1, 0, kMostQuantity));
     TEPHRA_ASSIGN_OR_RETURN(const std::int64_t mib, csv.Whole(2, 0, kMostMiB));
     TEPHRA_ASSIGN_OR_RETURN(const std::int64_t gpus, csv.Whole(3, 0, 1024));
@@ -190,8 +190,8 @@ absl::StatusOr<std::vector<NodeSpec>> ReadOpenbNodes(const std::string& path) {
     // Sums over the cluster stay within 64 bits.
     cpu += node.allocatable[kCpu];
     memory += node.allocatable[kMemory];
-    if (cpu > 1000 * kMostQuantity) return csv.Wrong(1, "at most 10^18 milli-cores in all");
-    if (memory > 1000 * kMostQuantity) return csv.Wrong(2, "at most 10^18 bytes in all");
+    if (cpu > 1000 * kMostQuantity) return csv.Wrong(1, "at most 10^18 milli-cores in total");
+    if (memory > 1000 * kMostQuantity) return csv.Wrong(2, "at most 10^18 bytes in total");
     if (nodes.size() > 1'000'000) return csv.Wrong(0, "at most 1000000 nodes");
   }
 }
@@ -241,7 +241,7 @@ absl::StatusOr<OpenbOrder> ReadOpenbOrder(const std::string& path, std::size_t r
     TEPHRA_ASSIGN_OR_RETURN(const std::int64_t key,
                             lines.Number(text.substr(space + 1), "a node name and its key", kMost));
     if (!order.nodes.try_emplace(text.substr(0, space), key).second) {
-      return lines.Wrong(text, "a name that is not given twice");
+      return lines.Wrong(text, "a unique name");
     }
   }
   TEPHRA_RETURN_IF_ERROR(lines.ExpectEnd());

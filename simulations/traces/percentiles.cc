@@ -11,7 +11,7 @@ namespace {
 constexpr int kBits = 11;
 constexpr std::uint64_t kHalf = std::uint64_t{1} << (kBits - 1);
 
-// Amounts below 2 * kHalf have a place each; above, kHalf places for each power of two.
+// Amounts below 2 * kHalf have one bucket each; above, kHalf buckets for each power of two.
 std::size_t PlaceOf(std::uint64_t amount) {
   const int shift = std::max(static_cast<int>(std::bit_width(amount)) - kBits, 0);
   return static_cast<std::size_t>(kHalf * static_cast<std::uint64_t>(shift) + (amount >> shift));
@@ -32,7 +32,7 @@ void Percentiles::Add(std::int64_t amount) {
 
 std::int64_t Percentiles::At(int percent) const {
   TEPHRA_CHECK(percent > 0 && percent <= 100);
-  // Far within 64 bits, as the number of lines is.
+  // No overflow, because the number of lines is limited.
   const std::int64_t wanted = (count_ * percent + 99) / 100;
   std::int64_t seen = 0;
   for (const Place& place : places_) {

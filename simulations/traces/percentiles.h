@@ -1,8 +1,8 @@
 // Percentiles: of a stream of amounts, in constant memory, exact below 2048 and never more than
 // 0.1 % too high above.
 //
-// Amounts are counted by their first 11 bits, as in HdrHistogram (hdrhistogram.org); of those that
-// share them the largest that came is told, so that what is told did occur.
+// Amounts are counted by their first 11 bits, as in HdrHistogram (hdrhistogram.org); the
+// largest amount with these bits is reported, so each reported value did occur.
 #pragma once
 
 #include <cstdint>

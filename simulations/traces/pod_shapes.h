@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/config.h"
+#include "engine/config.h"
 #include "queue/job.h"
 
 namespace tephra {

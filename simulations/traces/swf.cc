@@ -35,7 +35,7 @@ class SwfParser final : public TraceParser {
     if (!row_.Whole(kSwfRequested, kNotKnown, TraceRow::kMostWhole, job.tasks)) return false;
     if (job.tasks > 0) return true;
     return row_.Wrong(TraceFaultKind::kNoSize, kSwfRequested,
-                      "a number of processors here or allocated, at least 1");
+                      "at least 1 processor, here or in field allocated");
   }
   bool Memory(TraceJob& job) {
     if (!row_.Whole(kSwfRequestedMemory, kNotKnown, TraceRow::kMostKib, job.memory_kib))
@@ -47,7 +47,8 @@ class SwfParser final : public TraceParser {
     std::int64_t status = 0;
     if (!row_.Whole(kSwfStatus, kNotKnown, 5, status)) return false;
     if (status >= 2 && status <= 4) {
-      return row_.Wrong(TraceFaultKind::kPart, kSwfStatus, "a whole job, not a part of one");
+      return row_.Wrong(TraceFaultKind::kPart, kSwfStatus,
+                        "the status of a whole job (partial executions are not read)");
     }
     job.status = status == 1   ? TraceStatus::kCompleted
                  : status == 0 ? TraceStatus::kFailed

@@ -26,8 +26,8 @@ struct SwfHeader {
   std::int64_t max_nodes = kNotKnown;
   std::int64_t unix_start_s = kNotKnown;
 
-  // Takes one comment ("; MaxProcs: 100"). A known key whose value is no number is a fault that is
-  // told, for the machine's size then stays unknown.
+  // Reads one comment ("; MaxProcs: 100"). If the value of a known key is not a number, that is a
+  // reported fault, and the size of the machine stays unknown.
   std::optional<TraceFault> Take(std::string_view comment, int line);
   // The processors of the machine: MaxProcs, or MaxNodes, which is the same unless a node has
   // several.

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "text/bad_input.h"
+#include "base/bad_input.h"
 
 namespace tephra {
 namespace {
 
-// A value may be a line of a megabyte; a person sees what is wrong by its beginning.
+// A value may be a line of a megabyte; its beginning is enough to find the fault.
 constexpr std::size_t kMostValue = 256;
 
 }  // namespace

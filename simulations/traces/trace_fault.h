@@ -1,4 +1,5 @@
-// TraceFault: what is wrong with one line of a trace, so that it can be told, counted and skipped.
+// TraceFault: one faulty line of a trace. Faults are reported and counted, and most faulty lines
+// are skipped.
 #pragma once
 
 #include <array>
@@ -10,19 +11,19 @@
 namespace tephra {
 
 enum class TraceFaultKind {
-  kMissingField,      // fewer fields than the form has
+  kMissingField,      // fewer fields than the format has
   kExtraField,        // more
   kNoNumber,          // a number was expected
-  kOutOfRange,        // a number that cannot be there, as a time below 0
-  kNoSize,            // no processors, nodes or GPUs, or not known how many
-  kBadName,           // empty where it must not be, or with control characters
-  kCut,               // the last line has no end: the file may have been cut
+  kOutOfRange,        // an impossible number, such as a negative time
+  kNoSize,            // no, or an unknown number of, processors, nodes or GPUs
+  kBadName,           // empty although required, or with control characters
+  kCut,               // the last line has no line end: the file may be truncated
   kPart,              // a part of a job that has a line of its own (SWF, status 2 to 4)
   kBackInTime,        // submitted before a job of an earlier line
   kTooLarge,          // for the machine
-  kUnknownQueue,      // not among those that were told
-  kUnknownPartition,  // the machine has no such part
-  kOverRequested,     // ran longer than was requested
+  kUnknownQueue,      // not a queue of the machine
+  kUnknownPartition,  // not a partition of the machine
+  kOverRequested,     // ran longer than requested
 };
 constexpr std::size_t kTraceFaultKinds = 13;
 
@@ -34,10 +35,10 @@ struct TraceFault {
   int line = 0;       // from 1
   std::string field;  // empty: the line
   std::string value, expected;
-  bool skipped = true;  // false: it is told, and the job is given as well
+  bool skipped = true;  // false: it is reported, and the job is used
 };
 
-// INVALID_ARGUMENT in the one shape of such errors (text/bad_input.h).
+// INVALID_ARGUMENT in the one shape of such errors (base/bad_input.h).
 absl::Status FaultStatus(const std::string& path, const TraceFault& fault);
 
 class TraceFaultCounts {
@@ -57,9 +58,9 @@ class TraceFaultCounts {
   bool any_ = false;
 };
 
-// How far a trace was read.
+// The part of a trace that was read.
 struct TraceReading {
-  std::int64_t records = 0;  // lines that are a job or should be one
+  std::int64_t records = 0;  // lines with a job or a fault
   TraceFaultCounts faults;
 };
 

@@ -1,4 +1,4 @@
-// What was wrong with the lines of a trace, as JSON: by the name of the fault.
+// The faults of a trace as JSON, by the name of the fault.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// TraceForm: which forms of timed traces there are, and which one a file has.
+// TraceForm: the supported formats of traces, and the detection of the format of a file.
 #pragma once
 
 #include <memory>
@@ -18,14 +18,15 @@ enum class TraceForm { kSwf, kPhilly, kMuri, kTiresias, kAlea };
 const char* TraceFormName(TraceForm form);
 std::optional<TraceForm> TraceFormNamed(std::string_view name);
 
-// By the first line that is no comment: the columns of a CSV's header, or the number of fields.
+// Detects the format by the first line that is not a comment: the header columns of a CSV, or the
+// number of fields.
 std::optional<TraceForm> GuessTraceForm(std::string_view line);
 
-// The first line that is no comment is a header row, not a job.
+// True if the first line that is not a comment is a header row.
 bool HasHeaderRow(TraceForm form);
 
-// `header`: that row, for forms that have one. `tables` (Alea alone) are copied.
-// INVALID_ARGUMENT names the column that is not there.
+// `header`: the header row, for formats that have one. `tables` (Alea only) are copied.
+// INVALID_ARGUMENT names the missing column.
 absl::StatusOr<std::unique_ptr<TraceParser>> MakeTraceParser(TraceForm form,
                                                              const std::string& path, int line,
                                                              std::string_view header,

@@ -1,7 +1,7 @@
-// TraceJob: one job of a timed trace, whatever the form of its file.
+// TraceJob: one job of a trace, independent of the format of the file.
 //
-// What a file does not say is kNotKnown (amounts) or empty (names), which is not 0: a job that ran
-// for less than the trace can tell has a run time of 0.
+// A missing amount is kNotKnown and a missing name is empty. A run time of 0 is not missing: the
+// job ran for less than the resolution of the trace.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ constexpr std::int64_t kNotKnown = -1;
 enum class TraceStatus { kNotKnown, kCompleted, kFailed, kCancelled };
 
 struct TraceJob {
-  std::string id;  // as in the file, which may give one twice
+  std::string id;  // as in the file; may not be unique
   int line = 0;    // from 1
   std::string user, group, queue;
-  std::string partition;  // the part of the machine that it is for; empty: any
+  std::string partition;  // the partition of the machine; empty: any
 
   TimeMs submit = 0;  // since the trace's own time 0
   DurationMs run = kNotKnown;
-  DurationMs requested = kNotKnown;  // the user's own estimate or limit
+  DurationMs requested = kNotKnown;  // the estimate or limit of the user
 
-  // So many tasks that start together; how many share a node is for whoever places them. A task is
-  // a processor (SWF), a node (Alea) or a GPU (Philly, Muri, Tiresias).
+  // The number of tasks, which start together. A task is a processor (SWF), a node (Alea) or a GPU
+  // (Philly, Muri, Tiresias); the workload decides how many of them share a node.
   std::int64_t tasks = 0;
   // Of each task.
   std::int64_t cpus = 0;

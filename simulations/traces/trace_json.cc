@@ -65,7 +65,7 @@ nlohmann::ordered_json TraceFaultsJson(const TraceFaultCounts& faults) {
 
 void PrintTraceJson(const TraceSummary& summary, std::ostream& out) {
   TraceJson json = {{"trace", summary.path},
-                    {"form", TraceFormName(summary.form)},
+                    {"format", TraceFormName(summary.form)},
                     {"form_guessed", summary.guessed},
                     {"records", summary.records},
                     {"skipped", summary.faults.skipped()}};
@@ -82,7 +82,7 @@ void PrintTraceJson(const TraceSummary& summary, std::ostream& out) {
   json["users"] = SharesJson(summary.users);
   json["groups"] = SharesJson(summary.groups);
   json["faults"] = TraceFaultsJson(summary.faults);
-  // The trace is UTF-8, and its path need not be.
+  // The trace is UTF-8, but its path may not be.
   out << json.dump(2, ' ', false, TraceJson::error_handler_t::replace) << "\n";
 }
 

@@ -22,7 +22,7 @@ bool IsSmaller(const MachinePart& a, const MachinePart& b) {
   return std::tie(a.cpus, a.gpus, a.tasks) < std::tie(b.cpus, b.gpus, b.tasks);
 }
 
-// Of the amounts that the part bounds.
+// Calls a function for each limited amount of the part.
 std::string AmountsText(const MachinePart& part, std::int64_t nodes, std::int64_t cpus,
                         std::int64_t gpus) {
   std::string text;

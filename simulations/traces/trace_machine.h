@@ -1,4 +1,4 @@
-// TraceMachine: how much there is for the jobs of a trace, to tell those that can never fit.
+// TraceMachine: the size of the machine of a trace, to find jobs that can never fit.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace tephra {
 
-// A part that one job cannot leave.
+// A partition. A job runs within one partition.
 struct MachinePart {
-  std::string name;                // that jobs may ask for; empty: it serves every partition
-  std::int64_t tasks = kNotKnown;  // nodes, where a task is one; kNotKnown: no bound
+  std::string name;                // the name that jobs request; empty: for all jobs
+  std::int64_t tasks = kNotKnown;  // nodes, if a task is a node; kNotKnown: no limit
   std::int64_t cpus = kNotKnown;
   std::int64_t gpus = kNotKnown;
 };
 
-// No parts: nothing was told, and everything fits.
+// Without parts the machine is unknown, and every job fits.
 struct TraceMachine {
   std::vector<MachinePart> parts;
 
@@ -24,14 +24,14 @@ struct TraceMachine {
   std::int64_t Gpus() const;
 };
 
-// For people, of what the part bounds: "101 CPUs", "5 nodes, 5 CPUs, 20 GPUs".
+// The limits of the part as text: "101 CPUs", "5 nodes, 5 CPUs, 20 GPUs".
 std::string AskedText(const MachinePart& part, const TraceJob& job);
 std::string LimitText(const MachinePart& part);
 
 enum class MachineFit { kFits, kTooLarge, kUnknownPartition };
 
-// By counts alone: what it asks for, against all that a part of its partition has. `nearest`: where
-// it fits, else the largest such part; null without parts or where none is of its partition.
+// Compares the request of the job with the total of each part of its partition. `nearest`: a part
+// where it fits, else the largest one; null if there is no part of its partition.
 MachineFit FitOn(const TraceMachine& machine, const TraceJob& job, const MachinePart*& nearest);
 
 }  // namespace tephra

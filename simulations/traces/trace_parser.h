@@ -1,6 +1,6 @@
-// TraceParser: the form of a trace: what one line of its file says.
+// TraceParser: reads one line of a trace in one format.
 //
-// A form is a file here (swf.cc, philly.cc, ...), and a line in trace_form.cc. One owner thread.
+// Each format has a file here (swf.cc, alea.cc, ...) and a line in trace_form.cc. One owner thread.
 #pragma once
 
 #include <string_view>
@@ -14,7 +14,7 @@ class TraceParser {
  public:
   virtual ~TraceParser() = default;
 
-  // True: the line gave `job`, in which nothing stays of a job before. False: `fault` says why not.
+  // True: `job` is set completely. False: `fault` is set.
   virtual bool Parse(std::string_view text, int line, TraceJob& job, TraceFault& fault) = 0;
 };
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "text/bad_input.h"
+#include "base/bad_input.h"
 #include "text/format.h"
 #include "topology/base/check.h"
 
 namespace tephra {
 namespace {
 
-// Of a heap whose top comes first: by time, then by line.
+// The order of the heap: earliest time on top, then lowest line.
 bool ComesLater(const TraceJob& a, const TraceJob& b) {
   return a.submit != b.submit ? a.submit > b.submit : a.line > b.line;
 }
@@ -47,12 +47,12 @@ absl::Status TraceReader::Begin() {
     std::optional<TraceFault> fault = header_.Take(text_, lines_.line());
     if (fault && !wrong) wrong = std::move(fault);
   }
-  if (wrong) told_.push_back(*std::move(wrong));
+  if (wrong) faults_.push_back(*std::move(wrong));
   const std::optional<TraceForm> form = options_.form ? options_.form : GuessTraceForm(text_);
   if (!form) {
-    return BadInput(
-        lines_.path(), lines_.line(), "", text_,
-        "the header row or the first job of a trace: swf, philly, muri, tiresias, alea");
+    return BadInput(lines_.path(), lines_.line(), "", text_,
+                    "the header row or the first job of a trace in one of the formats swf, philly, "
+                    "muri, tiresias, alea");
   }
   form_ = *form;
   if (form_ == TraceForm::kAlea) {
@@ -69,13 +69,13 @@ absl::Status TraceReader::Begin() {
   return absl::OkStatus();
 }
 
-// The next line that is no comment, in text_.
+// Reads the next line that is not a comment into text_.
 absl::StatusOr<bool> TraceReader::NextLine() {
   if (std::exchange(held_, false)) return true;
   while (true) {
     TEPHRA_ASSIGN_OR_RETURN(const bool more, lines_.Next(text_));
     if (!more) return false;
-    // A row of a CSV that is empty is one with too few fields.
+    // An empty row of a CSV has too few fields.
     if (HasHeaderRow(form_) || !IsComment(text_)) return true;
   }
 }
@@ -93,9 +93,9 @@ TraceStep TraceReader::Give(const TraceJob& job) {
 
 absl::StatusOr<TraceStep> TraceReader::Next(TraceJob& job, TraceFault& fault) {
   while (true) {
-    if (!told_.empty()) {
-      fault = std::move(told_.front());
-      told_.pop_front();
+    if (!faults_.empty()) {
+      fault = std::move(faults_.front());
+      faults_.pop_front();
       return Give(fault);
     }
     if (ahead_.size() > options_.sort_window || (ended_ && !ahead_.empty())) {
@@ -113,19 +113,20 @@ absl::StatusOr<TraceStep> TraceReader::Next(TraceJob& job, TraceFault& fault) {
     ++records_;
     if (!lines_.ended()) {
       fault = {TraceFaultKind::kCut, lines_.line(), "", text_,
-               "an end of line, the file may have been cut"};
+               "an end of line (the file may be truncated)"};
       return Give(fault);
     }
     if (!parser_->Parse(text_, lines_.line(), job, fault) || !Accept(job, fault)) {
       return Give(fault);
     }
-    if (options_.sort_window == 0 && told_.empty()) return Give(job);  // as the heap would, faster
+    if (options_.sort_window == 0 && faults_.empty())
+      return Give(job);  // the same result as with the heap, but faster
     ahead_.push_back(std::move(job));
     std::push_heap(ahead_.begin(), ahead_.end(), ComesLater);
   }
 }
 
-// False: `fault` says why the job is skipped.
+// False: the job is skipped because of `fault`.
 bool TraceReader::Accept(TraceJob& job, TraceFault& fault) {
   const auto wrong = [&](TraceFaultKind kind, const char* field, std::string value,
                          std::string expected) {
@@ -134,7 +135,7 @@ bool TraceReader::Accept(TraceJob& job, TraceFault& fault) {
   };
   if (!options_.queues.empty() && !options_.queues.contains(job.queue)) {
     return wrong(TraceFaultKind::kUnknownQueue, "queue", job.queue,
-                 "one of the " + std::to_string(options_.queues.size()) + " queues that there are");
+                 "one of the " + std::to_string(options_.queues.size()) + " queues of the machine");
   }
   const MachinePart* nearest = nullptr;
   switch (FitOn(options_.machine, job, nearest)) {
@@ -142,15 +143,15 @@ bool TraceReader::Accept(TraceJob& job, TraceFault& fault) {
       break;
     case MachineFit::kUnknownPartition:
       return wrong(TraceFaultKind::kUnknownPartition, "partition", job.partition,
-                   "a part of the machine");
+                   "a partition of the machine");
     case MachineFit::kTooLarge:
       return wrong(TraceFaultKind::kTooLarge, "size", AskedText(*nearest, job),
                    "at most the " + LimitText(*nearest) + " of the machine");
   }
   if (!InOrder(job, fault)) return false;
   if (job.requested != kNotKnown && job.run > job.requested) {
-    told_.push_back({TraceFaultKind::kOverRequested, job.line, "run", TimeText(job.run),
-                     "at most the " + TimeText(job.requested) + " requested", false});
+    faults_.push_back({TraceFaultKind::kOverRequested, job.line, "run", TimeText(job.run),
+                       "at most the requested " + TimeText(job.requested), false});
   }
   return true;
 }
@@ -161,7 +162,7 @@ bool TraceReader::InOrder(const TraceJob& job, TraceFault& fault) {
                       job.line,
                       "submit",
                       TimeText(job.submit),
-                      "at least the " + TimeText(than) + " of line " + std::to_string(line),
+                      "at least " + TimeText(than) + ", as in line " + std::to_string(line),
                       skipped};
   };
   if (given_line_ > 0 && job.submit < given_) {
@@ -169,7 +170,7 @@ bool TraceReader::InOrder(const TraceJob& job, TraceFault& fault) {
     return false;
   }
   if (job.submit < latest_) {
-    told_.push_back(back(latest_, latest_line_, false));
+    faults_.push_back(back(latest_, latest_line_, false));
   } else {
     latest_ = job.submit;
     latest_line_ = job.line;

@@ -1,8 +1,8 @@
-// TraceReader: the jobs of a timed trace in the order of their submission, in constant memory, and
-// all that is wrong with its lines.
+// TraceReader: reads the jobs of a trace in the order of submission, in constant memory, and
+// reports the faults of its lines.
 //
-// A line is a job, or a fault, or a comment: none is passed over in silence, and a line that is
-// skipped does not end the reading. Jobs that are given never go back in time. One owner thread.
+// A line is a job, a fault or a comment. A skipped line is always reported and does not end the
+// reading. The returned jobs never go back in time. One owner thread.
 #pragma once
 
 #include <deque>
@@ -12,22 +12,22 @@
 #include <string>
 #include <vector>
 
+#include "base/text_file.h"
 #include "simulations/traces/alea.h"
 #include "simulations/traces/swf.h"
 #include "simulations/traces/trace_form.h"
 #include "simulations/traces/trace_machine.h"
-#include "text/text_file.h"
 
 namespace tephra {
 
 struct TraceOptions {
-  std::optional<TraceForm> form;  // nullopt: by the first line that is no comment
-  TraceMachine machine;           // without parts: as the trace says, if it does
-  std::set<std::string> queues;   // empty: not told
-  // A job that was submitted before the one of an earlier line is put in its place among so many
-  // jobs read ahead, and told; further back it is skipped. 0: always skipped.
+  std::optional<TraceForm> form;  // nullopt: detected
+  TraceMachine machine;           // without parts: as described in the trace, if it is
+  std::set<std::string> queues;   // empty: unknown
+  // The number of jobs read ahead to sort them by submission. A job out of order is reported, and
+  // it is skipped if it is further back than that. 0: always skipped.
   std::size_t sort_window = 0;
-  // The first line that would be skipped is an error. Faults that skip nothing are still told.
+  // The first line that would be skipped is an error. Other faults are still reported.
   bool strict = false;
 };
 
@@ -38,19 +38,19 @@ class TraceReader {
   static constexpr std::size_t kMostSorted = 1'000'000;
   static constexpr std::size_t kMostComments = 100'000;  // before the first job
 
-  // INVALID_ARGUMENT with file and line where no form is known or the header row lacks a column;
-  // else as LineReader. REQUIRES: options.sort_window <= kMostSorted.
+  // INVALID_ARGUMENT with file and line if the format is unknown or the header row lacks a column;
+  // other errors are those of LineReader. REQUIRES: options.sort_window <= kMostSorted.
   static absl::StatusOr<TraceReader> Open(const std::string& path, TraceOptions options);
 
-  // Sets `job` or `fault` as the step says. A fault that is told of a job comes before it. A
-  // failure means that the file cannot be read on, or the first fault of a strict reader.
+  // Sets `job` or `fault`, depending on the returned step. A fault of a job that is used comes
+  // before the job. An error: the file cannot be read, or the first skipped line if `strict`.
   absl::StatusOr<TraceStep> Next(TraceJob& job, TraceFault& fault);
 
   TraceForm form() const { return form_; }
   const TraceMachine& machine() const { return options_.machine; }
   const SwfHeader& header() const { return header_; }  // of SWF and Alea
   const AleaTables& tables() const { return tables_; }
-  // Lines that were a job or a fault of their own so far; those of jobs read ahead are counted.
+  // Lines with a job or a fault so far, including jobs that were read ahead.
   std::int64_t records() const { return records_; }
   double part() const { return lines_.part(); }
 
@@ -71,11 +71,12 @@ class TraceReader {
   std::unique_ptr<TraceParser> parser_;
 
   std::string text_;
-  bool held_ = false;              // text_ is a line that Begin read and that is still to be parsed
-  bool ended_ = false;             // the file is read
-  std::vector<TraceJob> ahead_;    // a heap, the first to come on top
-  std::deque<TraceFault> told_;    // of the job read last, or of the header
-  TimeMs given_ = 0, latest_ = 0;  // submit times: of the last job given, the latest read
+  bool held_ = false;              // text_ is a line that Begin() read and that is not parsed yet
+  bool ended_ = false;             // the end of the file was reached
+  std::vector<TraceJob> ahead_;    // a heap, earliest submission on top
+  std::deque<TraceFault> faults_;  // faults of the last job, or of the header
+  TimeMs given_ = 0,
+         latest_ = 0;  // submission times: of the last returned job; the latest that was read
   int latest_line_ = 0, given_line_ = 0;
   std::int64_t records_ = 0;
 };

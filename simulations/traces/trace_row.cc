@@ -41,7 +41,7 @@ bool TraceRow::Cut(std::string_view text, int line) {
   const bool fewer = count < fields_.size();
   fault_ = {fewer ? TraceFaultKind::kMissingField : TraceFaultKind::kExtraField, line_,
             fewer ? names_[count] : "", std::string(text),
-            std::to_string(fields_.size()) + " fields, here are " + std::to_string(count)};
+            std::to_string(fields_.size()) + " fields, found " + std::to_string(count)};
   return false;
 }
 
@@ -83,7 +83,7 @@ bool TraceRow::Time(std::size_t field, DurationMs unit_ms, bool may_lack, TimeMs
     if (small) units = units * 10 + (text[at] - '0');
   }
   bool number = at > from;
-  // Digits behind the point count as far as a millisecond reaches.
+  // Digits below a millisecond are ignored.
   std::int64_t parts = 0;
   if (number && at < text.size() && text[at] == '.') {
     DurationMs scale = unit_ms;
@@ -95,15 +95,15 @@ bool TraceRow::Time(std::size_t field, DurationMs unit_ms, bool may_lack, TimeMs
     number = at > point + 1;
   }
   number = number && at == text.size();
-  const auto told = [&](TraceFaultKind kind) {
+  const auto fault = [&](TraceFaultKind kind) {
     return Wrong(
         kind, field,
         std::string("a time of at least 0 and at most 317 years") + (may_lack ? ", or -1" : ""));
   };
-  if (!number) return told(TraceFaultKind::kNoNumber);
+  if (!number) return fault(TraceFaultKind::kNoNumber);
   if (negative && may_lack && units == 1 && parts == 0) return out = kNotKnown, true;
-  if (negative && (units != 0 || parts != 0)) return told(TraceFaultKind::kOutOfRange);
-  if (!small || units > kMostTime / unit_ms) return told(TraceFaultKind::kOutOfRange);
+  if (negative && (units != 0 || parts != 0)) return fault(TraceFaultKind::kOutOfRange);
+  if (!small || units > kMostTime / unit_ms) return fault(TraceFaultKind::kOutOfRange);
   out = units * unit_ms + parts;
   return true;
 }

@@ -1,7 +1,7 @@
-// TraceRow: a line of a trace cut into its fields; what a field cannot give is a fault.
+// TraceRow: a line of a trace, split into fields. A field that cannot be read is a fault.
 //
-// Unlike CsvReader's rows these know no quotes, so that a line that is wrong is that one line: the
-// next can be read. No form here needs quotes. One owner thread.
+// Unlike CsvReader, it does not support quotes, so a faulty line never affects the next line. No
+// format here needs quotes. One owner thread.
 #pragma once
 
 #include <cstddef>
@@ -24,19 +24,19 @@ class TraceRow {
   // `names` of the fields in their order. Separator ' ': any run of blanks and tabs.
   TraceRow(std::vector<std::string> names, char separator);
 
-  // Cuts the line, which outlives the questions below; false: it has more or fewer fields.
+  // Splits the line, which must outlive the calls below; false if the number of fields is wrong.
   bool Cut(std::string_view text, int line);
 
-  // Each gives `out`, or false and the fault. Fields by their index, after Cut was true.
+  // Each sets `out`, or returns false and sets the fault. REQUIRES: Cut() returned true.
   bool Name(std::size_t field, std::string& out);
-  // From `least` to `most`; a `least` of kNotKnown lets -1 pass, and nothing else below 0.
+  // A number from `least` to `most`. If `least` is kNotKnown, -1 is also valid.
   bool Whole(std::size_t field, std::int64_t least, std::int64_t most, std::int64_t& out);
-  // A number of units of so many ms, with decimals or not, rounded down. -1 gives kNotKnown where
-  // `may_lack`.
+  // A time in units of that many ms, with or without decimals, rounded down. -1 gives kNotKnown
+  // where `may_lack`.
   bool Time(std::size_t field, DurationMs unit_ms, bool may_lack, TimeMs& out);
 
   std::string_view operator[](std::size_t field) const { return fields_[field]; }
-  // Makes the fault and returns false. The field's own value is told.
+  // Sets the fault with the value of the field, and returns false.
   bool Wrong(TraceFaultKind kind, std::size_t field, std::string expected);
 
   const TraceFault& fault() const { return fault_; }
@@ -50,8 +50,8 @@ class TraceRow {
   TraceFault fault_;
 };
 
-// Where the next field of `text` begins and ends, from `at`, which it moves behind it; an empty one
-// with a null data() where there is none.
+// The next field of `text` from position `at`, which moves past it. Without a next field, the
+// result is empty and its data() is null.
 std::string_view NextField(std::string_view text, char separator, std::size_t& at);
 
 }  // namespace tephra

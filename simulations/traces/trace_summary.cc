@@ -65,7 +65,7 @@ const char* TraceStatusName(TraceStatus status) {
     case TraceStatus::kNotKnown:
       break;
   }
-  return "not known";
+  return "unknown";
 }
 
 }  // namespace tephra

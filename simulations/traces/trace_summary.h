@@ -1,5 +1,5 @@
-// TraceSummary: what is in a timed trace, gathered in one pass; memory grows with the users and
-// queues it names, not with its length.
+// TraceSummary: statistics of a trace, collected in one pass. Memory grows with the number of users
+// and queues, not with the length of the trace.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace tephra {
 
-// Of a user, a queue, or all. Work is amount times run time, of jobs whose run time is known;
-// doubles, since a trace may claim more than 64 bits hold.
+// The jobs of a user, of a queue, or all jobs. Work is amount times run time, for jobs with a known
+// run time. Work is a double, because it may exceed 64 bits.
 struct TraceShare {
   std::int64_t jobs = 0;
   double cpu_ms = 0, gpu_ms = 0;
@@ -28,27 +28,27 @@ struct TraceSummary {
   TraceMachine machine;
   std::int64_t unix_start_s = kNotKnown;
 
-  std::int64_t records = 0;  // lines that are a job or should be one
+  std::int64_t records = 0;  // lines with a job or a fault
   TraceShare all;
   TimeMs first = 0, last = 0;  // submit times; 0 without jobs
   std::map<TraceStatus, std::int64_t> statuses;
-  std::map<std::string, TraceShare> users, groups, queues;  // those that have a name
+  std::map<std::string, TraceShare> users, groups, queues;  // by name, if it is set
   Percentiles sizes;                                        // GPUs of a job that has any, else CPUs
-  Percentiles runs_ms, requested_ms;                        // of those that are known
+  Percentiles runs_ms, requested_ms;                        // known values only
   TraceFaultCounts faults;
 
   void Add(const TraceJob& job);
-  // The mean part of the machine that the jobs would keep busy from the first submission to the
-  // last, if each ran at once; negative where the machine or the span is not known.
+  // The offered load: the work divided by the capacity of the machine from the first to the last
+  // submission; negative if the machine or the span is unknown.
   double CpuLoad() const;
   double GpuLoad() const;
 };
 
-// Reads all of it. Faults are counted; a failure is one of the reader's.
+// Reads the whole trace and counts its faults. Errors are those of the reader.
 absl::Status Summarize(TraceReader& reader, TraceSummary& summary);
 
 void PrintTraceText(const TraceSummary& summary, std::ostream& out);
-// What was wrong with its lines: a table, or that nothing was.
+// The table of faults, or "No faults".
 void PrintTraceFaults(const std::string& path, const TraceFaultCounts& faults, std::ostream& out);
 void PrintTraceJson(const TraceSummary& summary, std::ostream& out);
 

@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/bad_input.h"
 #include "simulations/traces/trace_summary.h"
-#include "text/bad_input.h"
 #include "text/format.h"
 #include "text/table.h"
 
@@ -25,7 +25,7 @@ std::vector<std::string> ShareCells(const std::string& name, const std::string& 
   return cells;
 }
 
-// The largest by what they used, then by name.
+// Sorted by use, largest first, then by name.
 void PrintShares(const TraceSummary& summary, const std::string& title,
                  const std::map<std::string, TraceShare>& shares, std::ostream& out) {
   if (shares.empty()) return;
@@ -50,10 +50,10 @@ void PrintShares(const TraceSummary& summary, const std::string& title,
 }
 
 void PrintPercentiles(const TraceSummary& summary, std::ostream& out) {
-  out << "\nOf each job\n";
-  std::vector<std::string> header = {"", "known", "least"};
-  for (const int percent : kPercents) header.push_back(std::to_string(percent) + " %");
-  header.push_back("most");
+  out << "\nPer job\n";
+  std::vector<std::string> header = {"", "known", "min"};
+  for (const int percent : kPercents) header.push_back("p" + std::to_string(percent));
+  header.push_back("max");
   Table table(header, "lrrrrrrrrr");
   const auto add = [&](const std::string& what, const Percentiles& of, const auto& text) {
     if (of.count() == 0) return;
@@ -64,7 +64,7 @@ void PrintPercentiles(const TraceSummary& summary, std::ostream& out) {
   const auto plain = [](std::int64_t amount) { return std::to_string(amount); };
   add(summary.all.gpu_ms == 0   ? "CPUs"
       : summary.all.cpu_ms == 0 ? "GPUs"
-                                : "GPUs, or CPUs",
+                                : "GPUs or CPUs",
       summary.sizes, plain);
   add("run time", summary.runs_ms, DurationText);
   add("requested time", summary.requested_ms, DurationText);
@@ -80,13 +80,13 @@ void PrintMachine(const TraceSummary& summary, std::ostream& out) {
   };
   load("CPUs", summary.machine.Cpus(), summary.CpuLoad());
   load("GPUs", summary.machine.Gpus(), summary.GpuLoad());
-  if (summary.machine.parts.empty()) out << "machine: not known (--cpus, --gpus)\n";
+  if (summary.machine.parts.empty()) out << "machine: unknown (set it with --cpus or --gpus)\n";
 }
 
 }  // namespace
 
 void PrintTraceFaults(const std::string& path, const TraceFaultCounts& faults, std::ostream& out) {
-  Table table({"fault", "times", "skipped", "first"}, "lrrl");
+  Table table({"fault", "lines", "skipped lines", "first"}, "lrrl");
   for (std::size_t i = 0; i < kTraceFaultKinds; ++i) {
     const auto kind = static_cast<TraceFaultKind>(i);
     const TraceFaultCounts::Count& count = faults.of(kind);
@@ -104,11 +104,11 @@ void PrintTraceFaults(const std::string& path, const TraceFaultCounts& faults, s
 
 void PrintTraceText(const TraceSummary& summary, std::ostream& out) {
   out << summary.path << ": " << TraceFormName(summary.form)
-      << (summary.guessed ? ", by its first lines" : "") << "\n"
+      << (summary.guessed ? " (detected)" : "") << "\n"
       << summary.records << " records: " << summary.all.jobs << " jobs, "
       << summary.faults.skipped() << " skipped\n"
       << "submitted from " << DurationText(summary.first) << " to " << DurationText(summary.last)
-      << ", within " << DurationText(summary.last - summary.first) << "\n"
+      << ", a span of " << DurationText(summary.last - summary.first) << "\n"
       << summary.users.size() << " users, " << summary.groups.size() << " groups, "
       << summary.queues.size() << " queues";
   if (summary.all.cpu_ms > 0) out << "; " << HoursText(summary.all.cpu_ms) << " CPU hours";

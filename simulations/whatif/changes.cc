@@ -57,13 +57,14 @@ class Changer {
       for (int kind = kFirstExtendedKind; kind < sections_.kinds.size(); ++kind) {
         declared.names.push_back(sections_.kinds.Name(static_cast<Kind>(kind)));
       }
-      events.push_back({at_, Told{declared}});
+      events.push_back({at_, OtherFact{declared}});
       for (const DatedHappening& event : next_.events) {
-        const auto* told = std::get_if<Told>(&event.what);
-        if (told == nullptr || !std::holds_alternative<KindsDeclared>(told->event)) continue;
-        return absl::InvalidArgumentError(
-            wrongs_.back()->file() + ": resource kind " + declared.names.back() +
-            ": not known at the cut, and the journal declares others later; expected a later cut");
+        const auto* fact = std::get_if<OtherFact>(&event.what);
+        if (fact == nullptr || !std::holds_alternative<KindsDeclared>(fact->event)) continue;
+        return absl::InvalidArgumentError(wrongs_.back()->file() + ": resource kind " +
+                                          declared.names.back() +
+                                          ": declared only after --at, as the journal declares "
+                                          "other kinds then; expected a later --at");
       }
     }
     for (DatedHappening& event : made_) events.push_back(std::move(event));
@@ -91,7 +92,7 @@ class Changer {
     for (const DeviceHardware& device : node.devices) sections_.models.insert(device.model);
     sections_.capacity.Add(node.allocatable);
   }
-  // Of jobs of one name the first counts, which is there or comes first.
+  // If several jobs have the same name, the first one counts.
   void Know(const JobSpec& job) {
     before_.jobs.try_emplace(job.name, job);
     sections_.jobs.insert(job.name);
@@ -139,7 +140,7 @@ class Changer {
     }
   }
 
-  // { like: NODE, name: NODE-copy, count }: as that one is, and in its domains.
+  // { like: NODE, name: NODE-copy, count }: copies of the node, in its domains.
   std::vector<NodeSpec> ReadLike(const Item& item) {
     std::string like;
     std::int64_t count = 1;
@@ -166,7 +167,7 @@ class Changer {
     for (DomainSpec& domain : next_.domains) {
       if (std::find(domain.nodes.begin(), domain.nodes.end(), like) == domain.nodes.end()) continue;
       for (const NodeSpec& one : nodes) domain.nodes.push_back(one.name);
-      Make(Told{DomainUpserted{domain, 0}}, item);
+      Make(OtherFact{DomainUpserted{domain, 0}}, item);
     }
     return nodes;
   }
@@ -180,7 +181,7 @@ class Changer {
     }
   }
 
-  // What a change means for what comes later; names of jobs become those of the engine.
+  // Applies a change to later events; names of jobs are replaced by uids.
   void Follow(PoliciesChange& change, const Item& item) {
     before_.config = change.config;
     set_policies_.push_back(item);
@@ -198,7 +199,7 @@ class Changer {
   void Follow(NodeCordoned& change, const Item&) { cordons_[change.name] = change.unschedulable; }
   void Follow(JobChanges& change, const Item& item) {
     const auto known = before_.jobs.find(change.job.name);
-    if (known == before_.jobs.end()) return item.Wrong("a job that there is or that comes");
+    if (known == before_.jobs.end()) return item.Wrong("a job of the journal");
     change.whole = true;
     known->second = change.job;
     set_jobs_[change.job.name].push_back(item);
@@ -222,7 +223,7 @@ class Changer {
     job = known->second.uid;
   }
 
-  // Whether what was recorded happens all the same, and as what.
+  // Whether the recorded event still happens, and its changed version.
   bool Keep(Happening& what) {
     if (auto* policies = std::get_if<PoliciesChange>(&what)) {
       for (const Item& item : set_policies_) {

@@ -1,5 +1,5 @@
-// Changes: what a what-if asks about, in the words of a simulation's events, and the simulation
-// that has them from its beginning on.
+// Changes: the changes of a what-if, written as events of a simulation, and the simulation that
+// applies them at its start.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace tephra {
 
-// The source of one that stands on the command line.
+// The source name of a change on the command line.
 inline constexpr char kChangeArgument[] = "--change";
 
 // YAML: one change, or a list of them.
 struct ChangeText {
-  std::string source;  // what messages call it
+  std::string source;  // its name in messages
   std::string text;
 };
 
-// A field that a change does not give stays as it is, in what the journal tells later too: what a
-// change says is not unsaid by what was recorded without it. `as_is` has a handover. Errors name
+// A change sets only the fields that it has. Later events of the journal do not override these
+// fields. `as_is` has a handover. Errors name
 // source, line, field, value and what was expected.
 absl::StatusOr<Simulation> WithChanges(const Simulation& as_is,
                                        const std::vector<ChangeText>& changes);

@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/framework/timeline.h"
+#include "engine/timeline.h"
 
 namespace tephra {
 namespace {
 
 // The run times of one job.
 struct Runs {
-  std::optional<DurationMs> all;  // of tasks that are not in `tasks`; none: for ever
+  std::optional<DurationMs> all;  // of tasks that are not in `tasks`; none: endless
   std::map<std::pair<std::string, std::int32_t>, DurationMs> tasks;
 };
 
@@ -55,7 +55,7 @@ class Continuer {
  private:
   TimeMs Mine(TimeMs time) const { return time - origin_; }
 
-  // No time before it is needed, so that all of them are at least 0.
+  // Time 0 is before all times in use, so that no time is negative.
   void FindOrigin() {
     origin_ = history_.begin;
     for (const RecordedJob& job : history_.standing) {
@@ -72,23 +72,23 @@ class Continuer {
     return seen.empty() ? kUsualGraceMs : seen[seen.size() / 2];
   }
 
-  // What it is expected to run, 0: not known; and who says so is counted.
+  // The run-time estimate, 0 if unknown. Its source is counted.
   DurationMs Expected(const RecordedJob& job, bool counts) {
-    if (job.spec.expected_run_ms > 0) {
+    if (job.spec.estimated_runtime_ms > 0) {
       out_.runs.expected += counts;
-      return job.spec.expected_run_ms;
+      return job.spec.estimated_runtime_ms;
     }
     const JobId id = job.standing ? state_.FindJob(job.spec.uid) : JobId();
-    if (id.valid() && state_.books().jobs[id.index()].expected_run_ms > 0) {
+    if (id.valid() && state_.books().jobs[id.index()].estimated_runtime_ms > 0) {
       out_.runs.predicted += counts;
-      return state_.books().jobs[id.index()].expected_run_ms;
+      return state_.books().jobs[id.index()].estimated_runtime_ms;
     }
-    out_.runs.assumed += counts && options_.assume_run.has_value();
-    out_.runs.unknown += counts && !options_.assume_run.has_value();
-    return options_.assume_run.value_or(0);
+    out_.runs.assumed += counts && options_.default_runtime.has_value();
+    out_.runs.unknown += counts && !options_.default_runtime.has_value();
+    return options_.default_runtime.value_or(0);
   }
 
-  // `job` is as it had become at the end of the journal.
+  // `job` is the job at the end of the journal.
   Runs RunsOf(const RecordedJob& job) {
     Runs runs;
     bool recorded = false, open = false;
@@ -102,7 +102,7 @@ class Continuer {
       }
       open = open || (task.runs && expected == 0);
       if (expected == 0) continue;
-      // It was seen to run for so long, and that was not all.
+      // The task ran at least this long without an end.
       DurationMs seen = task.most > 0 ? task.most + 1 : 0;
       if (task.runs) {
         const TimeMs last = job.gone >= 0 ? job.gone + 1 : history_.end;
@@ -137,7 +137,7 @@ class Continuer {
     out_.simulation.jobs.push_back(std::move(arrival));
   }
 
-  // `now` is the job at the cut, `later` what became of it.
+  // `now` is the job at the cut, `later` the job at the end of the journal.
   void Stand(const RecordedJob& now, const RecordedJob& later, Handover& handover) {
     const JobId id = state_.FindJob(now.spec.uid);
     if (!id.valid()) return;
@@ -152,7 +152,7 @@ class Continuer {
         tasks.push_back(std::move(one));
       }
     }
-    if (over && !tasks.empty()) return;  // it is not gone, and nothing more will happen to it
+    if (over && !tasks.empty()) return;  // the job exists, but nothing more will happen to it
     const Runs runs = RunsOf(later);
     for (HandedTask& task : tasks) {
       const auto own = runs.tasks.find({task.role, task.index});

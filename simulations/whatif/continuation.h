@@ -1,37 +1,38 @@
-// Continuation: how a recorded history goes on from its cut, as a simulation: who stands, who
-// comes, what happens, and how long each task runs.
+// Continuation: the simulation that continues a recorded history from its cut: the current and
+// later jobs, the events, and the run time of each task.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
-#include "plugins/framework/state.h"
+#include "engine/state.h"
 #include "simulations/whatif/history.h"
 #include "simulations/workload/simulation.h"
 
 namespace tephra {
 
-// How long jobs run. Recorded: some task of it ended in the journal. Expected: as somebody said of
-// it. Predicted: by runs before. Else as the caller has it, or for ever.
+// The sources of run times. Recorded: a task of the job ended in the journal. Expected: the
+// estimate of the job. Predicted: from earlier jobs. Otherwise the default of the caller, or
+// endless.
 struct RunTimes {
   std::int64_t recorded = 0, expected = 0, predicted = 0, assumed = 0, unknown = 0;
 };
 
 struct ContinueOptions {
-  std::optional<DurationMs> assume_run;   // of jobs that are not known otherwise; none: for ever
-  std::optional<DurationMs> until;        // after the cut, then it ends
-  std::optional<DurationMs> grace;        // of evictions; none: as was seen, else 30 s
-  std::optional<DurationMs> checkpoints;  // as of Restarts
+  std::optional<DurationMs> default_runtime;  // of jobs without another source; none: endless
+  std::optional<DurationMs> until;            // the end, relative to the cut
+  std::optional<DurationMs> grace;            // of evictions; none: as recorded, or 30 s
+  std::optional<DurationMs> checkpoints;      // as of Restarts
 };
 
-constexpr DurationMs kUsualGraceMs = 30 * kSecondMs;  // of pods that do not say otherwise
+constexpr DurationMs kUsualGraceMs = 30 * kSecondMs;  // the default of Kubernetes
 
 struct Continuation {
-  Simulation simulation;  // its nodes and queues, jobs and events
+  Simulation simulation;  // with nodes, queues, jobs and events
   RunTimes runs;
 };
 
-// `state` is that of an engine that was told the history up to its cut.
+// `state` belongs to an engine that knows the history up to the cut.
 Continuation Continue(const History& history, const State& state, const ContinueOptions& options);
 
 }  // namespace tephra

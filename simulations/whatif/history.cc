@@ -10,7 +10,7 @@
 namespace tephra {
 namespace {
 
-// A job without what says how far the making of its pods has come.
+// The job without the fields that change while its pods are created.
 JobSpec WithoutPods(JobSpec job) {
   job.pods_exist = false;
   job.held.clear();
@@ -19,7 +19,7 @@ JobSpec WithoutPods(JobSpec job) {
 }
 
 bool OnlyExpectsLess(const JobSpec& before, JobSpec now) {
-  now.expected_run_ms = before.expected_run_ms;
+  now.estimated_runtime_ms = before.estimated_runtime_ms;
   return now == before;
 }
 
@@ -29,7 +29,7 @@ class HistoryFold {
   HistoryFold(History& history, std::optional<DurationMs> checkpoints)
       : history_(history), checkpoints_(checkpoints) {}
 
-  // `now` is when they came, `after` whether that is after the cut.
+  // `now`: the time of the events; `after`: whether it is after the cut.
   void Facts(const std::vector<Event>& events, TimeMs now, bool after) {
     ++batch_;
     now_ = now;
@@ -53,7 +53,7 @@ class HistoryFold {
     return absl::OkStatus();
   }
 
-  // What has been told so far is what stands.
+  // The facts so far are the state at the cut.
   void CutHere() {
     history_.extended_kinds = kinds_;
     history_.config = config_;
@@ -71,7 +71,7 @@ class HistoryFold {
     history_.standing_jobs = std::move(there);
   }
 
-  // Pods whose failure was their end did not fail, as far as the world goes.
+  // A pod whose failure ended its task did not fail in terms of the simulation.
   void Finish() {
     std::vector<DatedHappening> events;
     for (std::size_t e = 0; e < history_.events.size(); ++e) {
@@ -92,7 +92,7 @@ class HistoryFold {
   }
   template <class Fact>
   void Passes(const Fact& fact) {
-    Happens(Told{fact});
+    Happens(OtherFact{fact});
   }
   void Follow(std::uint64_t version) { version_ = std::max(version_, version); }
 
@@ -143,10 +143,11 @@ class HistoryFold {
   }
   void On(const DisruptionBudgetRemoved& fact) { Passes(fact); }
   void On(const PlacementRefused& fact) { Happens(Refused{fact}); }
-  // Outcomes of plans that are made anew, and what the engine knows itself.
+  // Outcomes of plans, which the continuation makes again, and facts that the engine derives
+  // itself.
   void On(const PlanStale&) {}
   void On(const BindFailed&) {}
-  void On(const MemoryTold&) {}
+  void On(const MemoryRestored&) {}
 
   void On(const JobUpserted& fact) {
     Follow(fact.version);
@@ -158,19 +159,19 @@ class HistoryFold {
       job.heard = now_;
       job.later = after_;
       job.with_pods = fact.job.pods_exist;
-      job.spec = job.told = std::move(spec);
+      job.spec = job.latest = std::move(spec);
       return;
     }
     RecordedJob& job = history_.jobs[it->second];
     job.with_pods = fact.job.pods_exist;
-    if (spec == job.told) return;
+    if (spec == job.latest) return;
     const bool lost = std::any_of(job.tasks.begin(), job.tasks.end(),
                                   [&](const auto& task) { return task.second.stopped == batch_; });
-    if (lost && OnlyExpectsLess(job.told, spec)) {  // for what it has done
-      job.told = std::move(spec);
+    if (lost && OnlyExpectsLess(job.latest, spec)) {  // because of the work done
+      job.latest = std::move(spec);
       return;
     }
-    job.told = spec;
+    job.latest = spec;
     if (!after_) job.spec = spec;
     Happens(JobChanges{std::move(spec), true});
   }
@@ -184,7 +185,7 @@ class HistoryFold {
     std::int64_t ended = 0;
     for (auto& [name, task] : job.tasks) {
       if (task.failure.has_value() && task.stopped == batch_) {
-        // It went with its job, which is what happened.
+        // It ended with its job, so the removal of the job is the event.
         dropped_.insert(*task.failure);
         task.failure.reset();
         task.runs = true;
@@ -193,7 +194,7 @@ class HistoryFold {
       ended += task.end >= 0;
       over = over && !task.runs;
     }
-    for (const RoleSpec& role : job.told.gang.roles) ended -= role.replicas;
+    for (const RoleSpec& role : job.latest.gang.roles) ended -= role.replicas;
     const bool dropped = job.later && job.heard == now_ && job.start < 0;
     if (dropped) {
       history_.drops = true;
@@ -225,14 +226,14 @@ class HistoryFold {
         return;
       case TaskPhase::kSucceeded:
         if (task.runs) task.end = now_;
-        if (task.start < 0) task.start = task.end = now_;  // when it ran is not known
+        if (task.start < 0) task.start = task.end = now_;  // the time of its run is unknown
         task.runs = false;
         return;
       case TaskPhase::kFailed:
         if (task.runs) return Stop(*job, name.second, task);
         if (task.start < 0) task.start = task.end = now_;
         return;
-      default:  // it waits
+      default:  // pending
         if (task.runs) Stop(*job, name.second, task);
         return Wanted(task);
     }
@@ -246,7 +247,7 @@ class HistoryFold {
     if (job.gone < 0) {
       if (task.runs) Stop(job, found->second.second, task);
       task.pod.clear();
-      // Where pods are not waited for it is asked for again at once.
+      // If the engine does not wait for pods, the task is pending at once.
       if (!job.with_pods && task.stopped > 0) Wanted(task);
     }
     by_pod_.erase(found);
@@ -265,7 +266,7 @@ class HistoryFold {
     if (job.start < 0) job.start = task.start;
   }
 
-  // The attempt is over, and not because its work was done.
+  // The attempt ended with unfinished work.
   void Stop(RecordedJob& job, const std::pair<std::string, std::int32_t>& name,
             RecordedTask& task) {
     task.runs = false;
@@ -278,11 +279,11 @@ class HistoryFold {
     if (lost_nodes_.contains(task.node) || !nodes_.contains(task.node)) return Wanted(task);
     if (!after_) return;
     task.failure = history_.events.size();
-    dropped_.insert(*task.failure);  // unless it is asked for again
+    dropped_.insert(*task.failure);  // unless the task restarts
     Happens(TaskFails{job.spec.uid, name.first, name.second});
   }
 
-  // It is asked for again, with what work was saved.
+  // The task is pending again, with its saved work.
   void Wanted(RecordedTask& task) {
     if (task.end < 0) return;
     if (task.failure.has_value()) dropped_.erase(*task.failure);
@@ -310,12 +311,12 @@ class HistoryFold {
   std::map<std::string, QueueSpec> queues_;
   std::map<std::string, DomainSpec> domains_;
   std::set<std::string> lost_nodes_;           // in this batch
-  std::map<std::string, std::size_t> by_uid_;  // those that are there; in History::jobs
+  std::map<std::string, std::size_t> by_uid_;  // current jobs; index in History::jobs
   std::map<std::string, std::pair<std::size_t, std::pair<std::string, std::int32_t>>> by_pod_;
   std::set<std::size_t> dropped_;  // of History::events
 };
 
-// When the first and the last cycle were.
+// The times of the first and the last cycle.
 absl::StatusOr<std::pair<TimeMs, TimeMs>> SpanOf(const std::string& path) {
   TEPHRA_ASSIGN_OR_RETURN(const std::unique_ptr<JournalBatches> journal,
                           JournalBatches::Open(path));
@@ -327,7 +328,8 @@ absl::StatusOr<std::pair<TimeMs, TimeMs>> SpanOf(const std::string& path) {
     if (batch->tick.has_value()) last = batch->tick;
   }
   if (first.has_value()) return std::pair(*first, *last);
-  return absl::InvalidArgumentError(path + ": no cycle in it");
+  return absl::InvalidArgumentError(path +
+                                    ": the journal has no scheduling cycle; expected at least one");
 }
 
 }  // namespace
@@ -345,7 +347,7 @@ absl::StatusOr<History> ReadHistory(const std::string& path, const Cut& cut,
       cut.from == Cut::From::kStart ? span.first + cut.distance : span.second - cut.distance;
   if (history.cut < span.first || history.cut > span.second) {
     return absl::InvalidArgumentError(
-        path + ": at: " + DurationText(cut.distance) + ", expected at most the " +
+        path + ": --at: " + DurationText(cut.distance) + ", expected at most the " +
         DurationText(span.second - span.first) + " from its first cycle to its last");
   }
   TEPHRA_ASSIGN_OR_RETURN(const std::unique_ptr<JournalBatches> journal,

@@ -10,7 +10,7 @@ absl::StatusOr<std::unique_ptr<JournalBatches>> JournalBatches::Open(const std::
   errno = 0;
   auto batches = std::unique_ptr<JournalBatches>(new JournalBatches(path));
   if (batches->file_) return batches;
-  return absl::InvalidArgumentError(path + ": cannot be read: " + std::strerror(errno));
+  return absl::InvalidArgumentError(path + ": cannot read the file: " + std::strerror(errno));
 }
 
 absl::StatusOr<std::optional<JournalBatch>> JournalBatches::Next() {
@@ -32,8 +32,7 @@ absl::StatusOr<std::optional<JournalBatch>> JournalBatches::Next() {
     }
   }
   if (!reader_.has_header()) {
-    return absl::DataLossError(reader_.Where() +
-                               ": the file ends before the header of a journal does");
+    return absl::DataLossError(reader_.Where() + ": the file ends inside the journal header");
   }
   if (!any) return std::nullopt;
   return batch;

@@ -1,6 +1,6 @@
-// JournalBatches: a journal as the engine lived through it: what it was told, then a cycle.
+// JournalBatches: a journal as a sequence of batches: some events, then a cycle.
 //
-// Events that the engine refused are left out: they changed nothing. One owner thread.
+// Refused events are left out, because they changed nothing. One owner thread.
 #pragma once
 
 #include <fstream>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/event.h"
+#include "engine/event.h"
 #include "sidecar/wire/journal_reader.h"
 #include "topology/base/status.h"
 #include "topology/base/time.h"
@@ -18,17 +18,17 @@ namespace tephra {
 
 struct JournalBatch {
   std::vector<Event> events;
-  // The cycle that followed them. None: the journal ends before that.
+  // The cycle after the events. None: the journal ends before it.
   std::optional<TimeMs> tick;
   std::optional<std::string> plan;  // bytes of a tephra.v1.Plan; none: the journal ends before it
 };
 
 class JournalBatches {
  public:
-  // INVALID_ARGUMENT names the file and what the system says.
+  // INVALID_ARGUMENT names the file and the system error.
   static absl::StatusOr<std::unique_ptr<JournalBatches>> Open(const std::string& path);
 
-  // None after the last. A journal that was cut ends where it was; else errors as of JournalReader.
+  // None after the last batch. A truncated journal ends there. Errors are those of JournalReader.
   absl::StatusOr<std::optional<JournalBatch>> Next();
 
  private:

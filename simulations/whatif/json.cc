@@ -9,7 +9,7 @@ using Json = nlohmann::ordered_json;
 
 double Seconds(DurationMs duration) { return static_cast<double>(duration) / kSecondMs; }
 
-// Null where it never comes.
+// Null if it never happens.
 Json Time(TimeMs time, TimeMs cut) { return time < 0 ? Json() : Json(Seconds(time - cut)); }
 
 Json JobJson(const JobOutcome* job, TimeMs cut) {
@@ -37,7 +37,7 @@ Json RunJson(const WhatifRun& run, TimeMs cut) {
     if (line.name == "gpu") json["gpu_percent"] = line.mean_percent;
   }
   json["all"] = WaitsJson(run.totals.all);
-  json["waiting"] = WaitsJson(run.totals.waiting);
+  json["pending"] = WaitsJson(run.totals.waiting);
   json["coming"] = WaitsJson(run.totals.coming);
   json["by_queue"] = Json::object();
   for (const auto& [name, waits] : run.totals.queues) json["by_queue"][name] = WaitsJson(waits);
@@ -56,7 +56,7 @@ std::string WhatifJson(const WhatifResult& result) {
         {"before_last_cycle_s", Seconds(result.before_last)},
         {"engine_ms", result.origin + result.cut}}},
       {"jobs",
-       {{"running", result.running}, {"waiting", result.waiting}, {"coming", result.coming}}},
+       {{"running", result.running}, {"pending", result.waiting}, {"coming", result.coming}}},
       {"run_times",
        {{"recorded", result.runs.recorded},
         {"expected", result.runs.expected},
@@ -85,7 +85,7 @@ std::string WhatifJson(const WhatifResult& result) {
                     {"as_is", JobJson(one.before, result.cut)},
                     {"changed", JobJson(one.after, result.cut)}});
   }
-  // What a journal says is UTF-8, and its path need not be.
+  // The text of a journal is UTF-8, but its path may not be.
   constexpr auto kLenient = Json::error_handler_t::replace;
   return json.dump(2, ' ', false, kLenient) + "\n";
 }

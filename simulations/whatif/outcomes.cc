@@ -15,7 +15,7 @@ bool SameTimes(const JobOutcome& a, const JobOutcome& b) {
          std::tie(b.start, b.end, b.evictions, b.state);
 }
 
-// How far two times are from each other; one that never comes is further than any.
+// The distance of two times. A time that never comes is further away than any other.
 DurationMs Distance(TimeMs a, TimeMs b) {
   if (a == b) return 0;
   if (a < 0 || b < 0) return std::numeric_limits<DurationMs>::max();
@@ -84,7 +84,7 @@ std::vector<JobDifference> DifferencesOf(const Outcomes& before, const Outcomes&
   for (const auto& [uid, job] : after.jobs()) {
     if (!before.jobs().contains(uid)) differences.push_back({nullptr, &job});
   }
-  // Those that are in one run alone first.
+  // Jobs that are in one run only come first.
   const auto rank = [](const JobDifference& one) {
     const bool both = one.before != nullptr && one.after != nullptr;
     const JobOutcome& job = one.before != nullptr ? *one.before : *one.after;

@@ -14,50 +14,51 @@ std::string Jobs(std::int64_t count) {
   return std::to_string(count) + (count == 1 ? " job" : " jobs");
 }
 
-// After the cut, or before it.
+// Relative to the cut.
 std::string FromCut(TimeMs time, TimeMs cut) {
   return time < cut ? "-" + DurationText(cut - time) : "+" + DurationText(time - cut);
 }
 
-// One value in both runs; "-" where there is none.
+// A value of both runs; one value if they are equal.
 std::string Both(const std::string& before, const std::string& after) {
   return before == after ? before : before + " -> " + after;
 }
 
 void PrintBeginning(const WhatifResult& result, std::ostream& out) {
-  out << result.file << ", from " << DurationText(result.after_first) << " after its first cycle ("
-      << (result.before_last == 0 ? "its end"
-                                  : DurationText(result.before_last) + " before its last")
+  out << result.file << ", continued from " << DurationText(result.after_first)
+      << " after its first cycle ("
+      << (result.before_last == 0 ? "the end"
+                                  : DurationText(result.before_last) + " before its last cycle")
       << ")\n";
-  for (const std::string& change : result.changes) out << "  with " << change << "\n";
-  out << Jobs(result.running) << " then run and " << result.waiting << " wait; " << result.coming
-      << " come later, as recorded\n";
+  for (const std::string& change : result.changes) out << "  change: " << change << "\n";
+  out << "at that time: " << Jobs(result.running) << " running, " << result.waiting << " pending; "
+      << result.coming << " recorded for later\n";
   const RunTimes& runs = result.runs;
   std::string sources;
   const auto add = [&](std::int64_t count, const char* source) {
     if (count > 0) sources += (sources.empty() ? "" : ", ") + std::to_string(count) + source;
   };
-  add(runs.recorded, " as recorded");
-  add(runs.expected, " as expected");
-  add(runs.predicted, " as their users' jobs before them");
-  add(runs.assumed, " as --assume-run has it");
-  add(runs.unknown, " not known: these run to the end (--assume-run)");
+  add(runs.recorded, " recorded");
+  add(runs.expected, " estimated");
+  add(runs.predicted, " predicted from earlier jobs of the user");
+  add(runs.assumed, " from --default-runtime");
+  add(runs.unknown, " unknown, so these jobs never end (see --default-runtime)");
   if (!sources.empty()) out << "run times: " << sources << "\n";
   if (result.decided_otherwise) {
-    out << "notice: this version does not decide as the journal says: what was promised or set "
-           "aside at the cut is not known\n";
+    out << "warning: this version of tephra decides differently from the journal, so reservations "
+           "made before that time are unknown\n";
   }
   const Reproduced& same = result.reproduced;
   if (same.starts + same.ends > 0) {
-    out << "as it is, " << same.same_starts << " of " << same.starts << " starts and "
-        << same.same_ends << " of " << same.ends << " ends are when they were recorded";
-    if (same.most_off > 0) out << ", the furthest " << DurationText(same.most_off) << " off";
+    out << "accuracy of the unchanged run: " << same.same_starts << " of " << same.starts
+        << " starts and " << same.same_ends << " of " << same.ends << " ends match the journal";
+    if (same.most_off > 0) out << "; largest difference " << DurationText(same.most_off);
     out << "\n";
   }
 }
 
 void PrintJobs(const WhatifResult& result, std::ostream& out) {
-  Table table({"job", "queue", "came", "starts", "ends", "evicted"}, "llrlll");
+  Table table({"job", "queue", "submitted", "starts", "ends", "evictions"}, "llrlll");
   const auto time = [&](const JobOutcome* job, TimeMs JobOutcome::*which) -> std::string {
     if (job == nullptr) return "-";
     return job->*which < 0 ? "never" : FromCut(job->*which, result.cut);
@@ -76,32 +77,32 @@ void PrintJobs(const WhatifResult& result, std::ostream& out) {
   }
   out << "\n"
       << Jobs(static_cast<std::int64_t>(result.differences.size()))
-      << " would differ, times from the cut\n";
+      << " differ (times are relative to that time)\n";
   table.Print(out);
   if (result.differences.size() > lines) {
     out << "  and " << result.differences.size() - lines << " more\n";
   }
   if (result.elsewhere > 0) {
-    out << "  " << result.elsewhere << " more would run at the same times on other nodes\n";
+    out << "  " << result.elsewhere << " more run at the same times on other nodes\n";
   }
 }
 
-// Who would run in one of them, and not in the other.
+// Jobs that start in one run and not in the other.
 void PrintReasons(const WhatifResult& result, std::ostream& out) {
   std::size_t lines = 0;
   for (const JobDifference& one : result.differences) {
     if (one.before == nullptr || one.after == nullptr) continue;
     if ((one.before->start < 0) == (one.after->start < 0)) continue;
     const JobOutcome& waits = one.before->start < 0 ? *one.before : *one.after;
-    if (lines++ == 0) out << "\nwho never starts, and why\n";
+    if (lines++ == 0) out << "\nJobs that start in one run only, and why not in the other\n";
     if (lines > kMostWhatifLines) break;
-    out << "  " << waits.name << (one.before->start < 0 ? " as it is: " : " with the change: ")
+    out << "  " << waits.name << (one.before->start < 0 ? ", unchanged: " : ", with the change: ")
         << (waits.why.empty() ? JobStateText(waits.state) : waits.why) << "\n";
   }
 }
 
 void PrintTotals(const WhatifResult& result, std::ostream& out) {
-  Table table({"", "jobs", "started", "mean wait", "median", "95%", "evictions"}, "lrrrrrr");
+  Table table({"", "jobs", "started", "mean wait", "median", "p95", "evictions"}, "lrrrrrr");
   const auto seconds = [](double s) {
     return DurationText(static_cast<DurationMs>(s) * kSecondMs);
   };
@@ -116,14 +117,14 @@ void PrintTotals(const WhatifResult& result, std::ostream& out) {
     table.Add({name, both(&Waits::jobs), both(&Waits::started), times(&Waits::mean_s),
                times(&Waits::median_s), times(&Waits::p95_s), both(&Waits::evictions)});
   };
-  add("that wait", result.as_is.totals.waiting, result.changed.totals.waiting);
-  add("that come", result.as_is.totals.coming, result.changed.totals.coming);
+  add("pending at that time", result.as_is.totals.waiting, result.changed.totals.waiting);
+  add("submitted later", result.as_is.totals.coming, result.changed.totals.coming);
   std::map<std::string, Waits> queues = result.changed.totals.queues;
   for (const auto& [name, waits] : result.as_is.totals.queues) queues.try_emplace(name);
   if (queues.size() > 1) {
     for (const auto& [name, after] : queues) {
       const auto before = result.as_is.totals.queues.find(name);
-      add("of queue " + name, before == result.as_is.totals.queues.end() ? Waits() : before->second,
+      add("queue " + name, before == result.as_is.totals.queues.end() ? Waits() : before->second,
           after);
     }
   }
@@ -137,7 +138,7 @@ void PrintTotals(const WhatifResult& result, std::ostream& out) {
     }
     return std::string("-");
   };
-  out << "GPUs in use " << Both(gpus(result.as_is), gpus(result.changed)) << ", evictions "
+  out << "mean GPU use " << Both(gpus(result.as_is), gpus(result.changed)) << ", evictions "
       << Both(std::to_string(result.as_is.totals.all.evictions),
               std::to_string(result.changed.totals.all.evictions))
       << ", last event "
@@ -150,10 +151,10 @@ void PrintTotals(const WhatifResult& result, std::ostream& out) {
 
 void PrintWhatif(const WhatifResult& result, std::ostream& out) {
   PrintBeginning(result, out);
-  if (result.interrupted) out << "interrupted: as things stood then\n";
+  if (result.interrupted) out << "interrupted: these are the results until then\n";
   if (result.differences.empty()) {
-    out << "\nnothing would differ";
-    if (result.elsewhere > 0) out << " but the nodes of " << Jobs(result.elsewhere);
+    out << "\nno job differs";
+    if (result.elsewhere > 0) out << ", except the nodes of " << Jobs(result.elsewhere);
     out << "\n";
   } else {
     PrintJobs(result, out);

@@ -13,16 +13,15 @@ namespace {
 
 enum class Cycles : std::uint8_t { kToo, kNot };
 
-// Tells a new engine the journal up to the cut. False where a cycle was decided otherwise than
-// recorded.
-absl::StatusOr<bool> TellHistory(const History& history, Cycles cycles, Engine& engine) {
+// Feeds the journal up to the cut to a new engine. False if a plan differs from the recorded plan.
+absl::StatusOr<bool> FeedHistory(const History& history, Cycles cycles, Engine& engine) {
   TEPHRA_ASSIGN_OR_RETURN(const std::unique_ptr<JournalBatches> journal,
                           JournalBatches::Open(history.file));
   const std::uint64_t batches = history.batches + (history.and_events ? 1 : 0);
   for (std::uint64_t b = 0; b < batches; ++b) {
     TEPHRA_ASSIGN_OR_RETURN(const std::optional<JournalBatch> batch, journal->Next());
     if (!batch.has_value()) break;
-    // What this version refuses and another one took is missing, as is what follows from it.
+    // An event that this version refuses but the recorded version accepted is left out.
     for (const Event& event : batch->events) engine.Apply(event).IgnoreError();
     if (b == history.batches || !batch->tick.has_value() || cycles == Cycles::kNot) continue;
     const Plan plan = engine.Tick(*batch->tick);
@@ -32,18 +31,18 @@ absl::StatusOr<bool> TellHistory(const History& history, Cycles cycles, Engine& 
   return true;
 }
 
-// An engine that stands where the recorded one did.
+// An engine with the state of the recorded engine.
 absl::StatusOr<std::unique_ptr<Engine>> StandingEngine(History& history, bool& otherwise) {
   if (!otherwise) {
     auto engine = std::make_unique<Engine>(DefaultAssembly());
-    TEPHRA_ASSIGN_OR_RETURN(const bool same, TellHistory(history, Cycles::kToo, *engine));
+    TEPHRA_ASSIGN_OR_RETURN(const bool same, FeedHistory(history, Cycles::kToo, *engine));
     if (same) return engine;
     otherwise = true;
     history.due = true;
   }
   auto engine = std::make_unique<Engine>(DefaultAssembly());
-  TEPHRA_ASSIGN_OR_RETURN(const bool told, TellHistory(history, Cycles::kNot, *engine));
-  if (!told) return absl::InternalError(history.file + ": no cycle was to be decided");
+  TEPHRA_ASSIGN_OR_RETURN(const bool ticked, FeedHistory(history, Cycles::kNot, *engine));
+  if (!ticked) return absl::InternalError(history.file + ": no scheduling cycle is due");
   return engine;
 }
 
@@ -67,7 +66,7 @@ Reproduced Compare(const History& history, const Outcomes& outcomes, TimeMs orig
       over += task.end >= 0;
       end = std::max(end, task.end);
     }
-    for (const RoleSpec& role : job.told.gang.roles) over -= role.replicas;
+    for (const RoleSpec& role : job.latest.gang.roles) over -= role.replicas;
     count(over >= 0 ? end : job.gone, found->second.end, reproduced.ends, reproduced.same_ends);
   }
   return reproduced;

@@ -1,8 +1,8 @@
-// Whatif: a recorded history that goes on twice from one instant, as it is and with changes, and
-// what differs.
+// Whatif: continues a recorded history twice from the cut, unchanged and with changes, and compares
+// the two runs.
 //
-// Both runs are told what the recorded engine was told up to the cut, cycles and all, so that they
-// begin with all that it knew.
+// Both engines first process all events and cycles up to the cut, so they start with the state of
+// the recorded engine.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/engine.h"
+#include "engine/engine.h"
 #include "simulations/simulate.h"
 #include "simulations/whatif/changes.h"
 #include "simulations/whatif/continuation.h"
@@ -27,15 +27,15 @@ struct WhatifOptions {
   Cut cut;
   ContinueOptions go_on;
   std::vector<ChangeText> changes;
-  std::string directory;  // for the files of both runs, in as-is and changed; empty: none
-  const std::atomic<bool>* stop = nullptr;  // as of SimulateOptions
+  std::string directory;  // for the output files, in as-is and changed; empty: none
+  const std::atomic<bool>* stop = nullptr;  // see SimulateOptions
 };
 
-// How near the run as it is comes to what was recorded after the cut.
+// How well the unchanged run matches the journal after the cut.
 struct Reproduced {
-  std::int64_t starts = 0, ends = 0;            // recorded of jobs
-  std::int64_t same_starts = 0, same_ends = 0;  // to the millisecond
-  DurationMs most_off = 0;                      // the largest difference of either
+  std::int64_t starts = 0, ends = 0;            // of jobs, as recorded
+  std::int64_t same_starts = 0, same_ends = 0;  // equal to the millisecond
+  DurationMs most_off = 0;                      // the largest difference
 };
 
 struct WhatifRun {
@@ -48,15 +48,15 @@ struct WhatifRun {
 struct WhatifResult {
   std::string file;
   std::vector<std::string> changes;
-  DurationMs after_first = 0;                         // the cut, after the journal's first cycle
-  DurationMs before_last = 0;                         // and before its last
-  TimeMs cut = 0;                                     // on the clock of both runs
-  TimeMs origin = 0;                                  // time 0 of that clock, on the engine's
-  std::int64_t running = 0, waiting = 0, coming = 0;  // jobs at the cut, and after it as recorded
+  DurationMs after_first = 0;  // from the first cycle to the cut
+  DurationMs before_last = 0;  // from the cut to the last cycle
+  TimeMs cut = 0;              // on the clock of both runs
+  TimeMs origin = 0;           // time 0 of that clock, on the clock of the engine
+  std::int64_t running = 0, waiting = 0, coming = 0;  // jobs at the cut; jobs recorded after it
   RunTimes runs;
   DurationMs grace = 0;
-  // The cycles of the journal were decided otherwise than this version decides: what stands at the
-  // cut is then told without them, so that promises and rooms set aside are not known.
+  // This version decides differently from the journal. The state at the cut is then built from
+  // facts only, so reservations made before it are unknown.
   bool decided_otherwise = false;
   Reproduced reproduced;
   WhatifRun as_is, changed;
@@ -67,10 +67,10 @@ struct WhatifResult {
 
 absl::StatusOr<WhatifResult> RunWhatif(const WhatifOptions& options);
 
-// For a terminal: at most so many jobs.
+// For a terminal. Shows at most kMostWhatifLines jobs.
 constexpr std::size_t kMostWhatifLines = 20;
 void PrintWhatif(const WhatifResult& result, std::ostream& out);
-// One JSON object; docs/whatif.md describes it.
+// One JSON object; docs/reference/whatif.md describes it.
 std::string WhatifJson(const WhatifResult& result);
 
 }  // namespace tephra

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kMostGpus = 1024;  // on one node
 
-// A common machine with eight GPUs; pods as the kubelet allows unless told otherwise.
+// A common machine with eight GPUs; the number of pods is the kubelet's default.
 Resources UsualAmounts() {
   Resources amounts;
   amounts[kCpu] = 96'000;
@@ -92,6 +92,12 @@ Taint ReadTaint(const Item& item) {
   return taint;
 }
 
+// The memory of a node and its devices, estimated, here and in the engine.
+std::int64_t BytesOf(const NodeSpec& node) {
+  constexpr std::int64_t kNode = 4096, kDevice = 512;
+  return kNode + kDevice * static_cast<std::int64_t>(node.devices.size());
+}
+
 void AddNode(Sections& sections, const Item& item, NodeSpec node, std::vector<NodeSpec>& nodes) {
   node.labels.try_emplace(kHostnameKey, node.name);
   for (const DeviceHardware& device : node.devices) sections.models.insert(device.model);
@@ -99,7 +105,7 @@ void AddNode(Sections& sections, const Item& item, NodeSpec node, std::vector<No
   sections.capacity.Add(node.allocatable);
   for (Kind kind = 0; kind < kMaxKinds; ++kind) {
     if (sections.capacity[kind] > 1000 * std::int64_t{1'000'000'000'000'000}) {
-      item.Wrong("at most 10^18 of a resource in all, " + sections.kinds.Name(kind) +
+      item.Wrong("at most 10^18 of a resource in total; " + sections.kinds.Name(kind) +
                  " exceeds it");
     }
   }
@@ -141,6 +147,7 @@ void ReadNodes(Sections& sections, const Item& item, bool known_may_come_again,
   fields.Switch("unschedulable", node.unschedulable);
   fields.Done();
   const bool numbered = fields.Has("count");
+  if (!item.wrong->ok() || !sections.Reserve(item, count, BytesOf(node))) return;
   for (std::int64_t i = 0; i < count && item.wrong->ok(); ++i) {
     NodeSpec one = node;
     if (numbered) one.name.append("-").append(std::to_string(i));
@@ -179,6 +186,10 @@ void ReadCluster(Sections& sections, Fields& fields, std::vector<NodeSpec>& node
   fields.Whole("pods", node.allocatable[kPods], 0);
   node.devices.assign(static_cast<std::size_t>(per_node), device);
   ReadLinks(fields.At("gpu_links"), node);
+  if (!list.wrong->ok() ||
+      !sections.Reserve(fields.item(), static_cast<std::int64_t>(names.size()), BytesOf(node))) {
+    return;
+  }
   for (const std::string& name : names) {
     if (!list.wrong->ok()) break;
     NodeSpec one = node;

@@ -1,5 +1,5 @@
-// The sections `cluster.domains` and `cluster.bandwidth`: which nodes are near each other, and how
-// fast they reach each other.
+// The sections `cluster.domains` and `cluster.bandwidth`: the network topology, and
+// the bandwidth of its links.
 #include <map>
 #include <utility>
 
@@ -48,7 +48,7 @@ std::vector<std::string> ReadHostList(Sections& sections, const Item& item,
 void ReadDomains(Sections& sections, Fields& fields, std::vector<DomainSpec>& domains) {
   const Item list = fields.At("domains");
   if (list.node == nullptr) return;
-  if (!domains.empty()) return list.Wrong("either domains or tiers of hosts, not both");
+  if (!domains.empty()) return list.Wrong("either domains or nodes.tiers, not both");
   std::set<std::string> names;
   ReadList(list, [&](const Item& item) {
     domains.push_back(ReadDomain(item));
@@ -59,12 +59,12 @@ void ReadDomains(Sections& sections, Fields& fields, std::vector<DomainSpec>& do
       }
     }
   });
-  // The file says all there is, so what cannot be used is a slip.
+  // The file describes the whole cluster, so an unused domain is an error.
   std::map<std::string, DomainSpec> specs;
   for (const DomainSpec& domain : domains) {
     specs.emplace(domain.name, domain);
     for (const std::string& part : domain.domains) {
-      if (!names.contains(part)) list.Wrong("domains that are in this list, and not " + part);
+      if (!names.contains(part)) list.Wrong("only domains of this list, not " + part);
     }
   }
   std::vector<const std::string*> nodes;
@@ -86,7 +86,7 @@ void ReadBandwidth(Fields& fields, std::optional<Bandwidths>& bandwidths) {
   own.List("uplinks", [&](const Item& one) {
     ReadWhole(one, read.uplinks.emplace_back(), 1, Bandwidths::kMost);
   });
-  if (own.Has("uplinks") && read.uplinks.empty()) own.At("uplinks").Wrong("one number at least");
+  if (own.Has("uplinks") && read.uplinks.empty()) own.At("uplinks").Wrong("at least one number");
   own.Done();
 }
 

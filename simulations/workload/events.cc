@@ -1,8 +1,8 @@
-// The section `events`: what happens to the cluster by itself.
+// The section `events`: events of the simulated cluster.
 #include <algorithm>
 
+#include "base/quantity.h"
 #include "simulations/workload/sections.h"
-#include "text/quantity.h"
 
 namespace tephra {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 NodeSpec ReadOneNode(Sections& sections, const Item& item) {
   std::vector<NodeSpec> nodes;
   ReadNodes(sections, item, true, nodes);
-  if (nodes.size() != 1) item.Wrong("one node, without count");
+  if (nodes.size() != 1) item.Wrong("one node (without count)");
   if (nodes.empty()) return {};
   sections.nodes.insert(nodes[0].name);
   return nodes[0];
@@ -22,7 +22,7 @@ std::string ReadName(const Item& item) {
   return name;
 }
 
-// "job/role/index", each of which may have a slash in it: the job is the longest that the file has.
+// A task as JOB/ROLE/INDEX. Each part may contain a slash: the job is the longest one in the file.
 TaskFails ReadTaskName(const Sections& sections, const Item& item) {
   const std::string text = ReadName(item);
   const std::size_t last = text.rfind('/');
@@ -37,7 +37,7 @@ TaskFails ReadTaskName(const Sections& sections, const Item& item) {
                          : ParseWhole(std::string_view(text).substr(last + 1));
   if (first == std::string::npos || last == 0 || !index || *index < 0 ||
       *index > std::numeric_limits<std::int32_t>::max()) {
-    item.Wrong("job/role/index");
+    item.Wrong("a task as JOB/ROLE/INDEX");
     return {};
   }
   return {text.substr(0, first), text.substr(first + 1, last - first - 1),
@@ -121,8 +121,9 @@ const std::vector<std::pair<std::string, Read>>& Kinds() {
        [](Sections& s, const Item& i) -> Happening {
          PolicySettings settings =
              s.before == nullptr ? ReadPolicies(i) : ReadPolicies(i, s.before->config);
-         if (settings.expected_from_workload) i.Wrong("expected_pods as a list in an event");
-         if (settings.dequeue) i.Wrong("dequeue_strategy by set_queue in an event");
+         if (settings.expected_from_workload)
+           i.Wrong("a list for expected_pods (an event cannot use the word workload)");
+         if (settings.dequeue) i.Wrong("no dequeue_strategy (change it with set_queue)");
          return PoliciesChange{std::move(settings.config)};
        }},
   };
@@ -138,7 +139,7 @@ DatedHappening ReadEvent(Sections& sections, const Item& item) {
   fields.Duration("at", event.at);
   const std::optional<Happening> what = ReadHappening(sections, fields);
   fields.Done();
-  if (!what.has_value()) item.Wrong("one thing that happens, beside at");
+  if (!what.has_value()) item.Wrong("exactly one event besides at");
   if (what.has_value()) event.what = *what;
   return event;
 }
@@ -159,7 +160,7 @@ std::optional<Happening> ReadHappening(Sections& sections, Fields& fields,
 
 namespace {
 
-// Says what an event names that the file does not have.
+// Reports names in events that do not exist in the file.
 struct NameCheck {
   const Sections& sections;
   bool any_job;
@@ -192,7 +193,7 @@ struct NameCheck {
   void operator()(const ForeignPodRuns& event) const { Node(event.task.node); }
   void operator()(const ForeignPodEnds&) const {}
   void operator()(const PoliciesChange&) const {}
-  void operator()(const Told&) const {}
+  void operator()(const OtherFact&) const {}
   void operator()(const CycleDue&) const {}
 };
 

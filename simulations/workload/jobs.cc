@@ -1,5 +1,6 @@
-// The section `jobs`: jobs with roles, or flat ones whose tasks are all alike.
+// The section `jobs`: jobs with roles, or flat jobs with equal tasks.
 #include <algorithm>
+#include <utility>
 
 #include "simulations/workload/sections.h"
 
@@ -7,9 +8,11 @@ namespace tephra {
 namespace {
 
 constexpr std::int64_t kMostReplicas = 1'000'000;
+constexpr std::size_t kMostRoles = 10'000;                   // of a job, in all its groups together
+constexpr std::int64_t kJobBytes = 6144, kRoleBytes = 1024;  // estimates, here and in the engine
 
-// `count_key` is "replicas" in a role and "members" in a flat job. As in Volcano a role's minimum
-// is all of it unless given.
+// `count_key` is "replicas" in a role and "members" in a flat job. As in Volcano, the default
+// minimum of a role is all of its tasks.
 RoleSpec ReadRole(Sections& sections, Fields& fields, const std::string& count_key,
                   std::string name) {
   RoleSpec role;
@@ -20,7 +23,7 @@ RoleSpec ReadRole(Sections& sections, Fields& fields, const std::string& count_k
   std::int64_t min = 0;
   if (least.node != nullptr && ReadWhole(least, min, 0, kMostReplicas)) {
     if (min > role.replicas) {
-      least.Wrong("0 to the " + std::to_string(role.replicas) + " that there are");
+      least.Wrong("0 to " + std::to_string(role.replicas) + ", the number of tasks of the role");
     }
     role.min = static_cast<std::int32_t>(min);
   }
@@ -28,7 +31,7 @@ RoleSpec ReadRole(Sections& sections, Fields& fields, const std::string& count_k
   return role;
 }
 
-// What the whole gang asks for stays within 64 bits.
+// The total request of the gang must fit in 64 bits.
 void CheckSums(const Item& item, const JobSpec& job) {
   __extension__ __int128 sums[kMaxKinds] = {};
   for (const RoleSpec& role : job.gang.roles) {
@@ -40,12 +43,12 @@ void CheckSums(const Item& item, const JobSpec& job) {
   }
   for (const auto& sum : sums) {
     if (sum > std::int64_t{1'000'000'000'000'000'000}) {
-      item.Wrong("a job that asks for at most 10^18 of a resource in all");
+      item.Wrong("a job that requests at most 10^18 of a resource in total");
     }
   }
 }
 
-// In Volcano's words: spec.networkTopology of a pod group.
+// As in Volcano: spec.networkTopology of a pod group.
 Locality ReadLocality(const Item& item) {
   Locality locality;
   if (item.node == nullptr) return locality;
@@ -61,12 +64,16 @@ Locality ReadLocality(const Item& item) {
   return locality;
 }
 
-// The roles of a job or group: a list, or the one of a flat job, which is called `alone`.
+// The roles of a job or group: a list, or the single role of a flat job, named `alone`.
 std::vector<RoleSpec> ReadRoles(Sections& sections, Fields& fields, const std::string& alone) {
   std::vector<RoleSpec> roles;
   const Item list = fields.At("roles");
   if (list.node == nullptr) {
     roles.push_back(ReadRole(sections, fields, "members", alone));
+    return roles;
+  }
+  if (list.node->items.size() > kMostRoles) {
+    list.Wrong("at most " + std::to_string(kMostRoles) + " roles");
     return roles;
   }
   ReadList(list, [&](const Item& one) {
@@ -75,7 +82,7 @@ std::vector<RoleSpec> ReadRoles(Sections& sections, Fields& fields, const std::s
     role.Need("name");
     role.Text("name", name);
     for (const RoleSpec& other : roles) {
-      if (other.name == name) role.At("name").Wrong("a name that is not given twice");
+      if (other.name == name) role.At("name").Wrong("a unique name");
     }
     roles.push_back(ReadRole(sections, role, "replicas", std::move(name)));
     role.Done();
@@ -83,7 +90,7 @@ std::vector<RoleSpec> ReadRoles(Sections& sections, Fields& fields, const std::s
   return roles;
 }
 
-// `min_member`, which is all that the roles take unless given.
+// `min_member`; the default is the sum of the minimums of the roles.
 std::int32_t ReadMinMember(Fields& fields, std::int64_t sum, std::int64_t most,
                            std::int64_t least) {
   const Item item = fields.At("min_member");
@@ -91,8 +98,8 @@ std::int32_t ReadMinMember(Fields& fields, std::int64_t sum, std::int64_t most,
   return static_cast<std::int32_t>(std::min(sum, Sections::kMostTasks));
 }
 
-// One entry of `groups`: so many groups alike, of which the first `min_copies` are needed to start.
-// Of several each is called NAME/0 and so on; their roles GROUP/ROLE, or like the group.
+// One entry of `groups`: `copies` equal groups, of which the first `min_copies` are needed to
+// start. Several copies are named NAME/0 and so on. Roles are named GROUP/ROLE, or like the group.
 void ReadGroup(Sections& sections, const Item& item, GangSpec& gang) {
   Fields fields(item);
   GroupSpec group;
@@ -112,9 +119,15 @@ void ReadGroup(Sections& sections, const Item& item, GangSpec& gang) {
   group.min_member = ReadMinMember(fields, sum, most, 1);
   fields.Done();
   if (copies * most > Sections::kMostTasks) {
-    item.Wrong("at most " + std::to_string(Sections::kMostTasks) + " tasks in all its copies");
+    item.Wrong("at most " + std::to_string(Sections::kMostTasks) + " tasks in all copies together");
     return;
   }
+  if (gang.roles.size() + static_cast<std::size_t>(copies) * roles.size() > kMostRoles) {
+    item.Wrong("at most " + std::to_string(kMostRoles) + " roles in all groups of the job");
+    return;
+  }
+  const auto count = static_cast<std::int64_t>(roles.size());
+  if (!item.wrong->ok() || !sections.Reserve(item, copies, kRoleBytes * count)) return;
   for (std::int64_t copy = 0; copy < copies; ++copy) {
     group.name = copies == 1 ? name : name + "/" + std::to_string(copy);
     group.elastic = copy >= least;
@@ -161,11 +174,11 @@ JobSpec ReadJob(Sections& sections, Fields& fields) {
   fields.Switch("preemptible", job.preemptible);
   fields.Switch("movable", job.movable);
   fields.Switch("evicts", job.evicts);
-  fields.Duration("min_run", job.min_run_ms);
-  fields.Duration("expected_run", job.expected_run_ms);
+  fields.Duration("min_runtime", job.min_run_ms);
+  fields.Duration("estimated_runtime", job.estimated_runtime_ms);
   const Item topology = fields.At("network_topology");
   if (topology.node != nullptr) job.locality = ReadLocality(topology);
-  // Who it is made of is given whole or not at all.
+  // An event sets all roles and groups, or none of them.
   if (before == nullptr || fields.HasMore()) job.gang = ReadGang(sections, fields);
   if (before == nullptr) job.uid = job.name;
   CheckSums(fields.item(), job);
@@ -191,13 +204,13 @@ void ReadJobs(Sections& sections, const Item& item, std::vector<Arrival>& jobs) 
   Fields fields(item);
   Arrival arrival;
   std::int64_t copies = 1;
-  const std::int64_t before = sections.tasks;
+  const std::int64_t before = sections.tasks, bytes_before = sections.bytes;
   arrival.job = ReadJob(sections, fields);
   fields.Duration("at", arrival.at);
-  const Item run = fields.At("run");
+  const Item run = fields.At("runtime");
   DurationMs duration = 0;
   if (run.node != nullptr && ReadDuration(run, duration)) arrival.run = duration;
-  if (!fields.Has("expected_run")) arrival.job.expected_run_ms = arrival.run.value_or(0);
+  if (!fields.Has("estimated_runtime")) arrival.job.estimated_runtime_ms = arrival.run.value_or(0);
   int fails = 0;
   if (fields.OneOf("on_failure", {"task", "gang"}, fails)) arrival.fails_whole = fails == 1;
   fields.Whole("copies", copies, 1, Sections::kMostTasks);
@@ -208,6 +221,9 @@ void ReadJobs(Sections& sections, const Item& item, std::vector<Arrival>& jobs) 
   if (sections.tasks > Sections::kMostTasks) {
     item.Wrong("at most " + std::to_string(Sections::kMostTasks) + " tasks in all jobs together");
   }
+  if (!item.wrong->ok()) return;
+  const std::int64_t groups = std::exchange(sections.bytes, bytes_before) - bytes_before;
+  if (!sections.Reserve(item, copies, kJobBytes + groups)) return;
   for (std::int64_t i = 0; i < copies && item.wrong->ok(); ++i) {
     Arrival& one = jobs.emplace_back(arrival);
     if (fields.Has("copies")) one.job.name.append("-").append(std::to_string(i));

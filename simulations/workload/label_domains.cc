@@ -1,4 +1,4 @@
-// The section `cluster.domain_labels`: which nodes are near each other, told by their labels. The
+// The section `cluster.domain_labels`: the domains of nodes, from their labels. The
 // rule and the names are those of tephra-scheduler --domain-labels (plugins/volcano/facts).
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@ namespace {
 
 std::string AfterSlash(const std::string& key) { return key.substr(key.rfind('/') + 1); }
 
-// What a value may not be, for names made of values would not tell domains apart.
+// Values that are not allowed, because names made of them would be ambiguous.
 bool Ambiguous(const std::string& value) {
   return value == "-" || value.find('/') != std::string::npos;
 }
@@ -28,7 +28,7 @@ class LabelDomains {
     }
   }
 
-  // Puts the node into the nearest domain that its labels tell, and makes those that are new.
+  // Adds the node to the lowest domain of its labels, and creates missing domains.
   void Place(const NodeSpec& node) {
     std::string prefix;
     DomainSpec* home = nullptr;
@@ -59,7 +59,7 @@ class LabelDomains {
   }
 
  private:
-  const std::vector<std::string>& keys_;  // from the widest
+  const std::vector<std::string>& keys_;  // widest first
   std::vector<std::string> tier_names_;
   std::map<std::string, DomainSpec> domains_;  // by name
 };
@@ -72,10 +72,10 @@ void ReadDomainLabels(Fields& fields, const std::vector<NodeSpec>& nodes,
   std::vector<std::string> keys;
   if (item.node == nullptr || !ReadTexts(item, keys)) return;
   if (!domains.empty() || fields.Has("domains")) {
-    return item.Wrong("either domain_labels or other domains, not both");
+    return item.Wrong("either domain_labels or domains, not both");
   }
   if (std::set<std::string>(keys.begin(), keys.end()).size() != keys.size()) {
-    return item.Wrong("each label once");
+    return item.Wrong("each label only once");
   }
   LabelDomains labels(keys);
   for (const NodeSpec& node : nodes) {

@@ -1,24 +1,24 @@
-// The fields of a pod: what its containers ask for, and what it demands of the node.
+// The fields of a pod: the requests of its containers, and its constraints on nodes.
 #include "simulations/workload/sections.h"
 #include "topology/mig.h"
 
 namespace tephra {
 namespace {
 
-// `mig: 1g.10gb`, of `gpus` devices an instance each.
+// `mig: 1g.10gb`: one instance on each of `gpus` devices.
 DeviceRequest ReadMigRequest(Fields& fields, const Item& mig) {
   DeviceRequest request{1, 0, 0, Sharing::kMig};
   if (ReadText(mig, request.mig_profile) && !LeastMigShare(request.mig_profile)) {
-    mig.Wrong("a MIG profile that a model has, such as 1g.10gb");
+    mig.Wrong("a MIG profile of a known GPU model, such as 1g.10gb");
   }
   for (const char* other : {"gpu_share", "gpu_memory", "mps", "time_slice"}) {
-    if (fields.Has(other)) mig.Wrong(std::string("no ") + other + " beside mig");
+    if (fields.Has(other)) mig.Wrong(std::string("no ") + other + " together with mig");
   }
   fields.Whole("gpus", request.count, 0, 1024);
   return request.count == 0 ? DeviceRequest{} : request;
 }
 
-// gpus, gpu_share, gpu_memory, mps, time_slice, mig: see the table in docs/simulate.md.
+// gpus, gpu_share, gpu_memory, mps, time_slice, mig: see the table in docs/reference/simulate.md.
 DeviceRequest ReadDeviceRequest(Fields& fields) {
   const Item mig = fields.At("mig");
   if (mig.node != nullptr) return ReadMigRequest(fields, mig);
@@ -41,10 +41,10 @@ DeviceRequest ReadDeviceRequest(Fields& fields) {
   if (mps || time_slice) {
     request.sharing = mps ? Sharing::kMps : Sharing::kTimeSlice;
     if (!has_share && !has_memory) {
-      fields.At(mps ? "mps" : "time_slice").Wrong("gpu_share or gpu_memory beside it");
+      fields.At(mps ? "mps" : "time_slice").Wrong("gpu_share or gpu_memory together with it");
     }
   } else if (has_memory && has_share && share == kWholeGpu) {
-    memory.Wrong("no gpu_memory beside a whole GPU, which comes with all its memory");
+    memory.Wrong("no gpu_memory for a whole GPU (a whole GPU includes all of its memory)");
   }
   request.count = has_share || has_memory ? 1 : 0;
   fields.Whole("gpus", request.count, 0, 1024);
@@ -81,9 +81,11 @@ LabelRequirement ReadRequirement(const Item& item) {
   const bool bare =
       requirement.op == Operator::kExists || requirement.op == Operator::kDoesNotExist;
   const bool compares = requirement.op == Operator::kGt || requirement.op == Operator::kLt;
-  if (bare && !requirement.values.empty()) item.Wrong("no values beside Exists and DoesNotExist");
-  if (!bare && requirement.values.empty()) item.Wrong("values");
-  if (compares && requirement.values.size() != 1) item.Wrong("one value beside Gt and Lt");
+  if (bare && !requirement.values.empty())
+    item.Wrong("no values for the operators Exists and DoesNotExist");
+  if (!bare && requirement.values.empty()) item.Wrong("at least one value for this operator");
+  if (compares && requirement.values.size() != 1)
+    item.Wrong("one value for the operators Gt and Lt");
   return requirement;
 }
 
@@ -118,7 +120,7 @@ Toleration ReadToleration(const Item& item) {
   toleration.op = static_cast<Toleration::Operator>(op);
   toleration.effect = static_cast<TaintEffect>(toleration.any_effect ? 0 : effect);
   if (toleration.key.empty() && toleration.op == Toleration::Operator::kEqual) {
-    item.Wrong("a key, or operator Exists for every taint");
+    item.Wrong("a key (or operator Exists, to tolerate every taint)");
   }
   return toleration;
 }

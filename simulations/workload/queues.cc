@@ -6,7 +6,9 @@
 namespace tephra {
 namespace {
 
-// `named`: the kinds that `field` names, with 0 too. What is not given is left as it was.
+constexpr int kMostLevels = 100;
+
+// `named`: the kinds in `field`, including kinds with amount 0. Missing kinds stay unchanged.
 void ReadAmounts(Sections& sections, Fields& fields, const char* field, Resources& amounts,
                  KindSet* named = nullptr) {
   if (!fields.Has(field)) return;
@@ -21,7 +23,7 @@ void ReadAmounts(Sections& sections, Fields& fields, const char* field, Resource
     const bool spelled_live = name == "nvidia.com/gpu" || name.rfind("nvidia.com/gpu.", 0) == 0;
     if (name == "gpus" || name == "gpu_memory" ||
         (spelled_live && name != "nvidia.com/gpu.shared")) {
-      item.Wrong("the kinds cpu, memory, pods, gpu, gpu.MODEL, gpu-memory or an extended resource");
+      item.Wrong("cpu, memory, pods, gpu, gpu.MODEL, gpu-memory or an extended resource");
       return;
     }
     const bool model = sections.kinds.CountsModel(*kind);
@@ -71,9 +73,9 @@ QueueSpec ReadQueue(Sections& sections, Fields& fields) {
   return queue;
 }
 
-// A child may not be guaranteed more than its parent can give.
-static void CheckPromises(const ResourceKinds& kinds, const std::vector<QueueSpec>& queues,
-                          const std::vector<Item>& items) {
+// The guarantees of children must not exceed what the parent can give.
+static void CheckEntitlements(const ResourceKinds& kinds, const std::vector<QueueSpec>& queues,
+                              const std::vector<Item>& items) {
   QueueTree tree;
   for (std::size_t q = 0; q < queues.size(); ++q) {
     const absl::Status status = tree.Upsert(queues[q], kinds);
@@ -124,17 +126,20 @@ void ReadQueues(Sections& sections, const Item& item, std::vector<QueueSpec>& qu
                    *one.wrong);
   });
   if (item.wrong->ok()) CheckParents(queues, items);
-  if (item.wrong->ok()) CheckPromises(sections.kinds, queues, items);
+  if (item.wrong->ok()) CheckEntitlements(sections.kinds, queues, items);
 }
 
 void CheckParents(const std::vector<QueueSpec>& queues, const std::vector<Item>& items) {
   std::map<std::string, std::size_t> by_name;
   for (std::size_t q = 0; q < queues.size(); ++q) by_name[queues[q].name] = q;
-  // A queue whose chain of parents is known to end needs no second look.
-  std::vector<bool> ends(queues.size(), false);
+  // The level in the tree, 1 for a queue without a parent; 0: unknown.
+  std::vector<int> level(queues.size(), 0);
   for (std::size_t q = 0; q < queues.size(); ++q) {
     std::vector<std::size_t> chain;
-    for (std::size_t at = q; !ends[at];) {
+    int above = 0;
+    for (std::size_t at = q;;) {
+      above = level[at];
+      if (above > 0) break;
       chain.push_back(at);
       const std::string& parent = queues[at].parent;
       if (parent.empty()) break;
@@ -155,7 +160,14 @@ void CheckParents(const std::vector<QueueSpec>& queues, const std::vector<Item>&
       }
       at = up->second;
     }
-    for (std::size_t link : chain) ends[link] = true;
+    for (auto link = chain.rbegin(); link != chain.rend(); ++link) {
+      level[*link] = ++above;
+      if (above <= kMostLevels) continue;
+      const Item& deep = items[*link];
+      deep.wrong->Wrong(deep.node->line, deep.path + ".parent", queues[*link].parent,
+                        "at most " + std::to_string(kMostLevels) + " levels of queues");
+      return;
+    }
   }
 }
 

@@ -6,7 +6,8 @@
 namespace tephra {
 namespace {
 
-// A duration, or a list of `{ gpus, delay }` in the order of their sizes, the last for all others.
+// A duration, or a list of `{ gpus, delay }` in increasing order; the last entry is for all larger
+// jobs.
 void ReadDelay(const Item& item, std::vector<DelayStep>& steps) {
   if (item.node == nullptr) return;
   constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
@@ -23,7 +24,7 @@ void ReadDelay(const Item& item, std::vector<DelayStep>& steps) {
     fields.Duration("delay", step.delay);
     fields.Done();
     if (!steps.empty() && step.most_gpus <= steps.back().most_gpus) {
-      one.Wrong("more gpus than before, and only the last without");
+      one.Wrong("more gpus than in the previous entry (only the last entry has no gpus)");
     }
     steps.push_back(step);
   });
@@ -35,7 +36,7 @@ Restarts ReadRestarts(const Item& item) {
   Restarts restarts;
   Fields fields(item);
   DurationMs checkpoints = 0;
-  if (fields.Duration("checkpoints", checkpoints)) restarts.checkpoints = checkpoints;
+  if (fields.Duration("checkpoint_interval", checkpoints)) restarts.checkpoints = checkpoints;
   ReadDelay(fields.At("start_delay"), restarts.start_delay);
   ReadDelay(fields.At("restart_delay"), restarts.restart_delay);
   fields.Done();
@@ -47,21 +48,21 @@ FailureRates ReadFailures(const Item& item) {
   Fields fields(item);
   fields.Whole("seed", rates.seed, 0, std::numeric_limits<std::int64_t>::max());
   const Item nodes = fields.At("nodes"), tasks = fields.At("tasks");
-  const auto above_zero = [](Fields& of, const char* key, DurationMs& mean) {
+  const auto at_least_a_second = [](Fields& of, const char* key, DurationMs& mean) {
     const Item duration = of.Need(key);
-    if (duration.node != nullptr && ReadDuration(duration, mean) && mean <= 0) {
-      duration.Wrong("a duration above 0");
+    if (duration.node != nullptr && ReadDuration(duration, mean) && mean < kSecondMs) {
+      duration.Wrong("a duration of at least 1s");
     }
   };
   if (nodes.node != nullptr) {
     Fields of(nodes);
-    above_zero(of, "mtbf", rates.node_mtbf);
-    above_zero(of, "mttr", rates.node_mttr);
+    at_least_a_second(of, "mtbf", rates.node_mtbf);
+    at_least_a_second(of, "mttr", rates.node_mttr);
     of.Done();
   }
   if (tasks.node != nullptr) {
     Fields of(tasks);
-    above_zero(of, "mtbf", rates.task_mtbf);
+    at_least_a_second(of, "mtbf", rates.task_mtbf);
     of.Done();
   }
   fields.Done();

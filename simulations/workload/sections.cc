@@ -1,9 +1,26 @@
 #include "simulations/workload/sections.h"
 
+#include <algorithm>
+#include <cstddef>
+
 namespace tephra {
 namespace {
 
-// What the name of a derived or built-in kind should have been written as; "" for others.
+constexpr std::size_t kMostName = 253;  // bytes, as in Kubernetes
+
+// The bytes of all texts in the value.
+std::int64_t TextBytes(const Yaml& value) {
+  std::int64_t bytes = static_cast<std::int64_t>(value.text.size());
+  for (const Yaml::Ptr& item : value.items) bytes += TextBytes(*item);
+  for (const Yaml::Entry& entry : value.entries) {
+    bytes += static_cast<std::int64_t>(entry.key.size()) + TextBytes(*entry.value);
+  }
+  return bytes;
+}
+
+bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+// The field that stands for a derived or built-in kind; "" for other kinds.
 std::string FieldFor(const std::string& kind) {
   if (kind == "cpu" || kind == "memory" || kind == "pods") return kind;
   if (kind == "gpu" || kind == "nvidia.com/gpu") return "gpus";
@@ -15,7 +32,25 @@ std::string FieldFor(const std::string& kind) {
 
 void Sections::Once(std::set<std::string>& names, const std::string& name, int line,
                     const std::string& path, Diagnosis& wrong) {
-  if (!names.insert(name).second) wrong.Wrong(line, path, name, "a name that is not given twice");
+  if (name.size() > kMostName || std::any_of(name.begin(), name.end(), IsControl)) {
+    wrong.Wrong(
+        line, path, name,
+        "a name of at most " + std::to_string(kMostName) + " bytes without control characters");
+  } else if (!names.insert(name).second) {
+    wrong.Wrong(line, path, name, "a unique name");
+  }
+}
+
+bool Sections::Reserve(const Item& item, std::int64_t count, std::int64_t bytes_each) {
+  __extension__ const __int128 more =
+      static_cast<__int128>(count) * (bytes_each + TextBytes(*item.node));
+  if (more <= kMostBytes - bytes) {
+    bytes += static_cast<std::int64_t>(more);
+    return true;
+  }
+  item.Wrong("fewer or smaller objects: all nodes and jobs together may use at most " +
+             std::to_string(kMostBytes >> 30) + " GiB, counts and copies included");
+  return false;
 }
 
 void Sections::CheckModels() const {
@@ -26,7 +61,7 @@ void Sections::CheckModels() const {
       if (!model.empty()) known += (known.empty() ? "" : ", ") + model;
     }
     use.wrong->Wrong(use.line, use.path, use.model,
-                     known.empty() ? "no model, no node of the cluster names one"
+                     known.empty() ? "no GPU model: no node of the cluster has one"
                                    : "a GPU model of the cluster: " + known);
   }
 }
@@ -38,7 +73,7 @@ void Sections::ReadAmounts(Fields& fields, Resources& out) {
     const std::string field = FieldFor(name);
     if (!field.empty()) {
       fields.wrong().Wrong(item.node->line, item.path, item.Shown(),
-                           "no such kind here, it has a field of its own: " + field);
+                           "another resource: this one has its own field, " + field);
       return;
     }
     const absl::StatusOr<Kind> kind = kinds.Intern(name);
@@ -47,8 +82,9 @@ void Sections::ReadAmounts(Fields& fields, Resources& out) {
       return;
     }
     if (kinds.CountsModel(*kind)) {
-      fields.wrong().Wrong(item.node->line, item.path, item.Shown(),
-                           "no GPU model here: devices have models, jobs ask for gpu_models");
+      fields.wrong().Wrong(
+          item.node->line, item.path, item.Shown(),
+          "another resource: set a model for the devices of nodes, and gpu_models for jobs");
       return;
     }
     ReadQuantity(item, out[*kind], 1);

@@ -1,8 +1,8 @@
-// Simulation: all that one YAML file (docs/simulate.md) says: cluster, queues, jobs, policies,
-// events, outputs.
+// Simulation: the content of a simulation file (docs/reference/simulate.md): cluster, queues, jobs,
+// policies, events and outputs.
 //
-// Plain values. Jobs stand in the order of their arrival; those of a trace are not in here but
-// come row by row (arrivals.h).
+// Plain values. Jobs are in the order of submission. Jobs of a trace are not part of it; they are
+// read row by row (arrivals.h).
 #pragma once
 
 #include <memory>
@@ -11,26 +11,26 @@
 #include <variant>
 #include <vector>
 
-#include "plugins/framework/event.h"
+#include "base/yaml_tree.h"
+#include "engine/event.h"
 #include "simulations/arrivals.h"
 #include "simulations/failures.h"
 #include "simulations/handover.h"
 #include "simulations/traces/openb.h"
 #include "simulations/workload/trace_workload.h"
-#include "text/yaml_tree.h"
 #include "topology/all_reduce.h"
 #include "topology/base/status.h"
 #include "topology/base/time.h"
 
 namespace tephra {
 
-// What the world does by itself at a time, apart from jobs that arrive and tasks that end.
+// An event of the simulated cluster, other than the submission of a job and the end of a task.
 struct NodeComes {
   NodeSpec node;
-};  // or changes, where the name is known
+};  // or changes, if the name is known
 struct NodeGoes {
   std::string name;
-};  // its tasks are lost, and wanted again
+};  // its tasks are lost and restart
 struct NodeCordoned {
   std::string name;
   bool unschedulable = true;
@@ -47,14 +47,14 @@ struct QueueGoes {
 };
 struct JobChanges {
   JobSpec job;
-  // As it stands; else it came when it did, and is expected to run as long as it does where nothing
-  // is said of that.
+  // True: `job` is complete. False: the submission time stays, and so does the run-time estimate if
+  // `job` has none.
   bool whole = false;
 };
 struct JobGoes {
   std::string name;
 };
-// The task ends in failure and its pod is made anew; it is wanted again from then on.
+// The task fails and its pod is created again; the task is pending from then on.
 struct TaskFails {
   std::string job;
   std::string role;
@@ -72,53 +72,54 @@ struct ForeignPodEnds {
 struct PoliciesChange {
   EngineConfig config;
 };
-// Any other fact, with a version of its own.
-struct Told {
+// Any other fact, with its own version.
+struct OtherFact {
   Event event;
 };
-// Nothing: the engine is asked, for what time alone may change.
+// Runs a scheduling cycle without another event, because time alone may change decisions.
 struct CycleDue {};
 
 using Happening = std::variant<NodeComes, NodeGoes, NodeCordoned, QueueChanges, QueueStateChanges,
                                QueueGoes, JobChanges, JobGoes, TaskFails, Refused, ForeignPodRuns,
-                               ForeignPodEnds, PoliciesChange, Told, CycleDue>;
+                               ForeignPodEnds, PoliciesChange, OtherFact, CycleDue>;
 
 struct DatedHappening {
   TimeMs at = 0;
   Happening what;
 };
 
-// What becomes of a job that did not start in the cycle of its arrival.
+// What happens to a job that did not start in the cycle of its submission.
 enum class Unstarted : std::uint8_t { kWaits, kDropped };
 
-// A workload of the openb trace: with an order its pods are loaded, else read row by row.
+// A workload of the openb trace. With an order its pods are loaded; otherwise they are read row by
+// row.
 struct OpenbWorkload {
-  std::string path;                       // of the pod list
+  std::string path;                       // the pod list
   std::shared_ptr<const OpenbPods> pods;  // null without an order
   std::shared_ptr<const OpenbOrder> order;
 };
 
-// A delay by the size of the job: of steps that grow, the first that reaches its GPUs.
+// A delay by the size of the job: the first step that is large enough for its GPUs.
 struct DelayStep {
   std::int64_t most_gpus = 0;
   DurationMs delay = 0;
 };
 
-// What becomes of a task's work when it is evicted, fails or loses its node.
+// What happens to the work of a task that is evicted, fails or loses its node.
 struct Restarts {
-  // Its work is saved each time that it has done so much; 0: at any time. None: never.
+  // The interval at which work is saved; 0: continuously; none: never.
   std::optional<DurationMs> checkpoints;
-  // From a start until it works, for the first time and after that; none of a size given: 0.
+  // The delay from a start until the task works, for the first start and for later ones; default 0.
   std::vector<DelayStep> start_delay, restart_delay;
 };
 
-// Jobs that are told apart: those of at least so many GPUs and so many tasks.
+// Large jobs, which have statistics of their own: at least this many GPUs and tasks.
 struct LargeGangs {
   std::int64_t gpus = 0, tasks = 0;
 };
 
 struct Outputs {
-  std::string directory;  // empty: no files
+  std::string directory;  // empty: write no files
   bool tasks = true;
   bool jobs = true;
   bool timeline = true;  // of the cluster and of queues
@@ -129,35 +130,35 @@ struct Outputs {
 struct Simulation {
   std::string file;
   std::string name;                         // a title; may be empty
-  std::vector<std::string> extended_kinds;  // names from kFirstExtendedKind on
+  std::vector<std::string> extended_kinds;  // names of the kinds from kFirstExtendedKind on
   std::vector<NodeSpec> nodes;
   std::vector<DomainSpec> domains;
-  std::optional<Bandwidths> bandwidths;  // none: nothing is said of them
-  std::vector<QueueSpec> queues;         // "default" among them
-  Memory past;                           // what queues and users have used before; may be empty
-  std::vector<Arrival> jobs;             // by time, then as in the file
+  std::optional<Bandwidths> bandwidths;  // none: not configured
+  std::vector<QueueSpec> queues;         // includes "default"
+  Memory past;                           // past usage of queues and users; may be empty
+  std::vector<Arrival> jobs;             // by time, then by position in the file
   std::optional<OpenbWorkload> openb;    // instead of jobs
   std::optional<TraceWorkload> trace;    // instead of both
-  bool queues_of_jobs = false;           // a queue that is not there comes with its first job
-  Dequeue dequeue = Dequeue::kTraverse;  // of such queues
+  bool queues_of_jobs = false;           // a missing queue is created with its first job
+  Dequeue dequeue = Dequeue::kTraverse;  // of these queues
   Unstarted unstarted = Unstarted::kWaits;
-  std::vector<DatedHappening> events;  // by time, then as in the file
+  std::vector<DatedHappening> events;  // by time, then by position in the file
   EngineConfig config;
-  std::vector<ExpectedPod> shapes;  // the usual pods of this workload, most frequent first
-  // It goes on from there: what is in `nodes` and `queues` the engine knows, and of the rest but
-  // `jobs` and `events` it is told nothing.
+  std::vector<ExpectedPod> shapes;  // the typical pods of this workload, most frequent first
+  // Set if the simulation continues an earlier run. The engine then already knows `nodes` and
+  // `queues`, and only `jobs` and `events` are new.
   std::optional<Handover> handover;
-  TimeMs origin = 0;              // the engine's time at time 0
-  std::optional<TimeMs> until;    // nothing later happens
-  DurationMs eviction_grace = 0;  // from an eviction until the task is gone
+  TimeMs origin = 0;              // time 0 on the clock of the engine
+  std::optional<TimeMs> until;    // the end of the simulation
+  DurationMs eviction_grace = 0;  // from an eviction to the end of the task
   Restarts restarts;
   FailureRates failures;
   Outputs outputs;
-  std::vector<std::string> inputs;  // the other files that it is read from; some may not be there
-  Yaml::Ptr document;               // the whole file, for keys of the caller's own
+  std::vector<std::string> inputs;  // the other input files; some may not exist
+  Yaml::Ptr document;               // the whole file, for additional keys of the caller
 };
 
-// The jobs, listed or from a trace. Those listed are moved out of the simulation.
+// The jobs, listed or from a trace. Listed jobs are moved out of the simulation.
 absl::StatusOr<std::unique_ptr<Arrivals>> TakeArrivals(Simulation& simulation);
 
 }  // namespace tephra

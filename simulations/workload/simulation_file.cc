@@ -4,15 +4,15 @@
 #include <filesystem>
 #include <numeric>
 
+#include "base/text_file.h"
 #include "simulations/traces/alea.h"
 #include "simulations/traces/pod_shapes.h"
 #include "simulations/workload/sections.h"
-#include "text/text_file.h"
 
 namespace tephra {
 namespace {
 
-// Jobs or events with the places where they stand, by time and then as in the file.
+// Sorts jobs or events, with their places in the file, by time and then by place.
 template <class Dated>
 void SortByTime(std::vector<Dated>& things, std::vector<Item>* items) {
   std::vector<std::size_t> order(things.size());
@@ -30,7 +30,7 @@ void SortByTime(std::vector<Dated>& things, std::vector<Item>* items) {
   if (items != nullptr) *items = std::move(sorted_items);
 }
 
-// Who held devices whole held their memory too: what that is on the average.
+// A job with whole devices also used their memory: the average per device.
 void AddGpuMemory(const std::vector<NodeSpec>& nodes, Memory& past) {
   double devices = 0, memory_mib = 0;
   for (const NodeSpec& node : nodes) {
@@ -86,7 +86,7 @@ class Loader {
     ReadTrace(workload);
     const bool tells_machine = simulation_.trace && !simulation_.trace->model;
     ReadClusterSection(tells_machine ? top.At("cluster") : top.Need("cluster"));
-    // Before the queues, which may be told there how jobs leave them.
+    // Before the queues, because the policies set the default of their dequeue strategy.
     const Item policies = top.At("policies");
     PolicySettings settings;
     if (policies.node != nullptr) settings = ReadPolicies(policies);
@@ -111,7 +111,7 @@ class Loader {
     AddGpuMemory(simulation_.nodes, simulation_.past);
     simulation_.past.half_life_ms = simulation_.config.usage_half_life_ms;
     if (wrong_.ok() && !simulation_.past.queues.empty() && simulation_.past.half_life_ms == 0) {
-      queues.Wrong("policies.usage_half_life beside past_usage, which does not count without it");
+      queues.Wrong("policies.usage_half_life as well: past_usage has no effect without it");
     }
     ReadEvents(top.At("events"));
     top.Duration("eviction_grace", simulation_.eviction_grace);
@@ -133,7 +133,7 @@ class Loader {
       simulation_.config.expected_pods = simulation_.shapes;
       if (simulation_.shapes.empty()) {
         wrong_.Wrong(policies.node->line, "policies.expected_pods", "workload",
-                     "a workload with pods");
+                     "a list: this workload has no pods");
       }
     }
     if (!wrong_.ok()) return wrong_.status();
@@ -142,14 +142,17 @@ class Loader {
   }
 
  private:
-  // Before the cluster, which may be the one that the trace tells.
+  // Before the cluster, which may be the machine of the trace.
   void ReadTrace(const Item& workload) {
-    if (workload.node == nullptr) return;
+    if (workload.node == nullptr) {
+      if (choice_.path) wrong_.Wrong(0, "workload.trace", "", "this field, because --trace is set");
+      return;
+    }
     Fields fields(workload);
     const Item trace = fields.At("trace"), generate = fields.At("generate");
     if (generate.node != nullptr) simulation_.trace = ReadGenerator(generate);
     if (trace.node == nullptr) {
-      if (choice_.path) workload.Wrong("trace, to be read from another file");
+      if (choice_.path) workload.Wrong("workload.trace, because --trace is set");
       return;
     }
     simulation_.trace = ReadTraceWorkload(sections_, trace);
@@ -222,7 +225,7 @@ class Loader {
     if ((jobs.node != nullptr) + (openb.node != nullptr) + (trace.node != nullptr) +
             (generate.node != nullptr) !=
         1) {
-      item.Wrong("one of jobs, openb, trace and generate");
+      item.Wrong("exactly one of jobs, openb, trace and generate");
     }
     if (jobs.node != nullptr) ReadJobList(jobs);
     if (openb.node != nullptr) ReadOpenbWorkload(openb);
@@ -259,7 +262,7 @@ class Loader {
     return absl::OkStatus();
   }
 
-  // A file without queues has one for each that a job names, without limits.
+  // Without a section `queues`, each queue named by a job exists, without limits.
   void AddQueuesOfJobs() {
     for (const Arrival& arrival : simulation_.jobs) {
       if (!sections_.queues.insert(arrival.job.queue).second) continue;
@@ -300,7 +303,7 @@ class Loader {
     fields.Done();
   }
 
-  // How often each shape of pod comes; a trace that is streamed is read through once for it.
+  // Counts the shapes of pods. A streamed trace is read once more for this.
   absl::Status CountShapes() {
     if (simulation_.openb.has_value() && simulation_.openb->pods != nullptr) {
       simulation_.shapes = simulation_.openb->pods->Expected();

@@ -1,7 +1,7 @@
-// LoadSimulation: reads and checks the YAML file of a simulation (docs/simulate.md), so that what
-// it returns is accepted by the engine.
+// LoadSimulation: reads and validates a simulation file (docs/reference/simulate.md). The engine
+// accepts the result.
 //
-// Scenarios are such files with a few keys more: name them in `extra_keys` and read them from
+// A scenario is such a file with additional keys. Name them in `extra_keys`, and read them from
 // Simulation::document with Fields.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace tephra {
 
-// What a caller says about workload.trace instead of the file.
+// Overrides of workload.trace by the caller.
 struct TraceChoice {
   std::optional<std::string> path;
   bool strict = false;
@@ -25,11 +25,10 @@ absl::StatusOr<Simulation> LoadSimulation(const std::string& path,
                                           const std::vector<std::string>& extra_keys = {},
                                           TraceChoice trace = {});
 
-// The same from a document that was read; `path` stands in messages, and relative paths start in
-// its folder.
+// The same from a parsed document. `path` is used in messages and for relative paths.
 absl::StatusOr<Simulation> LoadSimulation(const std::string& path, Yaml::Ptr document);
 
-// The same from text; `path` stands in messages, and relative paths start in its folder.
+// The same from text. `path` is used in messages and for relative paths.
 absl::StatusOr<Simulation> ParseSimulation(const std::string& path, const std::string& text,
                                            const std::vector<std::string>& extra_keys = {});
 

@@ -1,4 +1,4 @@
-// workload.trace: a timed trace, in the words of `tephra trace`; workload.generate: a model of one.
+// workload.trace: a trace, with the options of `tephra trace`; workload.generate: random jobs.
 #include <algorithm>
 #include <limits>
 
@@ -8,16 +8,16 @@ namespace tephra {
 namespace {
 
 constexpr std::int64_t kMostGpus = 1024;  // on one node
-constexpr std::int64_t kMostJobs = 1'000'000'000, kMostBurst = 1'000'000;
+constexpr std::int64_t kMostJobs = 1'000'000'000, kMostBurst = 10'000;
 
-// What is said of every job, wherever it comes from.
+// The fields that both sources share.
 void ReadJobsAlike(Fields& fields, TraceWorkload& trace) {
   int word = 0;
-  fields.Whole("per_node", trace.per_node, 1, kMostGpus);
-  if (fields.OneOf("estimate", {"requested", "run"}, word)) {
+  fields.Whole("node_size", trace.node_size, 1, kMostGpus);
+  if (fields.OneOf("estimate", {"requested", "actual"}, word)) {
     trace.estimate = static_cast<Estimate>(word);
   }
-  fields.Duration("least_run", trace.least_run);
+  fields.Duration("min_runtime", trace.min_runtime);
   const Item load = fields.At("load");
   if (load.node != nullptr && ReadQuantity(load, trace.load, 1000) &&
       (trace.load < 1 || trace.load > TraceWorkload::kMostLoad)) {
@@ -39,14 +39,14 @@ TraceWorkload ReadTraceWorkload(const Sections& sections, const Item& item) {
   std::string path;
   if (fields.Text("file", path)) trace.path = Resolved(sections.file, path);
   int word = 0;
-  if (fields.OneOf("form", {"swf", "philly", "muri", "tiresias", "alea"}, word)) {
+  if (fields.OneOf("format", {"swf", "philly", "muri", "tiresias", "alea"}, word)) {
     trace.options.form = static_cast<TraceForm>(word);
   }
   std::vector<std::string> queues;
   if (fields.Texts("queues", queues)) trace.options.queues = {queues.begin(), queues.end()};
-  fields.Whole("sort", trace.options.sort_window, 0, TraceReader::kMostSorted);
+  fields.Whole("sort_window", trace.options.sort_window, 0, TraceReader::kMostSorted);
   fields.Switch("strict", trace.options.strict);
-  fields.Switch("clamp_runs", trace.clamp_runs);
+  fields.Switch("clamp_to_requested", trace.clamp_to_requested);
   ReadJobsAlike(fields, trace);
   fields.Done();
   return trace;
@@ -59,14 +59,16 @@ TraceWorkload ReadGenerator(const Item& item) {
   fields.Whole("seed", model.seed, 0, std::numeric_limits<std::int64_t>::max());
   fields.Need("jobs");
   fields.Whole("jobs", model.jobs, 1, kMostJobs);
-  fields.Need("every");
-  fields.Duration("every", model.every);
+  fields.Need("mean_interarrival");
+  fields.Duration("mean_interarrival", model.every);
   std::int64_t burst = 1;
-  fields.Whole("burst", burst, 1, kMostBurst);
+  fields.Whole("mean_burst", burst, 1, kMostBurst);
   model.burst = static_cast<double>(burst);
-  const Item gpus = fields.At("gpus"), run = fields.At("run");
+  const Item gpus = fields.At("gpus"), run = fields.At("mean_runtime");
   if ((gpus.node == nullptr) != (run.node == nullptr)) {
-    item.Wrong("gpus and run together, or neither: as Lublin and Feitelson");
+    item.Wrong(
+        "both gpus and mean_runtime, or neither (then sizes and run times follow Lublin and "
+        "Feitelson, 2003)");
   }
   if (run.node != nullptr) ReadDuration(run, model.mean_run);
   if (gpus.node != nullptr) {

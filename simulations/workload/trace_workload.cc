@@ -12,20 +12,20 @@ constexpr std::int64_t kUsualMemory = 768 * 1024 * kMiB;
 constexpr std::int64_t kUsualPods = 110;
 constexpr std::int32_t kUsualDeviceMiB = 80 * 1024;
 constexpr std::int64_t kMostNodes = 1'000'000;
-// So many jobs show what the usual pods are.
+// The number of jobs that are sampled for the typical pods.
 constexpr int kJobsForShapes = 10'000;
 
-// A task is a GPU or a processor, so that several go together on a node. Alea's are nodes.
+// True if a task is a GPU or a processor, of which a node has several. A task of Alea is a node.
 bool TasksAreParts(TraceForm form) { return form != TraceForm::kAlea; }
 bool HasGpus(TraceForm form) { return HasHeaderRow(form); }
 
 std::int64_t PerNode(const TraceWorkload& workload, TraceForm form) {
-  if (workload.per_node > 0) return workload.per_node;
+  if (workload.node_size > 0) return workload.node_size;
   return HasGpus(form) ? kUsualGpus : 1;
 }
 
-// Seven digits of base 36, so that texts are in the order of arrival, and those of a task short
-// enough to need no memory of their own ("000001a/node/0").
+// Seven digits of base 36. The texts sort in the order of submission, and the uid of a task is
+// short enough for the small-string optimization ("000001a/node/0").
 std::string OrdinalText(std::uint64_t ordinal) {
   std::string text(7, '0');
   for (std::size_t at = text.size(); at-- > 0; ordinal /= 36) {
@@ -34,15 +34,15 @@ std::string OrdinalText(std::uint64_t ordinal) {
   return text;
 }
 
-// The time over the load in thousandths, without leaving 64 bits.
+// The time divided by the load in thousandths, without overflow.
 TimeMs Compressed(TimeMs time, std::int64_t load) {
   return time / load * 1000 + time % load * 1000 / load;
 }
 
-// What is done with each job, wherever it comes from.
+// The conversion of jobs that both sources share.
 class JobArrivals : public Arrivals {
  public:
-  // `form`: what a task of it is.
+  // `form` defines what a task is.
   JobArrivals(TraceWorkload workload, TraceForm form)
       : workload_(std::move(workload)), form_(form), per_node_(PerNode(workload_, form)) {}
 
@@ -64,7 +64,7 @@ class JobArrivals : public Arrivals {
     const DurationMs expected =
         workload_.estimate == Estimate::kRun ? *out.run : std::max<DurationMs>(job_.requested, 0);
     if (workload_.estimate == Estimate::kRun || job_.requested != kNotKnown) {
-      job.expected_run_ms = std::max<DurationMs>(expected, 1);  // 0 is what is not known
+      job.estimated_runtime_ms = std::max<DurationMs>(expected, 1);  // 0 means unknown
     }
     if (!TasksAreParts(form_)) {
       AddRole("node", job_.tasks, job_.cpus, job_.gpus, job);
@@ -86,8 +86,9 @@ class JobArrivals : public Arrivals {
  private:
   DurationMs RunOf(const TraceJob& job) const {
     DurationMs run = job.run != kNotKnown ? job.run : std::max<DurationMs>(job.requested, 0);
-    if (workload_.clamp_runs && job.requested != kNotKnown) run = std::min(run, job.requested);
-    return std::max(run, workload_.least_run);
+    if (workload_.clamp_to_requested && job.requested != kNotKnown)
+      run = std::min(run, job.requested);
+    return std::max(run, workload_.min_runtime);
   }
 
   void AddRole(const char* name, std::int64_t tasks, std::int64_t cpus, std::int64_t gpus,
@@ -100,7 +101,7 @@ class JobArrivals : public Arrivals {
     container.name = "main";
     container.requests[kCpu] = cpus * 1000;
     if (gpus > 0) container.devices.count = static_cast<std::int32_t>(gpus);
-    // Alea's jobs without one may go anywhere.
+    // A job of Alea without a property may run anywhere.
     const std::string& partition =
         job_.partition.empty() && TasksAreParts(form_) ? job_.queue : job_.partition;
     if (!workload_.partition_label.empty() && !partition.empty()) {
@@ -173,7 +174,7 @@ NodeSpec MadeNode(std::string name, std::int64_t cpus, std::int64_t gpus) {
 
 absl::Status NoMachine(const TraceWorkload& workload, const std::string& why) {
   return absl::InvalidArgumentError(workload.path + ": " + why +
-                                    ", expected a cluster beside the trace");
+                                    ", expected a cluster section in the file");
 }
 
 }  // namespace
@@ -189,8 +190,8 @@ absl::StatusOr<std::unique_ptr<Arrivals>> OpenTrace(TraceWorkload workload,
     workload.model->largest = std::max<std::int64_t>(all.gpus, 1);
     return std::unique_ptr<Arrivals>(std::make_unique<ModelArrivals>(workload));
   }
-  // No job may have more tasks than the engine takes.
-  const std::int64_t most = kMaxTasks * std::max<std::int64_t>(workload.per_node, 1);
+  // A job must not have more tasks than the engine allows.
+  const std::int64_t most = kMaxTasks * std::max<std::int64_t>(workload.node_size, 1);
   all.cpus = std::min(all.cpus, most);
   if (!nodes.empty()) workload.options.machine.parts = {all};
   TEPHRA_ASSIGN_OR_RETURN(TraceReader reader, TraceReader::Open(workload.path, workload.options));
@@ -205,17 +206,17 @@ absl::StatusOr<std::vector<NodeSpec>> NodesOfTrace(const TraceWorkload& workload
   const bool named = reader.machine().parts.size() > 1;
   for (std::size_t p = 0; p < reader.machine().parts.size(); ++p) {
     const MachinePart& part = reader.machine().parts[p];
-    const std::int64_t per_node =
+    const std::int64_t node_size =
         part.tasks > 0 ? part.cpus / part.tasks : PerNode(workload, reader.form());
-    if (part.cpus <= 0 || per_node <= 0) continue;
-    const std::int64_t count = (part.cpus + per_node - 1) / per_node;
+    if (part.cpus <= 0 || node_size <= 0) continue;
+    const std::int64_t count = (part.cpus + node_size - 1) / node_size;
     if (count > kMostNodes) {
       return NoMachine(workload, "a machine of " + std::to_string(count) + " nodes, at most " +
                                      std::to_string(kMostNodes));
     }
     for (std::int64_t i = 0; i < count; ++i) {
-      // The last one of processors that do not divide has the rest.
-      const std::int64_t cpus = std::min(per_node, part.cpus - i * per_node);
+      // The last node has the remaining processors.
+      const std::int64_t cpus = std::min(node_size, part.cpus - i * node_size);
       NodeSpec node = MadeNode((named ? "n-" + std::to_string(p) : "n") + "-" + std::to_string(i),
                                cpus, part.tasks > 0 ? part.gpus / part.tasks : 0);
       if (!workload.partition_label.empty() && !part.name.empty()) {
@@ -224,7 +225,7 @@ absl::StatusOr<std::vector<NodeSpec>> NodesOfTrace(const TraceWorkload& workload
       nodes.push_back(std::move(node));
     }
   }
-  if (nodes.empty()) return NoMachine(workload, "the trace says nothing of its machine");
+  if (nodes.empty()) return NoMachine(workload, "the trace does not describe its machine");
   return nodes;
 }
 

@@ -1,8 +1,7 @@
-// TraceWorkload: how the jobs of a timed trace (simulations/traces/trace_reader.h), or of a model
-// of one (simulations/traces/job_model.h), become gangs, and the cluster that the trace's machine
-// is.
+// TraceWorkload: turns the jobs of a trace (simulations/traces/trace_reader.h) or of a job model
+// (simulations/traces/job_model.h) into gangs, and the machine of the trace into a cluster.
 //
-// Jobs are read one by one, in constant memory. What a job becomes is told in docs/simulate.md.
+// Jobs are read one by one, in constant memory. docs/reference/simulate.md describes the rules.
 #pragma once
 
 #include <cstdint>
@@ -20,36 +19,38 @@
 
 namespace tephra {
 
-// What is expected of a job's run time, for orders and plans that ask.
+// The run-time estimate of a job.
 enum class Estimate : std::uint8_t {
-  kRequested,  // what its user requested; not known where the trace does not say
-  kRun,        // how long it runs, as if that were known
+  kRequested,  // the requested time; unknown if the trace has none
+  kRun,        // the actual run time
 };
 
 struct TraceWorkload {
   std::string path;
   TraceOptions options;
-  std::optional<JobModel> model;  // instead of a file; its jobs' tasks are GPUs
-  // GPUs, or processors of SWF, of one task at most: those of a node. 0: 8 GPUs, 1 processor.
-  std::int64_t per_node = 0;
+  std::optional<JobModel> model;  // replaces the file; a task of its jobs is a GPU
+  // The size of a node, which limits the size of a task: GPUs, or processors for SWF. 0: 8 GPUs, 1
+  // processor.
+  std::int64_t node_size = 0;
   Estimate estimate = Estimate::kRequested;
-  bool clamp_runs = false;   // to what was requested: then it is ended
-  DurationMs least_run = 0;  // a shorter one counts as this
-  std::int64_t load = 1000;  // in thousandths: times of submission are divided by it
+  bool clamp_to_requested = false;  // limit run times to the requested time
+  DurationMs min_runtime = 0;       // lower limit of run times
+  std::int64_t load = 1000;         // in thousandths: submission times are divided by it
   static constexpr std::int64_t kMostLoad = 1'000'000;
-  // Jobs select the nodes whose label of this name is their partition. Empty: any.
+  // A job runs only on nodes whose label of this name is its partition. Empty: on any node.
   std::string partition_label;
   bool fails_whole = false, movable = false, preemptible = true;  // Arrival, JobSpec
 };
 
-// Told by `nodes`: nothing larger than they are comes. UNAVAILABLE and the like as TraceReader.
+// Jobs larger than `nodes` are faults. Errors are those of TraceReader.
 absl::StatusOr<std::unique_ptr<Arrivals>> OpenTrace(TraceWorkload workload,
                                                     const std::vector<NodeSpec>& nodes);
 
-// The nodes of the machine that the trace tells. INVALID_ARGUMENT where it tells none.
+// The nodes of the machine of the trace. INVALID_ARGUMENT if the trace does not describe it.
 absl::StatusOr<std::vector<NodeSpec>> NodesOfTrace(const TraceWorkload& workload);
 
-// The usual pods among the first jobs. None of what is no regular file, which is read but once.
+// The typical pods of the first jobs. Empty if the file is not regular, because it can be read
+// once.
 absl::StatusOr<PodShapes> ShapesOfTrace(const TraceWorkload& workload,
                                         const std::vector<NodeSpec>& nodes);
 

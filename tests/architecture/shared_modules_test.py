@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""The two Go modules name what both require in the same words, version and replacement, so that Go compiles each
+"""The Go modules name what two of them require in the same words, version and replacement, so that Go compiles each
 package of Kubernetes once: under -trimpath it tells packages apart by what go.mod calls their module.
 
     shared_modules_test.py ROOT
 """
 
+import itertools
 import pathlib
 import re
 import sys
 
 REQUIRED = re.compile(r"^(?:require)?\s+(\S+) (v\S+)(?: // indirect)?$")
 REPLACED = re.compile(r"^(?:replace)?\s+(\S+) => (?:\S+ (v\S+)|\S+)$")
+FOLDERS = ("plugins/volcano", "tests/volcano", "lab")
 KUBERNETES = "k8s.io/kubernetes"
 
 
@@ -27,15 +29,18 @@ def modules(path):
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    shim, lab = (modules(root / folder / "go.mod") for folder in ("plugins/volcano", "lab"))
-    both = shim.keys() & lab.keys()
-    faults = [f"{name}: {' => '.join(filter(None, shim[name]))} in plugins/volcano/go.mod, "
-              f"{' => '.join(filter(None, lab[name]))} in lab/go.mod, expected the same"
-              for name in sorted(both)
-              if shim[name] != lab[name]]
-    if KUBERNETES not in both:
-        faults.append(f"{KUBERNETES}: expected in both modules")
-    print("\n".join(faults) or f"{len(both)} modules are the same in both")
+    found = {folder: modules(root / folder / "go.mod") for folder in FOLDERS}
+    faults, shared = [], set()
+    for one, other in itertools.combinations(FOLDERS, 2):
+        both = found[one].keys() & found[other].keys()
+        shared |= both
+        faults += [f"{name}: {' => '.join(filter(None, found[one][name]))} in {one}/go.mod, "
+                   f"{' => '.join(filter(None, found[other][name]))} in {other}/go.mod, expected the same"
+                   for name in sorted(both)
+                   if found[one][name] != found[other][name]]
+        if KUBERNETES not in both:
+            faults.append(f"{KUBERNETES}: expected in {one}/go.mod and {other}/go.mod")
+    print("\n".join(faults) or f"{len(shared)} modules are the same wherever they are required")
     return 1 if faults else 0
 
 

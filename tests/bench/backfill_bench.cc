@@ -1,5 +1,5 @@
-// How fast promises are made: 500 nodes of 8 GPUs, gangs of 1 to 64 whole nodes that run 10 to 240
-// minutes, conservative backfilling.
+// How fast reservations are planned: 500 nodes of 8 GPUs, gangs of 1 to 64 whole nodes that run 10
+// to 240 minutes, conservative backfilling.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kNodes = 500;
 constexpr DurationMs kMinuteMs = 60 * kSecondMs;
 
-// The cluster and what comes and ends on it, as everybody expects.
+// The cluster, and the jobs that come and end on it as estimated.
 class Site {
  public:
   explicit Site(std::uint64_t seed, const Pod& pod = {8000, std::int64_t{64} << 30, 8})
@@ -35,7 +35,7 @@ class Site {
     const int nodes = dice_.From(1, most_nodes);
     JobUpserted event = JobEvent("job-" + std::to_string(++jobs_), nodes, pod_);
     event.job.created = now_;
-    event.job.expected_run_ms = dice_.From(10, 240) * kMinuteMs;
+    event.job.estimated_runtime_ms = dice_.From(10, 240) * kMinuteMs;
     return event;
   }
   void Tell(const Event& event) { Must(engine_->Apply(event)); }
@@ -47,13 +47,13 @@ class Site {
     for (const Decision& decision : plan.decisions) {
       if (decision.verdict != Verdict::kStart) continue;
       const JobRow& job = engine_->state().books().jobs[decision.job.index()];
-      ends_.emplace(now_ + job.expected_run_ms,
+      ends_.emplace(now_ + job.estimated_runtime_ms,
                     std::pair(job.uid, static_cast<int>(decision.placements.size())));
     }
     Confirm(*engine_, plan);
     return took;
   }
-  // The one that is next to end does so, now or at the time that everybody expects.
+  // Ends the job that is next to end, now or at the estimated time.
   void EndNext(bool in_time) {
     const auto [at, job] = *ends_.begin();
     ends_.erase(ends_.begin());
@@ -72,11 +72,11 @@ class Site {
   }
   void Pass(DurationMs time) { now_ = std::min(now_ + time, ends_.begin()->first); }
   std::size_t waiting() const { return engine_->state().books().waiting.size(); }
-  std::size_t promised() const {
+  std::size_t reserved() const {
     const Books& books = engine_->state().books();
     return static_cast<std::size_t>(
         std::count_if(books.waiting.begin(), books.waiting.end(),
-                      [&](JobId id) { return books.jobs[id.index()].promise.at > now_; }));
+                      [&](JobId id) { return books.jobs[id.index()].reservation.at > now_; }));
   }
   Dice& dice() { return dice_; }
 
@@ -89,20 +89,20 @@ class Site {
   std::multimap<TimeMs, std::pair<std::string, int>> ends_;
 };
 
-// 1,000 gangs come at once to an empty cluster: some start, all others are promised a start.
+// 1,000 gangs come at once to an empty cluster: some start, and all other gangs get a reservation.
 void PlanThousand(benchmark::State& state) {
   for (auto _ : state) {
     Site site(1);
     for (int i = 0; i < 1000; ++i) site.Tell(site.NewJob());
     state.SetIterationTime(site.Tick());
-    TEPHRA_CHECK_OP(site.promised(), ==, site.waiting());
-    TEPHRA_CHECK_OP(site.promised(), >, 900u);
+    TEPHRA_CHECK_OP(site.reserved(), ==, site.waiting());
+    TEPHRA_CHECK_OP(site.reserved(), >, 900u);
   }
 }
 BENCHMARK(PlanThousand)->UseManualTime()->Unit(benchmark::kMillisecond);
 
-// A full cluster in front of which 108 gangs have a promise; one ends early, and all are planned
-// anew.
+// A full cluster with 108 pending gangs that have reservations. One job ends early, and all gangs
+// are planned again.
 void ReplanHundredAndEight(benchmark::State& state) {
   for (auto _ : state) {
     Site site(2);
@@ -112,7 +112,7 @@ void ReplanHundredAndEight(benchmark::State& state) {
     }
     site.EndNext(false);
     state.SetIterationTime(site.Tick());
-    TEPHRA_CHECK_OP(site.promised(), >, 60u);
+    TEPHRA_CHECK_OP(site.reserved(), >, 60u);
   }
 }
 BENCHMARK(ReplanHundredAndEight)->UseManualTime()->Unit(benchmark::kMillisecond);
@@ -135,7 +135,7 @@ void AfterOneEvent(benchmark::State& state) {
     }
     std::nth_element(took.begin(), took.begin() + 150, took.end());
     state.SetIterationTime(took[150]);
-    TEPHRA_CHECK_OP(site.promised(), >, 800u);
+    TEPHRA_CHECK_OP(site.reserved(), >, 800u);
   }
 }
 BENCHMARK(AfterOneEvent)->Iterations(3)->UseManualTime()->Unit(benchmark::kMillisecond);

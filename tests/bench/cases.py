@@ -24,26 +24,26 @@ CASES = {
     "FairSharesOfATree": ("the fair shares of 10,000 queues in five levels", 20, ""),
     "OnlyTimeMoved": ("a cycle in which only the time moved: 5,000 nodes, 40,000 running tasks, "
                       "1,000 waiting gangs", 1, ""),
-    "ReclaimManySmall": ("4,000 one-GPU jobs reclaim 500 x 8 GPUs from 4,000 others, to the end",
+    "ReclaimManySmall": ("4,000 one-GPU jobs reclaim 500 x 8 GPUs from 4,000 jobs, to the end",
                          500, "KAI 86,000 ms"),
     "ReclaimLargeGang/1000": ("half of 1,000 x 8 GPUs reclaimed by one gang, the fewest evictions "
                               "proven", 100, "Volcano 640 ms, KAI 24,000 ms"),
-    "ImpossibleGang/200": ("nobody evicted for a gang of 10 x 8 GPUs that may not reclaim the last "
-                           "one, on 200 nodes", 10, ""),
+    "ImpossibleGang/200": ("no eviction for a gang of 10 x 8 GPUs that may not reclaim the last "
+                           "8 GPUs, on 200 nodes", 10, ""),
     "ImpossibleGang/1000": ("the same on 1,000 nodes", 50, "KAI \"not practical\""),
-    "ImpossibleGangFirm/200": ("nobody evicted for a gang of 10 x 8 GPUs for which nine of 200 "
+    "ImpossibleGangFirm/200": ("no eviction for a gang of 10 x 8 GPUs for which nine of 200 "
                                "nodes could be freed", 10, ""),
     "ImpossibleGangFirm/1000": ("the same of 1,000 nodes", 50, "KAI \"not practical\""),
     "HyperNodesTied": ("a gang of 48 x 8 GPUs in one of 100 domains; 6,000 nodes, 9,600 domains in "
                        "four tiers", 10, "Volcano minutes, with a patch seconds"),
     "HyperNodesFree": ("one of 1,024 x 8 GPUs there on the fewest domains", 10, ""),
-    "HyperNodesNever": ("one of 61 nodes there that no domain can take, told so", 10, ""),
+    "HyperNodesNever": ("a gang of 61 nodes there that no domain can take: infeasible", 10, ""),
     "GangsInRacks": ("32 gangs of 16 x 8 GPUs, each in one rack of 512 nodes", 5,
                      "Fluxion 120 ms"),
     "GroupsInRacks": ("the same as one gang of 32 sub-groups", 10, ""),
-    "PlanThousand": ("1,000 gangs of 1 to 64 whole nodes promised a start on 500 x 8 GPUs", 50,
+    "PlanThousand": ("1,000 gangs of 1 to 64 whole nodes planned with reservations on 500 x 8 GPUs", 50,
                      "Slurm 500 ms"),
-    "ReplanHundredAndEight": ("a full cluster with 108 promises planned anew", 10,
+    "ReplanHundredAndEight": ("a full cluster with 108 reservations, planned again", 10,
                               "Slurm 120 ms, Fluxion 3,300 ms"),
     "Fractions": ("10,000 pods of a fraction each, of five sizes, on 1,000 x 8 GPUs", 300, ""),
 }

@@ -1,5 +1,5 @@
-// What choosing GPUs within a node costs: a table for a new matrix, an answer that nobody asked for
-// yet, and one that is known.
+// What choosing GPUs within a node costs: a table for a new matrix, a first
+// answer, and a known answer.
 #include <benchmark/benchmark.h>
 
 #include "tests/support/dice.h"

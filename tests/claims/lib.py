@@ -16,7 +16,11 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DATA = pathlib.Path(os.environ.get("TEPHRA_DATA") or ROOT.parent / "shared" / "data")
+# The data folder: what TEPHRA_DATA names, else the first of these that exists. hack/data.sh fills the first.
+DATA = pathlib.Path(os.environ.get("TEPHRA_DATA") or next(
+    (folder for folder in (ROOT / "data", ROOT.parent / "shared" / "data") if folder.is_dir()), ROOT / "data"))
+
+GO = ROOT / "hack" / "go"  # finds a Go that is new enough
 
 MACHINE_DEPENDENT = "machine-dependent: yes"
 
@@ -39,13 +43,33 @@ def finish(holds, figure):
     sys.exit(0 if holds else 1)
 
 
-def need_data(path):
-    """The file or folder `path` of the data directory; ends the claim as skipped without it."""
+def skip(reason):
+    """Closes the protocol: the claim cannot be checked here."""
+    print("skipped:", reason)
+    sys.exit(3)
+
+
+def find_data(path):
+    """The file or folder `path` of the data folder, or None."""
     found = DATA / path
-    if not found.exists():
-        print(f"skipped: no {path} in the data directory (TEPHRA_DATA)")
-        sys.exit(3)
-    return found
+    return found if found.exists() else None
+
+
+def need_data(path):
+    """The file or folder `path` of the data folder; ends the claim as skipped without it.
+
+    REQUIRES: begin() was called. Call this before anything that takes time or needs a build.
+    """
+    return find_data(path) or skip(f"data absent: {path} is not in {DATA}; {how_to_get(path)}")
+
+
+def how_to_get(path):
+    """The command that brings this file or folder of the data folder."""
+    sys.path.insert(0, str(ROOT / "hack" / "data"))
+    sys.dont_write_bytecode = True
+    import sets
+
+    return "hack/data.sh gets it" if sets.is_public(path) else "it has no public home, hack/data.sh --from DIR copies it"
 
 
 def release_binary(path):

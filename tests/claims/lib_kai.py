@@ -1,4 +1,4 @@
-"""KAI-Scheduler's own cases, put to the engine of the release build."""
+"""KAI-Scheduler's own cases, decided by the engine of the release build."""
 
 import collections
 import json
@@ -14,7 +14,7 @@ EXPLAINED = GOOD + ("differs", "excluded")
 
 
 def run():
-    """What became of each case (kai_cases --output json), with its `features` from the data."""
+    """The result of each case (kai_cases --output json), with its `features` from the data."""
     data = lib.need_data("kai-vectors")
     kai_cases = lib.release_binary("tests/peers/kai_cases")
     features = {}
@@ -32,13 +32,13 @@ def run():
 
 
 def tally(cases):
-    """How many of the cases there are of each result, and how many are judged and good."""
+    """The number of cases by result, and how many are judged and good."""
     count = collections.Counter(case["result"] for case in cases)
     return count, len(cases) - count["excluded"], sum(count[result] for result in GOOD)
 
 
 def finish(cases):
-    """Prints what is excluded and what nobody explains; holds where 95 % of the rest are good."""
+    """Prints the excluded cases and the unexplained ones. The claim holds if 95 % of the rest are good."""
     for case in cases:
         if case["result"] not in EXPLAINED:
             print(f"{case['id']}: {case['result']}: {case['difference'] or case['reason']}")

@@ -52,7 +52,7 @@ def run(pattern, subtests):
         program(variable)
     flags = os.environ.get("GOFLAGS", "") + " -mod=readonly -trimpath"  # as hack/build-lab.sh: one build cache
     process = subprocess.Popen(
-        ["go", "test", "-count=1", "-vet=off", "-v", "-timeout=20m", f"-run={pattern}", "./e2e"],
+        [lib.GO, "test", "-count=1", "-vet=off", "-v", "-timeout=20m", f"-run={pattern}", "./e2e"],
         cwd=lib.ROOT / "lab", env={**os.environ, "CGO_ENABLED": "0", "GOFLAGS": flags},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")  # fmt: skip
     results, said = [], []

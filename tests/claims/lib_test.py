@@ -31,6 +31,7 @@ class Claims(unittest.TestCase):
             home.mkdir(parents=True)
             shutil.copy(HERE / "all", home)
             shutil.copy(HERE / "lib.py", home)
+            shutil.copytree(HERE.parents[1] / "hack/data", home.parents[1] / "hack/data")
             (home / "README.md").write_text("not a claim")
             (home / "missed").write_text(missed)
             for name, text in claims.items():
@@ -99,6 +100,19 @@ class Claims(unittest.TestCase):
             "lib.begin('Traces replay.')\nlib.need_data('lib.py')\nlib.finish(True, 'all')"
         )
         self.assertEqual(self.status_of(present, data=str(HERE)), (0, "holds"))
+
+    def test_a_claim_that_cannot_be_checked_here_says_why(self):
+        self.assertEqual(self.status_of(claim(3, "skipped: needs root", figure=None)), (0, "skipped"))
+        self.assertEqual(self.status_of(claim(3, "needs root", figure=None)), (1, "broken"))
+
+    def test_the_summary_counts_claims_without_data(self):
+        absent = python_claim("lib.begin('Traces replay.')\nlib.need_data('muri')")
+        self.run_all({"a-b": absent, "a-c": absent, "a-e": absent.replace("muri", "philly"), "a-d": claim(3, "skipped: needs root", figure=None)}, data="/nonexistent")
+        self.assertIn("2 comparisons with published results were skipped: their data is not here; hack/data.sh gets it",
+                      self.table.stdout)
+        self.assertIn("1 more need data that has no public home in its form: see hack/data.sh --list", self.table.stdout)
+        self.run_all({"a-b": claim(0)})
+        self.assertNotIn("skipped", self.table.stdout)
 
     def test_what_breaks_the_protocol_is_broken_even_when_listed(self):
         crash = python_claim("lib.begin('Division works.')\n1 / 0")

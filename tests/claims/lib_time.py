@@ -12,10 +12,10 @@ import lib
 # Nodes of 8 GPUs of each virtual cluster at full size.
 PHILLY_NODES = {"0e4a51": 32, "103959": 8, "11cb48": 16, "2869ce": 16, "6214e9": 64, "6c71a0": 32, "7f04ca": 32,
                 "b436b2": 64, "e13805": 16, "ed69ec": 8, "ee9e8c": 64}
-# From an eviction on, seconds by the GPUs of a job: what Helios' simulator takes.
-RESTARTS = ("{ checkpoints: 0s, restart_delay: [{ gpus: 1, delay: 7s }, { gpus: 8, delay: 30s }, { delay: 60s }] }")
-BEST_FIT = "score: { nodes: binpack, devices: binpack }, gang_locality: none"
-NO_PROMISES = "backfill: { mode: none }"
+# Seconds that a restart takes after an eviction, by the GPUs of a job, as in Helios' simulator.
+RESTARTS = ("{ checkpoint_interval: 0s, restart_delay: [{ gpus: 1, delay: 7s }, { gpus: 8, delay: 30s }, { delay: 60s }] }")
+BEST_FIT = "node_scores: binpack, device_scores: binpack, gang_locality: none"
+NO_BACKFILL = "backfill: { mode: none }"
 LEAST_LEFT = "disabled_actions: [reclaim], victim_costs: time-left"
 
 
@@ -34,17 +34,17 @@ def simulate(text, name="run"):
 
 
 def philly(order, divisor):
-    """The simulation of the Philly trace: each virtual cluster a queue with nodes of its own, first in, first out by
-    `order`; with srtf who has less left evicts, and nothing is lost but the time of a restart."""
+    """The simulation of the Philly trace: each virtual cluster is a queue with its own nodes, first in, first
+    out by `order`. With srtf a job with less remaining time evicts other jobs, and only the time of a restart is lost."""
     trace = lib.need_data("philly/philly_oct_nov_11vc.csv")
     nodes = "".join(f"    - {{ name: '{vc}', count: {nodes // divisor}, gpus: 8, labels: {{ vc: '{vc}' }} }}\n"
                     for vc, nodes in PHILLY_NODES.items())
     queues = "".join(f"  - {{ name: '{vc}', dequeue_strategy: fifo }}\n" for vc in PHILLY_NODES)
     evicts = LEAST_LEFT if order == "srtf" else "disabled_actions: [preempt, reclaim]"
     return (f"cluster:\n  nodes:\n{nodes}queues:\n{queues}"
-            f"workload: {{ trace: {{ file: '{trace}', least_run: 1s, partition_label: vc, estimate: run }} }}\n"
+            f"workload: {{ trace: {{ file: '{trace}', min_runtime: 1s, partition_label: vc, estimate: actual }} }}\n"
             f"restarts: {RESTARTS}\n"
-            f"policies: {{ {BEST_FIT}, job_order: {order}, tell_behind: false, {NO_PROMISES}, {evicts} }}\n")
+            f"policies: {{ {BEST_FIT}, job_order: {order}, report_job_ahead: false, {NO_BACKFILL}, {evicts} }}\n")
 
 
 def philly_reference():
@@ -55,38 +55,38 @@ def philly_reference():
 
 
 def muri(trace, order):
-    """A Muri trace on its 8 nodes of 8 GPUs, one queue, by what is left and with evictions."""
+    """A Muri trace on its 8 nodes of 8 GPUs: one queue, by remaining time, with evictions."""
     file = lib.need_data(f"muri/{trace}.csv")
     return (f"cluster: {{ nodes: 8, gpus_per_node: 8 }}\n"
-            f"workload: {{ trace: {{ file: '{file}', form: muri, estimate: run }} }}\n"
+            f"workload: {{ trace: {{ file: '{file}', format: muri, estimate: actual }} }}\n"
             f"restarts: {RESTARTS}\n"
-            f"policies: {{ {BEST_FIT}, job_order: {order}, {NO_PROMISES}, {LEAST_LEFT} }}\n")
+            f"policies: {{ {BEST_FIT}, job_order: {order}, {NO_BACKFILL}, {LEAST_LEFT} }}\n")
 
 
-def kth(policies=NO_PROMISES, queue="dequeue_strategy: fifo"):
-    """KTH-SP2 on its 100 processors, run times ended at what was requested, with these policies in one queue."""
+def kth(policies=NO_BACKFILL, queue="dequeue_strategy: fifo"):
+    """KTH-SP2 on its 100 processors, run times cut at the estimate, with these policies in one queue."""
     file = lib.need_data("swf/KTH-SP2-1996-2.1-cln.swf")
-    return (f"workload: {{ trace: {{ file: '{file}', form: swf, clamp_runs: true }} }}\n"
+    return (f"workload: {{ trace: {{ file: '{file}', format: swf, clamp_to_requested: true }} }}\n"
             f"queues: [{{ name: default, {queue} }}]\n"
-            f"policies: {{ score: {{ nodes: binpack, devices: binpack }}, tell_behind: false, {policies} }}\n")
+            f"policies: {{ node_scores: binpack, device_scores: binpack, report_job_ahead: false, {policies} }}\n")
 
 
 def off(figure, reference):
-    """By how much the figure is off, as a part of the reference."""
+    """The relative difference of the figure to the reference."""
     return abs(figure - reference) / abs(reference) if reference else abs(figure)
 
 
 def philly_off(orders, divisors):
-    """Plays the Philly trace; prints each virtual cluster that is off, and returns (all within their bounds, {order: the largest
+    """Simulates the Philly trace, prints each virtual cluster that is off, and returns (all within their bounds, {order: the largest
     difference of those}): queueing delay within 0.1 % of the reference, for srtf completion time within 2 %."""
     half_cent = 0.0051  # the reference has two decimals
     reference = philly_reference()
     good, worst = True, dict.fromkeys(orders, 0.0)
     for divisor in divisors:
         for order in orders:
-            told, took = simulate(philly(order, divisor))
+            report, took = simulate(philly(order, divisor))
             queued = jobs = 0
-            for vc, group in told["by_queue"].items():
+            for vc, group in report["by_queue"].items():
                 row = reference.get((order, divisor, vc))
                 queued += group["wait_s"]["mean"] * group["jobs"]
                 jobs += group["jobs"]
@@ -100,5 +100,5 @@ def philly_off(orders, divisors):
                     good = False
                     print(f"OFF {order} 1/{divisor} {vc}: {what} {have:.2f} of {group['finished']} jobs, reference {want} of {row['n']}")
             print(f"{order}, 1/{divisor} of the nodes: {jobs} jobs, mean wait to the first start {queued / jobs:.1f} s, "
-                  f"{told['all']['evictions']} evictions; {took:.1f} s")
+                  f"{report['all']['evictions']} evictions; {took:.1f} s")
     return good, worst

@@ -39,11 +39,11 @@ Event OffTheWire(const Event& event) {
 
 // After the plan was assumed. What it placed had room, so nothing that it took is below zero now.
 void CheckRoom(const TaskRow& task, const Books& books) {
-  // What is set aside for another may lie beside what still has to leave it.
+  // A reservation of another job may overlap with tasks that still have to leave.
   const auto& here = books.tasks_on[task.node.index()];
   if (std::any_of(here.begin(), here.end(), [&](TaskId id) {
         const TaskPhase phase = books.tasks[id.index()].phase;
-        return phase == TaskPhase::kHeld || phase == TaskPhase::kBerth;
+        return phase == TaskPhase::kHeld || phase == TaskPhase::kReserved;
       })) {
     return;
   }
@@ -90,7 +90,7 @@ void CheckPlan(const Plan& plan, const Books& books) {
       Law(placed.insert(placement.task).second, "a task is placed once");
       Law(task.phase == (starts ? TaskPhase::kAssumed : TaskPhase::kHeld) &&
               task.node == placement.node && task.slices == placement.slices,
-          "what was placed is assumed, or its room set aside");
+          "a placed task is assumed, or has a reservation");
       Law(books.hardware.present(task.node), "it is placed on a node that is there");
       if (starts) CheckRoom(task, books);
     }

@@ -1,7 +1,7 @@
 // Arbitrary bytes as timed traces: each line is a job, a fault with its line, or a comment, and
 // jobs never go back in time; a strict reader refuses exactly what another skips.
 //
-// The first byte says the form, the second what was told of the machine and the order.
+// The first byte says the form, the second the options for the machine and the order.
 #include "simulations/traces/trace_reader.h"
 #include "tests/fuzz/bytes.h"
 #include "tests/fuzz/law.h"
@@ -59,10 +59,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   TraceOptions options;
   const int form = bytes.Below(6);
   if (form < 5) options.form = static_cast<TraceForm>(form);
-  const std::uint8_t told = bytes.Byte();
-  options.sort_window = told % 4;
-  if ((told & 4) != 0) options.machine.parts = {{"", kNotKnown, 64, 8}};
-  if ((told & 8) != 0) options.queues = {"1", "a"};
+  const std::uint8_t given = bytes.Byte();
+  options.sort_window = given % 4;
+  if ((given & 4) != 0) options.machine.parts = {{"", kNotKnown, 64, 8}};
+  if ((given & 8) != 0) options.queues = {"1", "a"};
   const MemoryFile file(bytes.Take(size));
   const Outcome lenient = ReadAll(file.path(), options);
   Law(lenient.status.ok() || lenient.status.message().find(file.path()) == 0,

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/text_file.h"
 #include "plugins/registry.h"
 #include "simulations/workload/simulation_file.h"
 #include "simulations/world.h"
 #include "tests/fuzz/law.h"
-#include "text/text_file.h"
 
 namespace tephra {
 namespace {

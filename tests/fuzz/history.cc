@@ -138,7 +138,7 @@ Event History::MakeMask() {
   return mask;
 }
 
-MemoryTold History::MakeMemory() {
+MemoryRestored History::MakeMemory() {
   Memory memory;
   memory.version = bytes_.Once(8) ? 2 : 1;
   memory.at = bytes_.Once(8) ? bytes_.Number<std::int64_t>() : bytes_.Byte();
@@ -286,7 +286,7 @@ JobSpec History::MakeJob(std::string uid) {
   job.queue = Queue();
   job.priority = bytes_.Below(3);
   job.movable = job.priority != 1;
-  job.expected_run_ms = job.priority * 40;
+  job.estimated_runtime_ms = job.priority * 40;
   job.created = bytes_.Byte();
   std::int32_t replicas = 0;
   for (int i = bytes_.Once(3) ? bytes_.Below(3) : 1; i > 0; --i) {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/event.h"
-#include "plugins/framework/plan.h"
-#include "plugins/framework/snapshot.h"
+#include "engine/event.h"
+#include "engine/plan.h"
+#include "engine/snapshot.h"
 #include "tests/fuzz/bytes.h"
 
 namespace tephra {
@@ -35,7 +35,7 @@ class History {
 
   NodeSpec MakeNode(std::string name);
   Event MakeMask();
-  MemoryTold MakeMemory();
+  MemoryRestored MakeMemory();
   QueueSpec MakeQueue(std::string name);
   JobSpec MakeJob(std::string uid);
   PodTemplate MakePod();

@@ -32,7 +32,7 @@ def objects(overlay):
 
 @functools.cache
 def component(name, *before):
-    """What the component makes of an overlay, others having been added before it."""
+    """What the component makes of an overlay, after other components."""
     with tempfile.TemporaryDirectory() as folder:
         at = os.path.relpath(ROOT / "manifests", os.path.realpath(folder))
         (pathlib.Path(folder) / "kustomization.yaml").write_text(yaml.safe_dump({

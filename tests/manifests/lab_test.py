@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The manifests on a real API server: who may say what, and whether the scheduler has every right
-that it needs and none that it does not."""
+"""The manifests on a real API server: which writes they allow, and whether the scheduler has every right
+that it needs and no other right."""
 import json
 import subprocess
 import unittest
@@ -42,7 +42,7 @@ def inventories_are_guarded():
 def pod(name, annotations=None, **spec):
     return {"apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": name, "namespace": "default", "annotations": annotations or {}},
-            "spec": {"schedulerName": "nobody", "containers": [{"name": "c", "image": "x", **spec.pop("container", {})}], **spec}}
+            "spec": {"schedulerName": "another", "containers": [{"name": "c", "image": "x", **spec.pop("container", {})}], **spec}}
 
 
 def job(name, replicas, gpus, **template):
@@ -149,9 +149,9 @@ class NodePlugin(unittest.TestCase):
     def test_nothing_that_is_not_its_business(self):
         for change in ({"spec": {"unschedulable": True}}, {"metadata": {"labels": {"kubernetes.io/arch": "arm64"}}},
                        {"metadata": {"labels": {"kubernetes.io/hostname": None}}}):
-            self.assertIn("spec or labels of others written by tephra-node", self.patch("node-0", change))
+            self.assertIn("spec or foreign labels written by tephra-node", self.patch("node-0", change))
 
-    def test_it_reads_pods_tells_events_and_nothing_else(self):
+    def test_it_reads_pods_writes_events_and_nothing_else(self):
         for verb, what, may in (("watch", "pods", True), ("get", "nodes", True), ("create", "events", True), ("delete", "events", False), ("get", "secrets", False), ("get", "configmaps", False),
                                 ("update", "pods", False), ("create", "pods", False), ("delete", "nodes", False)):
             answer = subprocess.run([kubectl(), "--kubeconfig", lab.kubeconfig, "auth", "can-i", verb, what, "-A", *self.plugin],
@@ -262,7 +262,7 @@ class Rights(unittest.TestCase):
         def unused():
             """Rights that no request has needed yet."""
             return sorted(self.granted() - {request[:3] for request in lab.requests()})
-        # An API server that can streams what there is; others are asked for lists.
+        # An API server with watch lists streams the objects; any other one is asked for lists.
         lab.until(lambda: f"only lists are not asked for: {[u for u in unused() if u[2] != 'list']}",
                   lambda: all(verb == "list" for _, _, verb in unused()))
         lab.end("tephra-scheduler")

@@ -226,7 +226,7 @@ class Admission(unittest.TestCase):
                 reached = webhook["clientConfig"]["service"]
                 self.assertEqual((reached["namespace"], reached["name"]), ("tephra-system", "tephra-admission"))
 
-    def test_a_pod_that_may_ask_for_devices_waits_while_nobody_answers(self):
+    def test_a_pod_that_may_request_devices_waits_while_the_webhook_is_down(self):
         completes = self.objects["MutatingWebhookConfiguration", "tephra-admission"]["webhooks"][0]
         checks = self.objects["ValidatingWebhookConfiguration", "tephra-admission"]["webhooks"][0]
         self.assertEqual((completes["failurePolicy"], checks["failurePolicy"]), ("Fail", "Fail"))

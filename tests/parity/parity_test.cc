@@ -17,32 +17,32 @@
 namespace tephra {
 namespace {
 
-// An engine here and one there, told the same and asked at the same times.
+// An engine here and one there, with the same facts and cycles at the same times.
 class Pair {
  public:
   Pair() : client_(ConnectTo(running_.socket())) { REQUIRE(client_.connected()); }
 
   // The plan of the one here; the test stops where the other one is not the same.
   Plan Cycle(const std::vector<Event>& events, TimeMs now) {
-    std::vector<Event> told;
+    std::vector<Event> sent;
     Inbox inbox;
     for (const Event& event : events) {
       if (const auto* changed = std::get_if<ConfigChanged>(&event)) {
         Configure(changed->config);
       } else {
-        told.push_back(event);
+        sent.push_back(event);
         inbox.Add({event, 0, 0});
       }
     }
     if (!synced_) {
       REQUIRE(here_.Apply(ConfigChanged{config_}).ok());
-      for (const Event& event : told) CountRefusal(here_.Apply(event));
-      client_.Sync(told, 3);
+      for (const Event& event : sent) CountRefusal(here_.Apply(event));
+      client_.Sync(sent, 3);
       synced_ = true;
     } else {
       for (const Received& fact : inbox.Take()) CountRefusal(here_.Apply(fact.event));
       // In several messages, as they come.
-      for (const Event& event : told) client_.Delta({event});
+      for (const Event& event : sent) client_.Delta({event});
     }
     Plan plan = here_.Tick(now);
     const std::string bytes = PlanBytes(plan, here_.state().books());

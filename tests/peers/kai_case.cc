@@ -123,7 +123,7 @@ bool UnlikeInSet(const KaiJob& job) {
   });
 }
 
-// What the case asks for that the engine cannot be told.
+// What the case asks for that the engine has no word for.
 std::string Excluded(const KaiCase& one, const Json& json) {
   for (const Json& job : json.at("jobs")) {
     for (const Json& task : job.at("tasks")) {

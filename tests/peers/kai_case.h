@@ -24,7 +24,7 @@ struct KaiNode {
   std::map<std::string, int> mig;   // instances that there are by profile
 };
 
-// What a queue is promised of one kind. -1: no bound.
+// What a queue deserves of one kind. -1: no bound.
 struct KaiQuota {
   double deserved = -1, limit = -1, weight = 1;
 };

@@ -2,7 +2,7 @@
 //
 //   pod set               a role with a minimum, or a group of its own where it is to be near
 //   sub-group             a group; one that is needed and has no topology is no more than its parts
-//   so many of the parts  those that have begun are needed, then the first; the others are elastic.
+//   so many of the parts  parts that have begun are needed, then the first; the rest is elastic.
 //                         KAI takes any so many
 //   level of a topology   a tier: required is required, preferred is as near as there is room
 #pragma once

@@ -54,8 +54,8 @@ std::string StatesDiffer(const KaiCase& one, const KaiSetup& setup,
   const bool renamed = !one.levels.empty() && SameButForNames(one, setup, actual);
   std::string differences;
   for (const auto& [alike, tasks] : groups) {
-    std::vector<std::string> open;   // whose outcome nobody has claimed
-    std::vector<std::string> unmet;  // whose own outcome is another than the one expected
+    std::vector<std::string> open;   // outcomes that match no task yet
+    std::vector<std::string> unmet;  // tasks with another outcome than the expected one
     for (const std::string& task : tasks) {
       const auto expected = one.expected.find(task);
       const auto became = actual.find(task);

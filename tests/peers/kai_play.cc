@@ -100,9 +100,9 @@ class Play {
     for (const KaiJob& job : case_.jobs) {
       for (const KaiTask& task : job.tasks) {
         const TaskRow& row = RowOf(task);
-        if (case_.kind == "unit" && row.berth.valid()) {
+        if (case_.kind == "unit" && row.reserved_row.valid()) {
           const Books& books = engine_.state().books();
-          const NodeId to = books.tasks[row.berth.index()].node;
+          const NodeId to = books.tasks[row.reserved_row.index()].node;
           actual[task.id] = {"Pipelined", books.hardware.spec(to).name};
           continue;
         }
@@ -130,7 +130,7 @@ class Play {
         return "Failed";
       case TaskPhase::kPending:
       case TaskPhase::kAbsent:
-      case TaskPhase::kBerth:
+      case TaskPhase::kReserved:
         break;
     }
     return "Pending";

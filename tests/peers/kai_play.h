@@ -1,8 +1,8 @@
 // Plays a case on the engine of this build and judges each round.
 //
-// unit: one cycle. integration: rounds; between them what was placed runs, what is on its way out
-// is gone and comes again (or does not, where it is deleted), and what KAI pipelines waits. A gang
-// that room is held for goes on holding it, which KAI's would have to find again.
+// unit: one cycle. integration: rounds; between them what was placed runs, terminating tasks
+// are gone and created again (unless the case deletes them), and pipelined tasks wait. A gang with a
+// reservation keeps it, while KAI's would have to find a place again.
 #pragma once
 
 #include <string>

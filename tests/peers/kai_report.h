@@ -1,4 +1,4 @@
-// What is printed of the cases: lines, JSON for a script, or the tables of docs/kai.md.
+// What is printed of the cases: lines, JSON for a script, or the tables of docs/reference/kai.md.
 #pragma once
 
 #include <string>

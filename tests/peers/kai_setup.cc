@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "tests/peers/kai_config.h"
 #include "tests/peers/kai_gang.h"
 #include "topology/base/check.h"
 #include "topology/mig.h"
@@ -16,40 +17,6 @@ constexpr double kMegabyte = 1e6;
 // Of the devices that instances are cut out of.
 constexpr const char* kMigModel = "A100-40GB";
 constexpr std::int32_t kMigMib = 40960;
-
-EngineConfig ConfigOf(const KaiCase& one) {
-  EngineConfig config;
-  config.full_verify_every = 1;
-  if (one.node_strategy == "spread") config.node_scores = {{"spread", 1}};
-  if (one.gpu_strategy == "spread") config.device_scores = {{"spread", 1}};
-  if (!one.levels.empty()) config.gang_locality = GangLocality::kNone;
-  const auto has = [&](const char* action) {
-    return std::find(one.actions.begin(), one.actions.end(), action) != one.actions.end();
-  };
-  // KAI moves whom it can place elsewhere, as often as it can and at any price.
-  config.consolidation.mode = one.kind != "unit" || has("consolidation")
-                                  ? Consolidation::Mode::kOn
-                                  : Consolidation::Mode::kOff;
-  config.consolidation.moves_per_hour = 1'000'000;
-  config.consolidation.horizon_ms = DurationMs{1} << 40;
-  if (one.kind == "unit" && has("consolidation") && !has("reclaim") && !has("preempt")) {
-    config.disabled_actions = {"reclaim", "preempt"};
-    return config;
-  }
-  if (one.kind != "unit") return config;
-  // One action alone. Waiting for what is on its way out belongs to allocate too, so that action
-  // keeps both on and has nobody who may be evicted (JobOf).
-  if (has("reclaim") && !has("preempt")) config.disabled_actions = {"preempt"};
-  if (has("preempt") && !has("reclaim")) config.disabled_actions = {"reclaim"};
-  return config;
-}
-
-bool AnybodyMayGo(const KaiCase& one) {
-  return one.kind != "unit" ||
-         std::any_of(one.actions.begin(), one.actions.end(), [](const std::string& action) {
-           return action == "reclaim" || action == "preempt" || action == "consolidation";
-         });
-}
 
 NodeSpec HardwareOf(const KaiNode& node) {
   NodeSpec spec;
@@ -74,8 +41,8 @@ NodeSpec HardwareOf(const KaiNode& node) {
   return spec;
 }
 
-// KAI counts instances, here they are cut out of a device: of one that has room for a single
-// instance of the profile, since somebody else has all the rest.
+// KAI counts instances. Here they are a part of a device that has room for a single instance of the
+// profile, because a foreign pod has all the rest.
 std::vector<MigInstance> RestOf(const std::string& wanted) {
   const MigModel& model = *FindMigModel(kMigModel);
   const int profile = FindMigProfile(model, wanted), least = FindMigProfile(model, "1g.5gb");
@@ -136,7 +103,7 @@ class Setup {
   }
 
   KaiSetup Run() {
-    Tell(ConfigChanged{ConfigOf(case_)});
+    Tell(ConfigChanged{KaiConfig(case_)});
     for (const KaiNode& node : case_.nodes) {
       Tell(NodeUpserted{HardwareOf(node), ++out_.version});
       TakeRest(node);
@@ -176,7 +143,7 @@ class Setup {
     return sum > above ? said(queue) * above / sum : said(queue);
   }
 
-  // The weight of GPUs. Beside others nothing is as good as a millionth.
+  // The weight of GPUs. Beside other queues, zero counts as a millionth.
   static std::int32_t WeightOf(const KaiQueue& queue, const std::vector<KaiQueue>& all) {
     constexpr std::int32_t kMillion = 1'000'000;
     const bool counts = std::any_of(all.begin(), all.end(), [&](const KaiQueue& other) {
@@ -291,7 +258,7 @@ class Setup {
     spec.priority = job.priority;
     spec.created = CreatedOf(job);
     spec.pods_exist = true;
-    spec.preemptible = job.preemptible && AnybodyMayGo(case_);
+    spec.preemptible = job.preemptible && KaiMayEvict(case_);
     spec.movable = spec.preemptible;
     spec.gang.min_member = gang.min_member;
     spec.gang.groups = gang.groups;
@@ -338,7 +305,7 @@ class Setup {
     }
   }
 
-  // The first device from `from` on that nobody has; -1: none.
+  // The first free device from `from` on; -1: none.
   int TakeDevice(const std::string& name, int from) {
     const auto node = std::find_if(case_.nodes.begin(), case_.nodes.end(),
                                    [&](const KaiNode& one) { return one.name == name; });

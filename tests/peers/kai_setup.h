@@ -1,12 +1,12 @@
-// What the engine is told of a case before its first cycle, in our words.
+// The facts of a case for the engine before its first cycle.
 //
-//   department, queue   a queue of the tree; deserved, limit and weight are ours. Where some have a
+//   department, queue   a queue of the tree; with deserved, limit and weight. Where some have a
 //                       bound on what they deserve, one without deserves all there is. What the
 //                       queues of a department deserve is cut to what it deserves itself, which
 //                       with us would count for the department too. Weight 0 is next to nothing.
 //   job                 a gang whose pods exist; its roles are its equal tasks, in the order of the
 //                       tasks. Pod sets and sub-groups: kai_gang.h
-//   level of a topology a tier of domains. Who says nothing of it is placed by score alone
+//   level of a topology a tier of domains. A job without one is placed by score alone
 //   part of a GPU       that part of its compute and of its memory; of GPU memory, the part of the
 //                       compute that it is of the memory
 //   age                 created, and what runs started, as long ago
@@ -17,7 +17,7 @@
 #include <tuple>
 #include <vector>
 
-#include "plugins/framework/event.h"
+#include "engine/event.h"
 #include "tests/peers/kai_case.h"
 
 namespace tephra {

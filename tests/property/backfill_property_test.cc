@@ -1,8 +1,8 @@
-// The laws of promises, with exact expectations, on clusters of at most four nodes: conservative,
-// nobody starts later than he was promised at first, and where counts tell all each promise is that
-// of an exact planner by counts; EASY, the first that waits is promised the earliest time at which
-// it has room, starts by then, and no single task is kept waiting that would not make it late. In
-// a second run without one who went ahead the first starts no earlier.
+// The laws of reservations, with exact estimates, on clusters of at most four nodes. Conservative: no
+// job starts later than its first reservation, and if counts are enough, each reservation equals that
+// of an exact planner by counts. EASY: the first pending job has a reservation at the earliest time at
+// which it fits, starts by then, and no task waits that would not delay it. In a second run without a
+// job that went ahead, the first job starts no earlier.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -22,7 +22,7 @@ struct Item {
   int tasks = 1, gpus = 1;  // of each task
   DurationMs run = 0;
   TimeMs start = -1;
-  TimeMs promised = 0;  // at first
+  TimeMs reserved = 0;  // at first
 
   TimeMs end() const { return start + run; }
 };
@@ -130,11 +130,11 @@ int Room(const std::vector<int>& free, int gpus) {
   return room;
 }
 
-TimeMs PromiseOf(const SmallCluster& cluster, const Item& item) {
-  return cluster.job(item.name).promise.at;
+TimeMs ReservedStart(const SmallCluster& cluster, const Item& item) {
+  return cluster.job(item.name).reservation.at;
 }
 
-// When each of those that wait starts, one after the other, by counts of nodes alone.
+// The start of each pending job, one after the other, by counts of nodes alone.
 std::map<std::string, TimeMs> ExactPlan(int nodes, const std::vector<Item>& items, TimeMs now) {
   struct Use {
     TimeMs from, until;
@@ -169,7 +169,7 @@ std::map<std::string, TimeMs> ExactPlan(int nodes, const std::vector<Item>& item
   return starts;
 }
 
-TEST_CASE("Property: by counts alone each promise is that of an exact planner") {
+TEST_CASE("Property: by counts alone each reservation is that of an exact planner") {
   ForEachSeed(150, [](std::uint64_t seed) {
     Dice dice(seed);
     Case one = RandomItems(dice, true);
@@ -179,13 +179,13 @@ TEST_CASE("Property: by counts alone each promise is that of an exact planner") 
            for (const Item& item : items) {
              if (!Waits(item)) continue;
              INFO(item.name << " at " << now);
-             CHECK(PromiseOf(cluster, item) == exact.at(item.name));
+             CHECK(ReservedStart(cluster, item) == exact.at(item.name));
            }
          });
   });
 }
 
-TEST_CASE("Property: conservative, nobody starts later than was promised at first") {
+TEST_CASE("Property: conservative, no job starts later than its first reservation") {
   for (const bool whole_nodes : {true, false}) {
     ForEachSeed(150, {474, 484, 623, 1541}, [&](std::uint64_t seed) {
       Dice dice(seed);
@@ -196,9 +196,9 @@ TEST_CASE("Property: conservative, nobody starts later than was promised at firs
              for (const Item& item : items) {
                INFO(item.name << " at " << now);
                if (Waits(item)) {
-                 REQUIRE(PromiseOf(cluster, item) > now);
-                 first.try_emplace(item.name, PromiseOf(cluster, item));
-                 CHECK(PromiseOf(cluster, item) <= first.at(item.name));
+                 REQUIRE(ReservedStart(cluster, item) > now);
+                 first.try_emplace(item.name, ReservedStart(cluster, item));
+                 CHECK(ReservedStart(cluster, item) <= first.at(item.name));
                } else if (Runs(item) && first.contains(item.name)) {
                  CHECK(item.start <= first.at(item.name));
                }
@@ -220,7 +220,7 @@ bool LeavesRoom(const std::vector<int>& now, std::vector<int> then, const Item& 
   return false;
 }
 
-TEST_CASE("Property: EASY, the first has the earliest promise, and nothing idles but for it") {
+TEST_CASE("Property: EASY, the first job has the earliest reservation, and nodes idle only for it") {
   ForEachSeed(300, [](std::uint64_t seed) {
     Dice dice(seed);
     Case one = RandomItems(dice, false);
@@ -235,9 +235,9 @@ TEST_CASE("Property: EASY, the first has the earliest promise, and nothing idles
              }
            }
            if (head == items.end()) return;
-           const TimeMs promised = PromiseOf(cluster, *head);
-           first.try_emplace(head->name, promised);
-           INFO("head " << head->name << " at " << now << " promised " << promised);
+           const TimeMs reserved = ReservedStart(cluster, *head);
+           first.try_emplace(head->name, reserved);
+           INFO("head " << head->name << " at " << now << " reserved " << reserved);
            TimeMs earliest = 0;
            for (const Item& item : items) {
              if (!Runs(item) ||
@@ -246,15 +246,15 @@ TEST_CASE("Property: EASY, the first has the earliest promise, and nothing idles
              }
              earliest = earliest == 0 ? item.end() : std::min(earliest, item.end());
            }
-           CHECK(promised == earliest);
+           CHECK(reserved == earliest);
            const std::vector<int> free = FreeAt(cluster, one, items, now);
-           const std::vector<int> then = FreeAt(cluster, one, items, promised);
+           const std::vector<int> then = FreeAt(cluster, one, items, reserved);
            for (const Item& item : items) {
              if (!Waits(item) || item.name == head->name) continue;
              INFO(item.name << " waits");
-             CHECK((PromiseOf(cluster, item) == 0));
+             CHECK((ReservedStart(cluster, item) == 0));
              const bool fits = Room(free, item.gpus) >= item.tasks;
-             if (now + item.run <= promised) {
+             if (now + item.run <= reserved) {
                CHECK_FALSE(fits);
              } else if (item.tasks == 1) {
                CHECK_FALSE(LeavesRoom(free, then, item, *head, 0, 1));
@@ -270,13 +270,13 @@ TimeMs StartOf(const Case& one, const std::string& name) {
       ->start;
 }
 
-TEST_CASE("Property: whom others overtake starts no later than if they had never come") {
+TEST_CASE("Property: an overtaken job starts no later than if the other jobs had never come") {
   int overtaken = 0;
   for (const Backfill::Mode mode : {Backfill::Mode::kEasy, Backfill::Mode::kConservative}) {
     ForEachSeed(150, [&](std::uint64_t seed) {
       Dice dice(seed);
       const Case said = RandomItems(dice, mode == Backfill::Mode::kConservative);
-      std::map<std::string, std::string> ahead;  // of whom one went, as the first that waited then
+      std::map<std::string, std::string> ahead;  // overtaken job -> the first pending job then
       Case with = said;
       Live(with, With(mode), [&](const SmallCluster&, const std::vector<Item>& items, TimeMs now) {
         const auto head = std::find_if(items.begin(), items.end(), Waits);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "plugins/framework/engine.h"
+#include "engine/engine.h"
 
 namespace tephra {
 

@@ -1,6 +1,6 @@
-// The laws of consolidation: who is moved are the fewest and cheapest, by brute force on instances
-// of at most 4 nodes and 8 jobs; whoever is moved runs again where room was kept for it, and so
-// does the gang that it moved for; nothing is over-committed under way, whatever happens.
+// The laws of consolidation, by brute force on instances of at most 4 nodes and 8 jobs: the migrated
+// tasks are the fewest and cheapest; each of them runs again in its reservation, and so does the gang
+// that they migrated for; nothing is over-committed meanwhile, whatever happens.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -150,7 +150,7 @@ std::int64_t CostOf(const World& world, const MirrorJob& job, TimeMs now) {
   return cost;
 }
 
-// The least that has to move so that the gang fits, everybody else where it was.
+// The fewest migrations after which the gang fits, with all other tasks where they were.
 std::optional<Price> Best(const World& world, const MirrorJob& gang, TimeMs now) {
   std::vector<const MirrorJob*> movable;
   for (const auto& [uid, job] : world.mirror.jobs()) {
@@ -180,7 +180,7 @@ std::optional<Price> Best(const World& world, const MirrorJob& gang, TimeMs now)
   return best;
 }
 
-TEST_CASE("Who is moved are the fewest and cheapest, and nobody only if no moves help") {
+TEST_CASE("The fewest and cheapest tasks migrate, and none only if no migrations help") {
   int judged = 0, moved = 0, impossible = 0, unproven = 0, dear = 0;
   ForEachSeed(1500, [&](std::uint64_t seed) {
     Dice dice(seed + 7000000);
@@ -230,7 +230,7 @@ TEST_CASE("Who is moved are the fewest and cheapest, and nobody only if no moves
   CHECK(unproven <= judged / 100);
 }
 
-TEST_CASE("Whoever is moved runs again where room was kept, and so does the gang it moved for") {
+TEST_CASE("A migrated task runs again in its reservation, and so does the gang it migrated for") {
   int admitted = 0, moves = 0;
   ForEachSeed(1000, [&](std::uint64_t seed) {
     Dice dice(seed + 8000000);
@@ -245,13 +245,13 @@ TEST_CASE("Whoever is moved runs again where room was kept, and so does the gang
     }
     std::map<std::string, std::string> seats;  // moved pods, and where they go
     std::vector<std::string> leaving;
-    std::string told;
+    std::string sent;
     TimeMs now = 5000 * kSecondMs;
     for (int round = 0; round < 40; ++round, now += kSecondMs) {
       const NamedPlan plan = world.Tick(now);
-      told += "round " + std::to_string(round) + "\n" +
+      sent += "round " + std::to_string(round) + "\n" +
               Text(world.engine.state().books().kinds, plan) + world.complaints.all;
-      INFO(told);
+      INFO(sent);
       REQUIRE(world.mirror.Follow(plan, now, Mirror::Judge::kSoundness) == "");
       for (const NamedDecision& decision : plan.decisions) {
         if (!decision.moves.empty()) admits.insert(decision.job);
@@ -279,7 +279,7 @@ TEST_CASE("Whoever is moved runs again where room was kept, and so does the gang
         leaving.erase(leaving.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
-    INFO(told);
+    INFO(sent);
     REQUIRE(leaving.empty());
     for (const std::string& uid : admits)
       REQUIRE(world.mirror.Satisfied(world.mirror.jobs().at(uid)));

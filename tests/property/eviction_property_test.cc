@@ -1,7 +1,6 @@
 // The laws of evictions, judged by brute force on instances of at most 6 nodes, 8 jobs and 4
-// queues: who goes for a gang are the fewest and cheapest who may, and a gang for which nobody is
-// evicted could not be helped by anybody. Shares and costs are taken as they are (the water-fill
-// has an oracle of its own).
+// queues: the victims for a gang are the fewest and cheapest, and no evictions could help a gang without
+// victims. Shares and costs come from the engine (the water-fill has an oracle of its own).
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -141,19 +140,19 @@ void Confirm(Dice& dice, World& world, const NamedPlan& plan) {
   }
 }
 
-Toll TollOf(const NamedDecision& decision, const Books& books, TimeMs now,
-            const Share::Answer& shares) {
-  Toll toll{decision.reason->gangs_broken * Toll::kGang, 0, 0};
+EvictionCost CostOf(const NamedDecision& decision, const Books& books, TimeMs now,
+                    const Share::Answer& shares) {
+  EvictionCost cost{decision.reason->gangs_broken * EvictionCost::kGang, 0, 0};
   std::int32_t living = 0;
   const Snapshot snapshot(books, now, &living);
   const VictimCost costs(books.config);
   for (const std::string& uid : decision.evictions) {
     for (std::size_t t = 0; t < books.tasks.size(); ++t) {
       if (books.tasks[t].uid != uid) continue;
-      toll += {0, 1, costs.Cost(snapshot, shares, TaskId(t)).value_or(0)};
+      cost += {0, 1, costs.Cost(snapshot, shares, TaskId(t)).value_or(0)};
     }
   }
-  return toll;
+  return cost;
 }
 
 struct Tally {
@@ -252,11 +251,11 @@ void TryOne(std::uint64_t seed, Tally& tally) {
         ++tally.unproven;
       } else if (evicts) {
         REQUIRE(best.possible);
-        const Toll toll = TollOf(decision, before, now, shares);
-        INFO("gangs " << toll.gangs / Toll::kGang << ", tasks " << toll.tasks << ", cost "
-                      << toll.cost << "; the best: gangs " << best.toll.gangs / Toll::kGang
-                      << ", tasks " << best.toll.tasks << ", cost " << best.toll.cost);
-        REQUIRE(toll == best.toll);
+        const EvictionCost cost = CostOf(decision, before, now, shares);
+        INFO("gangs " << cost.gangs / EvictionCost::kGang << ", tasks " << cost.tasks << ", cost "
+                      << cost.sum << "; the best: gangs " << best.cost.gangs / EvictionCost::kGang
+                      << ", tasks " << best.cost.tasks << ", cost " << best.cost.sum);
+        REQUIRE(cost == best.cost);
         ++tally.judged, ++tally.evicted;
       } else {
         REQUIRE_FALSE(best.possible);
@@ -269,22 +268,22 @@ void TryOne(std::uint64_t seed, Tally& tally) {
   REQUIRE(world.mirror.Follow(plan, now, Mirror::Judge::kSoundness) == "");
 }
 
-// Lives on without any news but what becomes of the plans. Whoever is evicted goes at once and
-// comes back; whoever starts runs.
+// Continues without any facts but the outcomes of the plans. Evicted tasks end at once and are
+// created again; started tasks run.
 void LiveOn(std::uint64_t seed, int& evictions, int& twice) {
   Dice dice(seed + 6000000);
   const std::unique_ptr<World> made = Crowded(dice);
   World& world = *made;
   std::map<std::string, int> served, evicted;
   std::set<std::string> waiting;
-  std::string told;
+  std::string sent;
   TimeMs now = 200 * kSecondMs;
   bool quiet = false;
   for (int round = 0; round < 12 && !quiet; ++round, now += kSecondMs) {
     const NamedPlan plan = world.Tick(now);
-    told += "round " + std::to_string(round) + "\n" +
+    sent += "round " + std::to_string(round) + "\n" +
             Text(world.engine.state().books().kinds, plan) + world.complaints.all;
-    INFO(told);
+    INFO(sent);
     REQUIRE(world.mirror.Follow(plan, now, Mirror::Judge::kSoundness) == "");
     quiet = std::all_of(plan.decisions.begin(), plan.decisions.end(),
                         [](const NamedDecision& one) { return one.placements.empty(); });
@@ -306,22 +305,22 @@ void LiveOn(std::uint64_t seed, int& evictions, int& twice) {
       for (const std::string& uid : decision.evictions) world.Tell(TaskRemoved{uid});
     }
   }
-  INFO(told);
+  INFO(sent);
   REQUIRE(quiet);
   REQUIRE(waiting.empty());
 }
 
-TEST_CASE("Evictions come to an end, and each gang that others were evicted for starts") {
+TEST_CASE("Evictions come to an end, and each gang with victims starts") {
   int evictions = 0, twice = 0;
   ForEachSeed(5000, [&](std::uint64_t seed) { LiveOn(seed, evictions, twice); });
-  WARN(evictions << " gangs had others evicted; " << twice << " tasks went twice");
+  WARN(evictions << " gangs had victims; " << twice << " tasks were evicted twice");
   // Where a small job reclaims a large gang's room, a better one of its own queue that was too
   // large to do so itself may then have the small one evicted (docs/adr/0008).
   CHECK(twice <= evictions / 200);
 }
 
 TEST_CASE(
-    "Who is evicted for a gang are the fewest and cheapest, and nobody only if nobody helps") {
+    "The victims for a gang are the fewest and cheapest, and none only if no evictions help") {
   Tally tally;
   ForEachSeed(5000, [&](std::uint64_t seed) { TryOne(seed, tally); });
   WARN(tally.judged << " gangs judged: " << tally.evicted << " helped by evictions, "

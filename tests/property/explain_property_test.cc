@@ -1,6 +1,6 @@
-// What is said of a job that waits is true: told to a fresh engine as facts, each relaxation makes
-// it start, and with any of its amounts one less it does not. What queues hold above their own adds
-// up to what State knows.
+// The laws of explain. Applied to a new engine as facts, each relaxation makes the job start, and
+// with any amount one less the job does not start. The usage of borrowers adds up to the usage in
+// State.
 #include <map>
 
 #include "plugins/explain/borrowers.h"
@@ -17,12 +17,12 @@ namespace {
 constexpr CaseSize kSize{.nodes = 5, .devices = 4, .jobs = 6, .tasks = 6, .queue_limits = true};
 constexpr char kTarget[] = "target";
 
-// An engine, and all that it was told.
-struct Told {
+// An engine and all of its events.
+struct Recorded {
   Engine engine{DefaultAssembly()};
   std::vector<Event> events;
 
-  void Tell(const Event& event) {
+  void Apply(const Event& event) {
     const absl::Status status = engine.Apply(event);
     INFO(status.ToString());
     REQUIRE(status.ok());
@@ -44,8 +44,8 @@ bool Starts(const NamedPlan& plan) {
   return false;
 }
 
-// What the first cycle placed runs, and of the others only those stay that `stay` says.
-void Settle(Told& told, const NamedPlan& plan, bool others_stay) {
+// The tasks that the first cycle placed run. The other jobs stay only with `others_stay`.
+void Settle(Recorded& run, const NamedPlan& plan, bool others_stay) {
   for (const NamedDecision& decision : plan.decisions) {
     for (const NamedPlacement& placed : decision.placements) {
       TaskFact fact;
@@ -56,19 +56,18 @@ void Settle(Told& told, const NamedPlan& plan, bool others_stay) {
       fact.phase = TaskPhase::kRunning;
       fact.node = placed.node;
       fact.slices = placed.slices;
-      told.Tell(TaskUpserted{fact, 1});
+      run.Apply(TaskUpserted{fact, 1});
     }
   }
   if (others_stay) return;
   std::vector<std::string> waiting;
-  for (const JobRow& job : told.books().jobs) {
+  for (const JobRow& job : run.books().jobs) {
     if (job.live && job.counted() == 0) waiting.push_back(job.uid);
   }
-  for (const std::string& uid : waiting) told.Tell(JobRemoved{uid});
+  for (const std::string& uid : waiting) run.Apply(JobRemoved{uid});
 }
 
-// Those whose smallest steps down are one less.
-// `step`: what one less is of what a task asks for.
+// The changes with each amount one less. `step`: one less of the request of a task.
 std::vector<std::vector<Change>> OneLess(const std::vector<Change>& changes, std::int64_t step) {
   std::vector<std::vector<Change>> all;
   for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -76,7 +75,7 @@ std::vector<std::vector<Change>> OneLess(const std::vector<Change>& changes, std
     Change& change = less[i];
     switch (change.easing) {
       case Easing::kAhead:
-      case Easing::kLetIn:
+      case Easing::kAdmitted:
       case Easing::kTier:
         break;
       case Easing::kLimit:
@@ -109,16 +108,16 @@ std::vector<std::vector<Change>> OneLess(const std::vector<Change>& changes, std
 }
 
 bool StartsWith(const std::vector<Event>& events, const std::vector<Change>& changes) {
-  Told fresh;
-  for (const Event& event : events) fresh.Tell(event);
+  Recorded fresh;
+  for (const Event& event : events) fresh.Apply(event);
   const JobId job = fresh.engine.state().FindJob(kTarget);
   for (const Event& fact : FactsOf(fresh.books(), job, changes, kFirstWhatIf).facts) {
-    fresh.Tell(fact);
+    fresh.Apply(fact);
   }
   return Starts(fresh.Tick(2));
 }
 
-// Of a role of the target whose tasks ask for devices once.
+// The step of the request of a role whose tasks have one device request.
 std::int64_t StepOf(const Books& books, JobId job, const std::vector<Change>& changes) {
   for (const RoleRow& role : books.jobs[job.index()].roles) {
     const TaskClass& cls = books.classes[role.cls];
@@ -132,7 +131,7 @@ JobSpec Target(Dice& dice) {
   JobSpec job = RandomJob(dice, kTarget, kSize);
   job.created = 9;
   job.pods_exist = false;
-  // Often of one plain role, so that each kind of easing is met.
+  // Often one simple role, so that each kind of change occurs.
   if (dice.Percent(50)) {
     const int tasks = dice.From(1, 6), gpus = dice.From(1, 4);
     const JobSpec plain = AJob("plain").Role("w", tasks, APod().Gpus(gpus));
@@ -141,114 +140,125 @@ JobSpec Target(Dice& dice) {
   return job;
 }
 
-// A cluster on which others run and the target waits, in a queue that is `promised` a part of it;
-// false: it does not wait.
-bool MakeCase(Dice& dice, Told& told, bool others_stay, bool promised = false) {
+// A cluster with running jobs and a pending target. With `deserves`, the queue of the target
+// deserves a part of the cluster. False: the target is not pending.
+bool MakeCase(Dice& dice, Recorded& run, bool others_stay, bool deserves = false) {
   EngineConfig config;
   config.node_scores = {{dice.Percent(50) ? "binpack" : "spread", 1}};
-  told.Tell(ConfigChanged{config});
+  run.Apply(ConfigChanged{config});
   for (Event event : RandomCase(dice, kSize)) {
     if (auto* node = std::get_if<NodeUpserted>(&event)) {
       node->node.unschedulable = dice.Percent(20);
     }
-    told.Tell(event);
+    run.Apply(event);
   }
-  if (promised) {
-    told.Tell(
+  if (deserves) {
+    run.Apply(
         QueueUpserted{AQueue("q2").Under(dice.Percent(50) ? "q0" : "").Deserved(kGpu, 8000), 1});
   }
-  Settle(told, told.Tick(1), others_stay);
-  if (std::any_of(told.books().jobs.begin(), told.books().jobs.end(),
+  Settle(run, run.Tick(1), others_stay);
+  if (std::any_of(run.books().jobs.begin(), run.books().jobs.end(),
                   [](const JobRow& job) { return job.held() > 0; })) {
     return false;
   }
   JobSpec target = Target(dice);
-  if (promised) target.queue = "q2";
-  told.Tell(JobUpserted{target, 1});
-  const JobRow& job = told.books().jobs[told.engine.state().FindJob(kTarget).index()];
+  if (deserves) target.queue = "q2";
+  run.Apply(JobUpserted{target, 1});
+  const JobRow& job = run.books().jobs[run.engine.state().FindJob(kTarget).index()];
   if (dice.Percent(15)) {
-    const Hardware& hardware = told.books().hardware;
+    const Hardware& hardware = run.books().hardware;
     const NodeId node(static_cast<std::size_t>(dice.Below(static_cast<int>(hardware.slots()))));
-    told.Tell(PlacementRefused{kTarget, job.roles[0].name, hardware.spec(node).name, "no"});
+    run.Apply(PlacementRefused{kTarget, job.roles[0].name, hardware.spec(node).name, "no"});
   }
-  return !Starts(told.Tick(2)) && job.held() == 0;
+  const NamedPlan plan = run.Tick(2);
+  if (Starts(plan) || job.held() > 0) return false;
+  // Elastic tasks of other jobs may have started. They run, so that a new engine has them as facts.
+  const bool evicts =
+      std::any_of(plan.decisions.begin(), plan.decisions.end(), [](const auto& one) {
+        return one.verdict != Verdict::kStart && !(one.placements.empty() && one.evictions.empty());
+      });
+  if (evicts) return false;
+  Settle(run, plan, true);
+  return true;
 }
 
-TEST_CASE("Each relaxation, told as facts, makes the job start, and one less does not") {
+TEST_CASE("Each relaxation, applied as facts, makes the job start, and one less does not") {
   int instances = 0, relaxations = 0, unproven = 0;
   std::map<Easing, int> kinds;
   const Assembly assembly = DefaultAssembly();
-  ForEachSeed(2000, [&](std::uint64_t seed) {
+  ForEachSeed(2000, {36028}, [&](std::uint64_t seed) {
     Dice dice(seed);
-    Told told;
-    if (!MakeCase(dice, told, false)) return;
+    Recorded run;
+    if (!MakeCase(dice, run, false)) return;
     const Relaxations found =
-        FindRelaxations(told.engine.state(), assembly, told.engine.state().FindJob(kTarget), 2);
+        FindRelaxations(run.engine.state(), assembly, run.engine.state().FindJob(kTarget), 2);
     ++instances;
     for (const Relaxation& relaxation : found.nearest) {
-      INFO(RelaxationText(told.books().kinds, relaxation));
+      INFO(RelaxationText(run.books().kinds, relaxation));
       ++relaxations;
       for (const Change& change : relaxation.changes) ++kinds[change.easing];
-      REQUIRE(StartsWith(told.events, relaxation.changes));
+      REQUIRE(StartsWith(run.events, relaxation.changes));
       if (!relaxation.smallest) {
         ++unproven;
         continue;
       }
       const std::int64_t step =
-          StepOf(told.books(), told.engine.state().FindJob(kTarget), relaxation.changes);
+          StepOf(run.books(), run.engine.state().FindJob(kTarget), relaxation.changes);
       for (const std::vector<Change>& less : OneLess(relaxation.changes, step)) {
-        REQUIRE_FALSE(StartsWith(told.events, less));
+        INFO(
+            "one less: " << (less.empty() ? "nothing" : RelaxationText(run.books().kinds, {less})));
+        REQUIRE_FALSE(StartsWith(run.events, less));
       }
     }
   });
   if (std::getenv("TEPHRA_PROPERTY_SEED") != nullptr) return;
-  WARN(relaxations << " relaxations of " << instances << " jobs that wait, " << unproven
+  WARN(relaxations << " relaxations of " << instances << " pending jobs, " << unproven
                    << " of them not proven smallest; limits " << kinds[Easing::kLimit] << ", lent "
                    << kinds[Easing::kLend] << ", members " << kinds[Easing::kMembers] << ", asks "
                    << kinds[Easing::kAsk] << ", nodes back " << kinds[Easing::kReturn] << ", nodes "
                    << kinds[Easing::kNodes]);
   if (kSlowdown > 1) return;
   CHECK(instances >= 300);
-  for (int e = static_cast<int>(Easing::kLimit); e < static_cast<int>(Easing::kLetIn); ++e) {
+  for (int e = static_cast<int>(Easing::kLimit); e < static_cast<int>(Easing::kAdmitted); ++e) {
     CHECK(kinds[static_cast<Easing>(e)] > 0);
   }
 }
 
-TEST_CASE("Who would start if it were not behind another does so if it is first") {
+TEST_CASE("A job that would start if no job were ahead of it starts if it is first") {
   int behind = 0;
   const Assembly assembly = DefaultAssembly();
   ForEachSeed(2000, [&](std::uint64_t seed) {
     Dice dice(seed);
-    Told told;
-    if (!MakeCase(dice, told, true)) return;
+    Recorded run;
+    if (!MakeCase(dice, run, true)) return;
     const Relaxations found =
-        FindRelaxations(told.engine.state(), assembly, told.engine.state().FindJob(kTarget), 2);
+        FindRelaxations(run.engine.state(), assembly, run.engine.state().FindJob(kTarget), 2);
     for (const Relaxation& relaxation : found.nearest) {
       if (relaxation.changes.size() > 1 || relaxation.changes[0].easing != Easing::kAhead) continue;
-      INFO(RelaxationText(told.books().kinds, relaxation));
+      INFO(RelaxationText(run.books().kinds, relaxation));
       ++behind;
-      REQUIRE(StartsWith(told.events, relaxation.changes));
-      REQUIRE_FALSE(StartsWith(told.events, {}));
+      REQUIRE(StartsWith(run.events, relaxation.changes));
+      REQUIRE_FALSE(StartsWith(run.events, {}));
     }
   });
-  WARN(behind << " jobs waited behind another alone");
+  WARN(behind << " jobs were only behind another job");
 }
 
-TEST_CASE("What borrowers hold, and what is in its parts, is what State says that they hold") {
+TEST_CASE("The usage of borrowers and its parts are the usage in State") {
   int shortfalls = 0;
   const Assembly assembly = DefaultAssembly();
   ForEachSeed(2000, [&](std::uint64_t seed) {
     Dice dice(seed);
-    Told told;
-    if (!MakeCase(dice, told, true, true)) return;
-    const Books& books = told.books();
+    Recorded run;
+    if (!MakeCase(dice, run, true, true)) return;
+    const Books& books = run.books();
     std::int32_t living = 0;
     const Snapshot snapshot(books, 2, &living);
     const Policies policies =
         assembly.policies(books.config, assembly.score(books.config, books, nullptr));
     const std::vector<Resources> own = policies.share->Of(books).own;
     for (const Shortfall& shortfall :
-         FindShortfalls(snapshot, policies, told.engine.state().FindJob(kTarget))) {
+         FindShortfalls(snapshot, policies, run.engine.state().FindJob(kTarget))) {
       ++shortfalls;
       const Kind k = shortfall.kind;
       const QueueId mine = books.queues.Find(shortfall.queue);

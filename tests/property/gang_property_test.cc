@@ -1,6 +1,6 @@
 // The laws of gangs, judged by the oracle (tests/support/room.h) on instances of at most 6 nodes
 // and 8 jobs.
-#include "plugins/framework/engine.h"
+#include "engine/engine.h"
 #include "plugins/registry.h"
 #include "tests/property/laws.h"
 #include "tests/support/mirror.h"
@@ -41,7 +41,7 @@ EngineConfig RandomConfig(Dice& dice) {
   config.seed = dice.Next();
   // Evictions have laws of their own (eviction_property_test).
   config.disabled_actions = {"reclaim", "preempt"};
-  config.backfill.mode = Backfill::Mode::kNone;  // so has who is turned away for a promise
+  config.backfill.mode = Backfill::Mode::kNone;  // so have refusals because of a reservation
   return config;
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("More capacity never turns a start or a wait into infeasible") {
     INFO("the plan:\n" << Text(large.state().books().kinds, plan));
     for (const NamedDecision& decision : plan.decisions) {
       if (decision.verdict != Verdict::kInfeasible) continue;
-      INFO("job " << decision.job << " was told to " << VerdictWord(before[decision.job]));
+      INFO("job " << decision.job << " had the verdict " << VerdictWord(before[decision.job]));
       REQUIRE(before[decision.job] == Verdict::kInfeasible);
     }
   });

@@ -1,9 +1,9 @@
-// Laws of the enqueue gate: in the order in which jobs are asked it lets each in exactly if its
-// minimum fits beside those that are in, and nobody waits at a gate that is open to it.
+// Laws of the enqueue gate: in the order of jobs it admits each one exactly if its minimum fits
+// beside the admitted jobs, and no job waits at a gate that is open to it.
 #include <map>
 #include <optional>
 
-#include "plugins/framework/engine.h"
+#include "engine/engine.h"
 #include "plugins/registry.h"
 #include "tests/property/laws.h"
 #include "tests/support/mirror.h"
@@ -15,13 +15,13 @@ namespace {
 constexpr int kEvents = 120;
 constexpr int kUntilQuiet = 8;  // cycles
 
-// The bounds, worked out anew from all jobs, queue by queue, as they are written down in
+// The bounds, computed again from all jobs, queue by queue, as described in
 // plugins/fairshare/enqueue_gate.h.
 class Bounds {
  public:
   explicit Bounds(const Books& books) : books_(books) {
     for (const JobRow& job : books.jobs) {
-      if (!job.live || !job.let_in()) continue;
+      if (!job.live || !job.admitted()) continue;
       const Claim claim = ClaimOf(books, job);
       Add(job.queue, claim.minimum);
       lacking_.Add(claim.missing);
@@ -92,25 +92,25 @@ bool WasAsked(Obstacle obstacle) {
 }
 
 // One cycle, each of whose decisions the bounds bear out.
-NamedPlan Tick(Engine& engine, TimeMs now, int& let_in, int& kept_out) {
+NamedPlan Tick(Engine& engine, TimeMs now, int& admitted, int& kept_out) {
   const Books before = engine.state().books();
   Bounds bounds(before);
   const Plan plan = engine.Tick(now);
   for (const Decision& decision : plan.decisions) {
     const JobRow& job = before.jobs[decision.job.index()];
-    if (decision.part != Part::kMinimum || job.let_in()) continue;
+    if (decision.part != Part::kMinimum || job.admitted()) continue;
     if (!WasAsked(decision.reason->obstacle)) continue;
     const bool no = decision.reason->obstacle == Obstacle::kGate;
     INFO(job.name << ": " << ReasonText(before.kinds, decision.reason));
     REQUIRE(no == bounds.Exceeds(job));
-    ++(no ? kept_out : let_in);
+    ++(no ? kept_out : admitted);
     if (!no) bounds.Enter(job);
   }
   return NameOf(engine.state(), plan);
 }
 
-TEST_CASE("The gate lets each job in exactly if it fits, and nobody waits at one that is open") {
-  int let_in = 0, kept_out = 0, waited = 0;
+TEST_CASE("The gate admits each job exactly if it fits, and no job waits at an open gate") {
+  int admitted = 0, kept_out = 0, waited = 0;
   ForEachSeed(300, {617}, [&](std::uint64_t seed) {
     Dice dice(seed + 5000000);
     Engine engine(DefaultAssembly());
@@ -130,7 +130,7 @@ TEST_CASE("The gate lets each job in exactly if it fits, and nobody waits at one
     for (const Event& event : history.Opening()) tell(event);
     TimeMs now = 0;
     const auto tick = [&] {
-      const NamedPlan plan = Tick(engine, now, let_in, kept_out);
+      const NamedPlan plan = Tick(engine, now, admitted, kept_out);
       REQUIRE(mirror.Follow(plan, now, Mirror::Judge::kSoundness) == "");
       REQUIRE(engine.state().CheckBooks() == "");
       return !plan.decisions.empty();
@@ -146,7 +146,7 @@ TEST_CASE("The gate lets each job in exactly if it fits, and nobody waits at one
       const Books& books = engine.state().books();
       const Bounds bounds(books);
       for (const JobRow& job : books.jobs) {
-        if (!job.live || job.let_in() || !job.standing.asked) continue;
+        if (!job.live || job.admitted() || !job.standing.asked) continue;
         if (job.standing.reason->obstacle != Obstacle::kGate || job.pending() == 0) continue;
         INFO(job.name << ": " << ReasonText(books.kinds, job.standing.reason));
         REQUIRE(bounds.Exceeds(job));
@@ -155,9 +155,9 @@ TEST_CASE("The gate lets each job in exactly if it fits, and nobody waits at one
     }
   });
   if (std::getenv("TEPHRA_PROPERTY_SEED") != nullptr) return;
-  WARN(let_in << " let in, " << kept_out << " kept out, " << waited << " waits looked at");
+  WARN(admitted << " admitted, " << kept_out << " kept out, " << waited << " waits looked at");
   if (kSlowdown > 1) return;
-  CHECK(let_in >= 500);
+  CHECK(admitted >= 500);
   CHECK(kept_out >= 1000);
   CHECK(waited >= 500);
 }

@@ -61,7 +61,7 @@ int BestOfSize(const NodeLinks& links, const Gpus& of, std::size_t k) {
   return best;
 }
 
-// The order that gpu_sets.h promises; the less, the better.
+// The order that gpu_sets.h documents; less is better.
 auto Rating(const NodeLinks& links, const Gpus& free, const Gpus& set) {
   Gpus rest;
   std::set_difference(free.begin(), free.end(), set.begin(), set.end(), std::back_inserter(rest));

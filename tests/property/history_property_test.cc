@@ -1,6 +1,6 @@
 // Laws of an engine's life: whatever a cluster says over time, the books are right, plans are
 // sound, and what is only derived changes no decision.
-#include "plugins/framework/engine.h"
+#include "engine/engine.h"
 #include "plugins/registry.h"
 #include "tests/property/complaints.h"
 #include "tests/property/laws.h"
@@ -26,7 +26,7 @@ void MaybeGate(std::uint64_t seed, EngineConfig& config) {
   config.overcommit_permille = 1000 + 200 * dice.Below(3);
 }
 
-// The same of promises.
+// The same of backfilling.
 void MaybeBackfill(std::uint64_t seed, EngineConfig& config) {
   Dice dice(seed + 5000000);
   config.backfill.mode = dice.Pick<Backfill::Mode>(
@@ -51,7 +51,7 @@ void Live(Engine& engine, std::uint64_t seed, const CaseSize& size, RandomHistor
   RandomHistory history(seed, size, kinds);
   Mirror mirror;
   EngineConfig config = ShortPatience();
-  // Whether somebody could have been evicted, or is turned away for a promise, has laws of its own
+  // Evictions and refusals because of a reservation have laws of their own
   // (eviction_property_test, backfill_property_test).
   if (judge == Mirror::Judge::kExactness) {
     config.disabled_actions = {"reclaim", "preempt"};
@@ -123,22 +123,22 @@ NamedPlan WithoutNos(NamedPlan plan) {
   return plan;
 }
 
-// The same history on an engine that asks only those whom what has changed may help, and on one
-// that asks everybody, for somebody might be moved there. Nobody is evicted (room that is being
-// left would be set aside for whoever happens to be asked), and all jobs are of one queue, for
-// whose turn it is among queues goes by who is asked. How much was decided.
+// The same history on an engine that asks only jobs that a change may help, and on an engine that
+// asks every job, because migrations might help any. There are no evictions (the room of victims would
+// be reserved for any job that is asked), and all jobs are of one queue, because the turn of a queue
+// depends on the jobs that are asked. Returns the number of decisions.
 std::int64_t LiveTwice(std::uint64_t seed) {
   Dice dice(seed + 6000000);
   EngineConfig config = ShortPatience();
   config.disabled_actions = {"reclaim", "preempt", "consolidate"};
   const bool fifo = dice.Percent(50);
-  config.tells_behind = dice.Percent(30);
+  config.report_job_ahead = dice.Percent(30);
   Engine thrifty(DefaultAssembly()), thorough(DefaultAssembly());
   for (Engine* engine : {&thrifty, &thorough}) {
     REQUIRE(engine->Apply(ConfigChanged{config}).ok());
   }
-  const JobSpec somebody = AJob("movable").Role("r", 1, APod()).In("nowhere").Movable();
-  REQUIRE(thorough.Apply(JobUpserted{somebody, 1}).ok());
+  const JobSpec found = AJob("movable").Role("r", 1, APod()).In("nowhere").Movable();
+  REQUIRE(thorough.Apply(JobUpserted{found, 1}).ok());
   CaseSize size{.queue_limits = dice.Percent(50), .groups = dice.Percent(30)};
   RandomHistory history(seed, size, {});
   Mirror mirror;
@@ -149,7 +149,7 @@ std::int64_t LiveTwice(std::uint64_t seed) {
     auto* job = std::get_if<JobUpserted>(&event);
     if (job != nullptr) {
       job->job.queue = "q0";
-      job->job.priority = 0;  // a gang in part goes first unless somebody asked has a higher one
+      job->job.priority = 0;  // an incomplete gang goes first unless a job that is asked has a higher one
     }
     REQUIRE(thrifty.Apply(event).ok());
     REQUIRE(thorough.Apply(event).ok());
@@ -175,7 +175,7 @@ std::int64_t LiveTwice(std::uint64_t seed) {
   return decided;
 }
 
-TEST_CASE("Who is not asked because nothing that has changed may help him would not start") {
+TEST_CASE("A job that is not asked because no change may help it would not start") {
   std::int64_t decided = 0;
   ForEachSeed(600, {1319, 5002}, [&](std::uint64_t seed) { decided += LiveTwice(seed); });
   REQUIRE(decided > 0);
@@ -187,7 +187,7 @@ TEST_CASE("A tick with nothing changed gives an empty plan") {
     CaseSize size{.queue_limits = true};
     Live(engine, seed, size, {}, Mirror::Judge::kSoundness,
          [&](const Event&, const NamedPlan&, TimeMs now, Mirror& mirror) {
-           // Room that was set aside in vain is others' to ask for in the next cycle.
+           // Other jobs may ask for room that was reserved in vain in the next cycle.
            NamedPlan again;
            for (int i = 0; i < 3 && (i == 0 || !again.decisions.empty()); ++i) {
              again = TickNamed(engine, now);
@@ -210,7 +210,7 @@ TEST_CASE("The same event twice is as good as once") {
            if (std::holds_alternative<PlanStale>(event)) return;
            if (std::holds_alternative<BindFailed>(event)) return;
            if (std::holds_alternative<TaskRemoved>(event)) return;
-           for (int i = 0; i < 3; ++i) {  // room that was set aside in vain is others' next
+           for (int i = 0; i < 3; ++i) {  // other jobs may take room that was reserved in vain
              REQUIRE(mirror.Follow(TickNamed(engine, now), now, Mirror::Judge::kSoundness) == "");
            }
            REQUIRE(engine.Apply(event).ok());
@@ -305,7 +305,7 @@ TEST_CASE("An assumption that no fact confirms expires whole, and the gang is pl
     Dice dice(seed);
     Engine engine(DefaultAssembly());
     EngineConfig config = ShortPatience();
-    // Who should have ended by then makes a promise later, and somebody may go ahead of it.
+    // A job that ends late delays a reservation, and another job may go ahead of it.
     config.backfill.mode = Backfill::Mode::kNone;
     REQUIRE(engine.Apply(ConfigChanged{config}).ok());
     for (const Event& event : RandomCase(dice, {})) REQUIRE(engine.Apply(event).ok());
@@ -317,11 +317,11 @@ TEST_CASE("An assumption that no fact confirms expires whole, and the gang is pl
       return jobs;
     };
     const NamedPlan plan = TickNamed(engine, 0);
-    // Room that is set aside meanwhile is room that others do without.
-    const auto sets_aside = [](const NamedDecision& decision) {
+    // Other jobs cannot use room that is reserved meanwhile.
+    const auto reserves = [](const NamedDecision& decision) {
       return decision.verdict == Verdict::kStartAfterEviction;
     };
-    if (std::any_of(plan.decisions.begin(), plan.decisions.end(), sets_aside)) return;
+    if (std::any_of(plan.decisions.begin(), plan.decisions.end(), reserves)) return;
     const auto first = started(plan);
     REQUIRE(started(TickNamed(engine, 20 * kSecondMs - 1)).empty());
     REQUIRE(started(TickNamed(engine, 20 * kSecondMs)) == first);

@@ -20,12 +20,12 @@ inline double PropertyScale() {
   return scale == nullptr ? 1 : std::atof(scale);
 }
 
-// Whether all seeds of an ordinary run are tried: what is said of totals holds of no fewer.
+// Whether all seeds of a normal run are tried: totals are only checked then.
 inline bool AllSeeds() {
   return kSlowdown == 1 && PropertyScale() >= 1 && std::getenv("TEPHRA_PROPERTY_SEED") == nullptr;
 }
 
-// try_one(seed) asserts the law for one seed. `broken`: those that broke it once, tried always.
+// try_one(seed) asserts the law for one seed. `broken`: seeds that broke it once, always tried.
 template <class Try>
 void ForEachSeed(int runs, std::initializer_list<std::uint64_t> broken, Try try_one) {
   if (const char* seed = std::getenv("TEPHRA_PROPERTY_SEED")) {

@@ -1,7 +1,7 @@
 // The laws of locality, judged by brute force on clusters of at most nine nodes in racks and rows:
 // a gang that has to be in one domain starts if and only if one has room for all of it, in one of
-// the lowest tier that has; a gang that need not is in one rack where one has room; and whoever
-// goes for a gang that is tied to a domain are as few as in the best of those domains by itself.
+// the lowest tier that has; any other gang is in one rack if one has room; and the
+// victims for a gang that needs one domain are as few as in the best of these domains alone.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -22,7 +22,7 @@ struct Place {
   std::set<std::string> nodes;
 };
 
-// Some nodes in racks, some racks in rows, some GPUs taken by pods of nobody.
+// Some nodes in racks, some racks in rows, some GPUs taken by pods of no known job.
 struct World {
   SmallCluster cluster;
   std::map<std::string, NodeSpec> nodes;
@@ -69,10 +69,10 @@ struct World {
       cluster.Add(node);
     }
     std::uint64_t version = 0;
-    std::vector<DomainSpec> told;
-    for (const auto& [name, spec] : specs) told.push_back(spec);
-    dice.Shuffle(told);
-    for (const DomainSpec& spec : told) cluster.Tell(DomainUpserted{spec, ++version});
+    std::vector<DomainSpec> sent;
+    for (const auto& [name, spec] : specs) sent.push_back(spec);
+    dice.Shuffle(sent);
+    for (const DomainSpec& spec : sent) cluster.Tell(DomainUpserted{spec, ++version});
   }
 
   void Occupy(Dice& dice, int percent) {
@@ -338,7 +338,7 @@ bool AnyChoice(const World& world, const Grouped& gang, std::size_t g, JobSpec& 
 }
 
 TEST_CASE(
-    "A gang with groups starts whole, each in one domain; whoever is told that it cannot, cannot") {
+    "A gang with groups starts whole, each in one domain; a gang reported infeasible is infeasible") {
   int started = 0, impossible = 0, missed = 0;
   ForEachSeed(2000, [&](std::uint64_t seed) {
     Dice dice(seed + 10000000);

@@ -19,7 +19,7 @@ namespace {
 
 using Layout = std::vector<MigInstance>;  // ascending
 
-// --- brute force: owners of slices, and who used up which limit.
+// --- brute force: owners of slices, and of limits.
 
 bool Legal(const MigModel& model, const Layout& layout) {
   std::vector<int> owners(model.memory_slices, 0);
@@ -156,7 +156,7 @@ const std::set<std::vector<int>> kSevenSlices = {
     {2, 2, 2, 1}, {2, 2, 1, 1, 1}, {2, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1, 1}};
 const std::set<std::vector<int>> kFourSlices = {{4}, {2, 2}, {2, 1, 1}, {1, 1, 1, 1}};
 
-TEST_CASE("Mig: the maximal packings are those that NVIDIA publishes") {
+TEST_CASE("Mig: the maximal packings are the published ones of NVIDIA") {
   for (const MigModel& model : MigModels()) {
     INFO(model.name);
     const Packings packings = PackingsOf(model, false);
@@ -184,7 +184,7 @@ TEST_CASE("Mig: the table, printed", "[.table]") {
   }
 }
 
-// --- rules that compete. Each returns a start out of those that are free.
+// --- rules that compete. Each returns one of the free starts.
 
 int Lowest(const MigModel& model, std::uint8_t starts) {
   for (int start = 0; start < model.memory_slices; ++start) {
@@ -193,7 +193,7 @@ int Lowest(const MigModel& model, std::uint8_t starts) {
   return -1;
 }
 
-// HAMi v2.10, pkg/device/nvidia/mig_topology.go: profiles named 1g and 3g from above, others from
+// HAMi v2.10, pkg/device/nvidia/mig_topology.go: profiles named 1g and 3g from above, all other ones from
 // below.
 int Hami(const MigModel& model, std::string_view profile, std::uint8_t starts) {
   if (profile.substr(0, 3) != "1g." && profile.substr(0, 3) != "3g.") return Lowest(model, starts);
@@ -219,8 +219,8 @@ int BestFit(const MigModel& model, MigTaken taken, std::uint8_t starts) {
   return best;
 }
 
-enum Rule { kOurs, kOursTold, kFirstFit, kBestFit, kHami, kRules };
-constexpr const char* kRuleNames[] = {"ours", "ours told", "first-fit", "best-fit", "HAMi"};
+enum Rule { kOurs, kOursKnowing, kFirstFit, kBestFit, kHami, kRules };
+constexpr const char* kRuleNames[] = {"ours", "ours knowing", "first-fit", "best-fit", "HAMi"};
 
 constexpr int kStreamLength = 500;  // requests, 100 instants apart
 
@@ -251,19 +251,19 @@ std::vector<Request> Stream(Dice& dice, const MigModel& model,
   return stream;
 }
 
-int Place(Rule rule, const MigPlacements& places, const MigPlacements& told, MigTaken taken,
+int Place(Rule rule, const MigPlacements& places, const MigPlacements& sent, MigTaken taken,
           int profile) {
   const MigModel& model = places.model();
   const std::uint8_t starts = places.FreeStarts(taken, profile);
   const MigProfile& of = model.profiles[static_cast<std::size_t>(profile)];
   if (rule == kOurs) return places.Choose(taken, profile).value_or(-1);
-  if (rule == kOursTold) return told.Choose(taken, profile).value_or(-1);
+  if (rule == kOursKnowing) return sent.Choose(taken, profile).value_or(-1);
   if (rule == kFirstFit) return Lowest(model, starts);
   if (rule == kBestFit) return BestFit(model, taken, starts);
   return Hami(model, of.name, starts);
 }
 
-int Admitted(Rule rule, const MigPlacements& places, const MigPlacements& told,
+int Admitted(Rule rule, const MigPlacements& places, const MigPlacements& sent,
              const std::vector<Request>& stream) {
   struct Running {
     int leaves;
@@ -279,7 +279,7 @@ int Admitted(Rule rule, const MigPlacements& places, const MigPlacements& told,
       return true;
     });
     now += 100;
-    const int start = Place(rule, places, told, taken, request.profile);
+    const int start = Place(rule, places, sent, taken, request.profile);
     if (start < 0) continue;
     const MigTaken footprint =
         MigFootprint(places.model().profiles[static_cast<std::size_t>(request.profile)], start);
@@ -325,19 +325,19 @@ TEST_CASE("Mig: over random streams our places admit no less than other rules, f
         const auto root = static_cast<std::uint32_t>(skewed ? dice.From(1, 10) : 1);
         weight = root * root * root;
       }
-      const MigPlacements told(model, demand);
+      const MigPlacements sent(model, demand);
       const std::vector<Request> stream = Stream(dice, model, demand);
       int admitted[kRules];
       for (int rule = 0; rule < kRules; ++rule) {
-        admitted[rule] = rule == kOursTold && !skewed
+        admitted[rule] = rule == kOursKnowing && !skewed
                              ? admitted[kOurs]
-                             : Admitted(static_cast<Rule>(rule), places, told, stream);
+                             : Admitted(static_cast<Rule>(rule), places, sent, stream);
       }
       totals.Add(admitted);
     });
-    std::printf("streams %s: %.0f requests; ours %.0f, ours told the demand %.0f",
+    std::printf("streams %s: %.0f requests; ours %.0f, ours knowing the demand %.0f",
                 model.name.data(), totals.streams * kStreamLength, totals.admitted[kOurs],
-                totals.admitted[kOursTold]);
+                totals.admitted[kOursKnowing]);
     for (const Rule rule : {kFirstFit, kBestFit, kHami}) {
       std::printf(", %s %.0f (%.1f standard errors below)", kRuleNames[rule], totals.admitted[rule],
                   totals.Sureness(rule));
@@ -347,7 +347,7 @@ TEST_CASE("Mig: over random streams our places admit no less than other rules, f
     INFO(model.name);
     for (const Rule rule : {kFirstFit, kBestFit, kHami}) {
       CHECK(totals.admitted[kOurs] >= totals.admitted[rule]);
-      CHECK(totals.admitted[kOursTold] >= totals.admitted[rule]);
+      CHECK(totals.admitted[kOursKnowing] >= totals.admitted[rule]);
     }
   }
 }

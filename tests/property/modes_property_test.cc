@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/engine.h"
+#include "engine/engine.h"
 #include "plugins/registry.h"
 #include "tests/property/laws.h"
 #include "tests/support/mirror.h"
@@ -116,7 +116,7 @@ std::string CheckDevices(const Books& books, const std::set<std::string>& change
       const TaskRow& task = books.tasks[id.index()];
       const PodTemplate& pod = books.classes[task.cls].pod;
       for (const Slice& slice : task.slices) {
-        // Room that is held lies beside those who have yet to leave it.
+        // A reservation may overlap with tasks that still have to leave.
         if (!task.job.valid() || task.phase == TaskPhase::kHeld) foreign.insert(slice.device);
         if (slice.container >= pod.containers.size()) return "no such container";
         const ContainerSpec& container = pod.containers[slice.container];

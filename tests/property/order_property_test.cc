@@ -1,5 +1,5 @@
 // The order in which equal facts arrive does not matter: only names decide.
-#include "plugins/framework/engine.h"
+#include "engine/engine.h"
 #include "plugins/registry.h"
 #include "tests/property/laws.h"
 #include "tests/support/named_plan.h"
@@ -87,7 +87,7 @@ TEST_CASE("The order in which equal facts arrive does not matter") {
   });
 }
 
-TEST_CASE("Facts told in several cycles end in the same books as facts told at once") {
+TEST_CASE("Facts sent in several cycles end in the same books as facts sent at once") {
   ForEachSeed(300, [](std::uint64_t seed) {
     Dice dice(seed);
     const auto chains = ChainsOf(dice, RandomCase(dice, {}));

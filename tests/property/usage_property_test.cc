@@ -1,10 +1,10 @@
 // Laws of past usage: it is settled only when something changes, and is what it would be if every
-// step had been counted; and an engine that was told it decides as the one that lived.
+// step had been counted; and an engine that receives it decides as the engine that kept running.
 #include <cmath>
 #include <map>
 
-#include "plugins/framework/engine.h"
-#include "plugins/framework/usage.h"
+#include "engine/engine.h"
+#include "engine/usage.h"
 #include "plugins/registry.h"
 #include "tests/property/laws.h"
 #include "tests/support/mirror.h"
@@ -29,7 +29,7 @@ TEST_CASE("Decay: what is kept and what is lost are powers of two to the last di
 
 using Holder = std::pair<std::string, std::string>;  // queue and user; the queue's own: "*"
 
-// What is held now, by everybody.
+// What all tasks hold now.
 std::map<Holder, Resources> Holdings(const Books& books) {
   std::map<Holder, Resources> holdings;
   for (std::size_t q = 0; q < books.usage.rows().size(); ++q) {
@@ -73,7 +73,7 @@ TEST_CASE("Usage that is settled where it changes is the sum of every step") {
       const Plan plan = engine.Tick(now);
       REQUIRE(mirror.Follow(NameOf(engine.state(), plan), now, Mirror::Judge::kSoundness) == "");
       const Books& books = engine.state().books();
-      // Until this cycle everybody held what was so after the last one.
+      // Until this cycle every task held what it held after the last one.
       const long double x = static_cast<long double>(now - before) / half_life;
       for (auto& [holder, spent] : steps) {
         for (long double& amount : spent) amount *= std::exp2(-x);
@@ -103,7 +103,7 @@ TEST_CASE("Usage that is settled where it changes is the sum of every step") {
   });
 }
 
-// A cluster of two queues on which jobs start and end, told to whoever listens.
+// A cluster of two queues on which jobs start and end, as facts for several engines.
 class Life {
  public:
   explicit Life(std::uint64_t seed) : dice_(seed + 4000000) {
@@ -182,7 +182,7 @@ class Life {
   std::map<std::string, Event> facts_;  // by the order in which a sync has them
 };
 
-TEST_CASE("An engine that is told its memory and all facts decides as the one that lived") {
+TEST_CASE("An engine with the memory and all facts decides as the engine that kept running") {
   int compared = 0;
   ForEachSeed(60, [&](std::uint64_t seed) {
     Life life(seed);
@@ -207,11 +207,11 @@ TEST_CASE("An engine that is told its memory and all facts decides as the one th
     const Memory fresh = engine->state().Remember();
     Engine second(DefaultAssembly());
     std::vector<Event> sync = life.Everything();
-    sync.insert(sync.begin() + 3, MemoryTold{fresh});
-    sync.insert(sync.begin() + 4, MemoryTold{*kept});  // an older one changes nothing
+    sync.insert(sync.begin() + 3, MemoryRestored{fresh});
+    sync.insert(sync.begin() + 4, MemoryRestored{*kept});  // an older one changes nothing
     for (const Event& event : sync) REQUIRE(second.Apply(event).ok());
     REQUIRE(second.state().CheckBooks() == "");
-    // Time has passed, but nobody left since the memory was written: who did, no fact tells.
+    // Time has passed, but no task ended since the memory was written: no fact would report it.
     now += 300 * kSecondMs;
     const NamedPlan passed = live(*engine, {});
     live(second, {});
@@ -222,8 +222,8 @@ TEST_CASE("An engine that is told its memory and all facts decides as the one th
       now += dice.Below(600) * kSecondMs;
       const std::vector<Event> events = life.Change();
       const NamedPlan lived = live(*engine, events);
-      const NamedPlan told = live(second, events);
-      // The one that was told asks everybody in its first cycle; who starts is the same.
+      const NamedPlan sent = live(second, events);
+      // The engine that received it asks every job in its first cycle; the same jobs start.
       const auto started = [](const NamedPlan& plan) {
         std::map<std::string, std::vector<NamedPlacement>> jobs;
         for (const NamedDecision& decision : plan.decisions) {
@@ -231,7 +231,7 @@ TEST_CASE("An engine that is told its memory and all facts decides as the one th
         }
         return jobs;
       };
-      REQUIRE(started(lived) == started(told));
+      REQUIRE(started(lived) == started(sent));
       compared += static_cast<int>(started(lived).size());
       for (const char* name : {"a", "b"}) {
         const auto used = [&](const Engine& one) {

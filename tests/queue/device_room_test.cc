@@ -20,7 +20,7 @@ struct Holder {
   std::uint32_t user = 0;
 };
 
-// A device and who holds it, with the row that the charges add up to.
+// A device with its slices and the row that their charges add up to.
 struct Bench {
   DeviceHardware hardware;
   std::shared_ptr<const MigPlacements> mig;
@@ -31,7 +31,7 @@ struct Bench {
     if (const MigModel* model = FindMigModel(device.mig_model)) {
       mig = std::make_shared<const MigPlacements>(*model);
     }
-    row = {device.promised_compute(), {}, device.promised_memory_mib()};
+    row = {device.shareable_compute(), {}, device.shareable_memory_mib()};
   }
   DeviceState state() const { return {hardware, mig.get(), row}; }
   void Move(const Holder& holder, int sign) {
@@ -68,10 +68,10 @@ bool Allowed(const DeviceHardware& hardware, const std::vector<Holder>& holders)
   }
   const int slices = static_cast<int>(holders.size());
   if ((hardware.modes >> static_cast<int>(mode) & 1) == 0) return false;
-  const bool promised = mode == SliceMode::kFraction;
-  if (compute > (promised ? hardware.compute_factor : 1000)) return false;
+  const bool oversubscribed = mode == SliceMode::kFraction;
+  if (compute > (oversubscribed ? hardware.compute_factor : 1000)) return false;
   if (memory >
-      std::int64_t{hardware.memory_mib} * (promised ? hardware.memory_factor : 1000) / 1000) {
+      std::int64_t{hardware.memory_mib} * (oversubscribed ? hardware.memory_factor : 1000) / 1000) {
     return false;
   }
   switch (mode) {
@@ -185,7 +185,7 @@ TEST_CASE("DeviceRoom: there is room for a slice exactly where a brute force fin
   CHECK(refused > 5000);
 }
 
-TEST_CASE("DeviceRoom: what contradicts itself is not sound, and is taken back exactly") {
+TEST_CASE("DeviceRoom: contradicting slices are not sound, and undo is exact") {
   for (std::uint64_t seed = 1; seed <= kDevices; ++seed) {
     Dice dice(seed);
     Bench bench(ADevice(dice));
@@ -217,7 +217,7 @@ TEST_CASE("DeviceRoom: MPS serves one user at a time") {
   device.modes = Only(SliceMode::kMps);
   Bench bench(device);
   const DeviceRequest ask{1, 100, 0, Sharing::kMps};
-  // The second contradicts the first: nobody joins them.
+  // The second slice contradicts the first one, so no slice may join them.
   bench.Put({Slice{0, 0, SliceMode::kMps, 100, 0}, 999});
   CHECK_FALSE(HasRoom(bench.state(), ask, 1000));
   CHECK(HasRoom(bench.state(), ask, 999));

@@ -20,8 +20,8 @@ TEST_CASE("QueueTree: a queue is under its parent, whichever came first") {
   CHECK_FALSE(tree.Find("top").valid());
 }
 
-// The tree of the same queues, told in every order, must be the same.
-TEST_CASE("QueueTree: a cycle of parents makes its queues top ones, whoever came last") {
+// The tree must not depend on the order of its queues.
+TEST_CASE("QueueTree: queues on a cycle of parents are top queues, in any order") {
   std::vector<QueueSpec> specs = {AQueue("a").Under("c"), AQueue("b").Under("a"),
                                   AQueue("c").Under("b"), AQueue("d").Under("c"), AQueue("e")};
   std::vector<std::size_t> order = {0, 1, 2, 3, 4};
@@ -54,7 +54,7 @@ TEST_CASE("QueueTree: a queue under itself is a cycle, and one that is removed e
   CHECK(tree.cycle(tree.Find("self")) == "self -> self");
 }
 
-TEST_CASE("QueueTree: who is promised GPU models is promised as many GPUs, or more") {
+TEST_CASE("QueueTree: a quota of GPU models implies at least as many GPUs") {
   ResourceKinds kinds;
   const Kind h100 = *kinds.Intern("gpu.H100"), a100 = *kinds.Intern("gpu.A100");
   QueueTree tree;
@@ -72,14 +72,14 @@ TEST_CASE("QueueTree: who is promised GPU models is promised as many GPUs, or mo
   const absl::Status status = tree.Upsert(
       AQueue("q").Deserved(kGpu, 8000).Deserved(h100, 6000).Deserved(a100, 4000), kinds);
   CHECK(status.message() ==
-        "queue \"q\": deserved: 8 GPU in all, expected at least the 10 GPU of its models: 4 A100 "
-        "GPU, 6 H100 GPU");
+        "queue \"q\": deserved: 8 GPUs in all, expected at least the 10 GPUs of its models: 4 A100 "
+        "GPUs, 6 H100 GPUs");
   CHECK(tree.spec(tree.Find("q")).deserved[kGpu] == 0);
   // Sums beyond all numbers are no sums.
   CHECK(deserved(AQueue("q").Deserved(h100, kMaxSum).Deserved(a100, kMaxSum)) == kMaxSum);
 }
 
-TEST_CASE("QueueTree: promises beyond what a queue can give are named with both sides") {
+TEST_CASE("QueueTree: a guarantee beyond the limit is reported with both numbers") {
   ResourceKinds kinds;
   QueueTree tree;
   const auto overdrawn = [&] {
@@ -97,12 +97,13 @@ TEST_CASE("QueueTree: promises beyond what a queue can give are named with both 
   CHECK(
       overdrawn() ==
       std::vector<std::string>{
-          "top: guarantee: 5 CPU to the queues under top (a, b), expected at most its own of 4 CPU",
-          "top: guarantee: 11 GPU to the queues under top (a, b), expected at most its limit of "
-          "10 GPU"});
+          "top: guarantee: 5 CPUs to the queues under top (a, b), expected at most its own of 4 "
+          "CPUs",
+          "top: guarantee: 11 GPUs to the queues under top (a, b), expected at most its limit of "
+          "10 GPUs"});
   REQUIRE(tree.Upsert(AQueue("b").Limit(kGpu, 1000).Guarantee(kGpu, 5000)).ok());
   CHECK(overdrawn() ==
-        std::vector<std::string>{"b: guarantee: 5 GPU to b, expected at most its limit of 1 GPU"});
+        std::vector<std::string>{"b: guarantee: 5 GPUs to b, expected at most its limit of 1 GPU"});
 }
 
 TEST_CASE("QueueTree: weights below one, negative limits and empty names are refused") {

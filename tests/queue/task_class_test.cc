@@ -137,7 +137,7 @@ TEST_CASE("ClassTable: equal pods are one class, different ones are not") {
             APod().Gpus(1).Tolerate({"k", "", Toleration::Operator::kExists, true, {}})) != a);
 }
 
-TEST_CASE("ClassTable: a class that nobody uses for a while comes back under its id") {
+TEST_CASE("ClassTable: a class without tasks for a while keeps its id") {
   ClassTable table;
   const ClassId a = table.Acquire(APod().Gpus(1));
   table.Retain(a);

@@ -4,7 +4,7 @@
 #
 # WRITER and READER are `tephra` programs. Without simulations, those of simulations/examples.
 # Both journal the same simulation, and the journals must be equal too; a cut and a damaged copy
-# must end as docs/journal.md says.
+# must end as docs/reference/journal.md says.
 set -euo pipefail
 
 (($# >= 2)) || { echo "usage: cross_build.sh WRITER READER [SIMULATION.yaml...]" >&2; exit 2; }
@@ -44,7 +44,7 @@ for simulation in "${simulations[@]}"; do
   size=$(stat -c %s "$journal")
   head -c $((size * 2 / 3)) "$journal" >"$scratch/cut"
   expect 0 "$reader" replay "$scratch/cut"
-  grep -q 'notice: the journal was cut' "$scratch/log" || fail "$simulation: the cut is not reported"
+  grep -q 'note: the journal is truncated' "$scratch/log" || fail "$simulation: the cut is not reported"
   expect 2 "$reader" replay "$scratch/cut" --strict
 
   cp "$journal" "$scratch/damaged"

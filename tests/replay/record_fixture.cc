@@ -1,4 +1,4 @@
-// Writes the journals under tests/replay/fixtures anew: record_fixture events|run FILE
+// Writes the journals under tests/replay/fixtures again: record_fixture events|run FILE
 //
 // `run` is a small run of the engine; do this when its decisions were meant to change. `events`
 // shows that journals of old are still read: it is never written again, only added to under

@@ -4,11 +4,11 @@
 #include <map>
 #include <set>
 
-#include "plugins/framework/engine.h"
+#include "base/fields.h"
+#include "engine/engine.h"
 #include "plugins/registry.h"
 #include "simulations/workload/simulation_file.h"
 #include "simulations/world.h"
-#include "text/fields.h"
 
 namespace tephra {
 namespace {
@@ -67,9 +67,9 @@ Expectation ReadExpectation(const Item& item, const std::set<std::string>& jobs)
   std::int64_t count = 0;
   if (fields.Whole("nodes", count, 0)) expected.nodes = count, ++checks;
   if (fields.Whole("tasks_placed", count, 0)) expected.tasks_placed = count, ++checks;
-  if (fields.Whole("tasks_held", count, 0)) expected.tasks_held = count, ++checks;
+  if (fields.Whole("tasks_reserved", count, 0)) expected.tasks_reserved = count, ++checks;
   if (fields.Whole("evictions", count, 0)) expected.evictions = count, ++checks;
-  checks += ReadSorted(fields, "on", expected.on);
+  checks += ReadSorted(fields, "placed_on", expected.placed_on);
   checks += ReadSorted(fields, "devices", expected.devices);
   fields.Done();
   if (checks == 0) item.Wrong("something to expect of the job");
@@ -163,16 +163,16 @@ class Run {
 
   void Judge(const std::string& file, const Expectation& expected) {
     const Books& books = engine_.state().books();
-    const std::string who = "job " + expected.job +
-                            (expected.part == Part::kElastic ? " (elastic)" : "") +
-                            (expected.role.empty() ? "" : " role " + expected.role) + " at " +
-                            std::to_string(expected.at) + " ms: expected ";
+    const std::string subject = "job " + expected.job +
+                                (expected.part == Part::kElastic ? " (elastic)" : "") +
+                                (expected.role.empty() ? "" : " role " + expected.role) + " at " +
+                                std::to_string(expected.at) + " ms: expected ";
     const auto said = said_.find({expected.job, expected.part});
-    const std::string text = said == said_.end() ? "nothing was said of it"
+    const std::string text = said == said_.end() ? "the engine gave no verdict"
                                                  : ReasonText(books.kinds, said->second.reason);
     const auto fault = [&](const std::string& wanted, const std::string& seen) {
       Fault(file, expected.line,
-            who + wanted + ", saw " + seen + (text.empty() ? "" : "; " + text));
+            subject + wanted + ", saw " + seen + (text.empty() ? "" : "; " + text));
     };
     if (said == said_.end() && (expected.verdict || expected.reason || !expected.text.empty())) {
       return fault("a verdict", "none");
@@ -219,8 +219,8 @@ class Run {
     if (expected.tasks_placed && tasks != *expected.tasks_placed) {
       fault("tasks_placed " + std::to_string(*expected.tasks_placed), std::to_string(tasks));
     }
-    if (expected.tasks_held && held != *expected.tasks_held) {
-      fault("tasks_held " + std::to_string(*expected.tasks_held), std::to_string(held));
+    if (expected.tasks_reserved && held != *expected.tasks_reserved) {
+      fault("tasks_reserved " + std::to_string(*expected.tasks_reserved), std::to_string(held));
     }
     std::int64_t evictions = 0;
     for (const auto& [of, count] : evictions_) {
@@ -234,7 +234,8 @@ class Run {
       fault("nodes " + std::to_string(*expected.nodes), std::to_string(nodes.size()));
     }
     const std::vector<std::string> on(nodes.begin(), nodes.end());
-    if (expected.on && *expected.on != on) fault("on " + Joined(*expected.on), Joined(on));
+    if (expected.placed_on && *expected.placed_on != on)
+      fault("placed_on " + Joined(*expected.placed_on), Joined(on));
     const std::vector<std::string> taken(devices.begin(), devices.end());
     if (expected.devices && *expected.devices != taken) {
       fault("devices " + Joined(*expected.devices), Joined(taken));

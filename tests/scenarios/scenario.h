@@ -1,4 +1,5 @@
-// Scenario: a simulation file (docs/simulate.md) that says beside it what must come of it.
+// Scenario: a simulation file (docs/reference/simulate.md) that says beside it what must come of
+// it.
 //
 //   expect:
 //     - { at: 1s, job: small, verdict: start, nodes: 1 }
@@ -11,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/plan.h"
+#include "engine/plan.h"
 #include "simulations/workload/simulation.h"
 #include "topology/base/status.h"
 
@@ -25,13 +26,13 @@ struct Expectation {
   std::string role;  // empty: all roles
   std::optional<Verdict> verdict;
   std::optional<Obstacle> reason;
-  std::vector<std::string> text;                    // each a part of the reason's text
-  std::optional<std::int64_t> nodes;                // different nodes under the running tasks
-  std::optional<std::int64_t> tasks_placed;         // tasks that hold room
-  std::optional<std::int64_t> tasks_held;           // of those, that wait for others to leave it
-  std::optional<std::int64_t> evictions;            // of its tasks, since the beginning
-  std::optional<std::vector<std::string>> on;       // their nodes, each once, sorted
-  std::optional<std::vector<std::string>> devices;  // "node/device", each once, sorted
+  std::vector<std::string> text;               // each a part of the reason's text
+  std::optional<std::int64_t> nodes;           // different nodes under the running tasks
+  std::optional<std::int64_t> tasks_placed;    // tasks that hold room
+  std::optional<std::int64_t> tasks_reserved;  // of these, on room that victims have yet to leave
+  std::optional<std::int64_t> evictions;       // of its tasks, since the beginning
+  std::optional<std::vector<std::string>> placed_on;  // their nodes, each once, sorted
+  std::optional<std::vector<std::string>> devices;    // "node/device", each once, sorted
 };
 
 struct Scenario {

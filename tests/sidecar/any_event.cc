@@ -4,7 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <tuple>
+
+#include "engine/config_fields.h"
 
 namespace tephra {
 namespace {
@@ -226,44 +227,34 @@ std::vector<WeightedName> Scores(Dice& dice) {
   return Several(dice, [&] { return WeightedName{Word(dice), Number<std::int32_t>(dice)}; });
 }
 
+ConfigValue SettingValue(const ConfigField& field, Dice& dice) {
+  using Type = ConfigField::Type;
+  switch (field.type) {
+    case Type::kSwitch:
+    case Type::kWord:
+      return dice.Below(static_cast<int>(field.most) + 1);
+    case Type::kWeightedNames:
+      return Scores(dice);
+    case Type::kNames:
+      return Words(dice);
+    case Type::kWindows:
+      return Several(dice, [&] {
+        return DailyWindow{Number<std::int32_t>(dice), Number<std::int32_t>(dice)};
+      });
+    case Type::kPods:
+      return Several(dice, [&] {
+        return ExpectedPod{Number<std::int64_t>(dice), Number<std::int32_t>(dice),
+                           Number<std::int32_t>(dice), Words(dice), Real(dice)};
+      });
+    default:
+      if (field.most > std::numeric_limits<std::int32_t>::max()) return Number<std::int64_t>(dice);
+      return Number<std::int32_t>(dice);
+  }
+}
+
 EngineConfig Config(Dice& dice) {
   EngineConfig config;
-  config.node_scores = Scores(dice);
-  config.device_scores = Scores(dice);
-  config.ties = OneOf(dice, Ties::kRandom);
-  config.seed = Number<std::uint64_t>(dice);
-  config.expected_pods = Several(dice, [&] {
-    return ExpectedPod{Number<std::int64_t>(dice), Number<std::int32_t>(dice),
-                       Number<std::int32_t>(dice), Words(dice), Real(dice)};
-  });
-  config.search_budget = Number<std::int32_t>(dice);
-  config.assume_timeout_ms = Number<std::int64_t>(dice);
-  config.priority_boost_ms = Number<std::int64_t>(dice);
-  config.usage_half_life_ms = Number<std::int64_t>(dice);
-  config.usage_weight_permille = Number<std::int32_t>(dice);
-  Consolidation& moves = config.consolidation;
-  moves.mode = OneOf(dice, Consolidation::Mode::kOn);
-  moves.moves_per_hour = Number<std::int32_t>(dice);
-  moves.windows = Several(dice, [&] {
-    return DailyWindow{Number<std::int32_t>(dice), Number<std::int32_t>(dice)};
-  });
-  moves.horizon_ms = Number<std::int64_t>(dice);
-  moves.restart_cost_ms = Number<std::int64_t>(dice);
-  moves.budget = Number<std::int32_t>(dice);
-  moves.return_timeout_ms = Number<std::int64_t>(dice);
-  config.backfill = {OneOf(dice, Backfill::Mode::kConservative),
-                     OneOf(dice, Backfill::Order::kShortestFirst),
-                     Number<std::int32_t>(dice),
-                     dice.Percent(50),
-                     {OneOf(dice, RunPrediction::By::kQuantile), Number<std::int32_t>(dice)}};
-  config.job_order = OneOf(dice, JobOrder::kRemainingWork);
-  config.evict_from_unhealthy = dice.Below(2) == 0;
-  config.tells_behind = Number<std::uint32_t>(dice) % 2 == 0;
-  config.gang_locality = OneOf(dice, GangLocality::kNone);
-  config.enqueue_gate = OneOf(dice, EnqueueGate::kVolcano);
-  config.overcommit_permille = Number<std::int32_t>(dice);
-  config.full_verify_every = Number<std::int32_t>(dice);
-  config.disabled_actions = Words(dice);
+  for (const ConfigField& field : ConfigFields()) field.set(config, SettingValue(field, dice));
   return config;
 }
 
@@ -280,89 +271,6 @@ Memory SomeMemory(Dice& dice) {
     return queue;
   });
   return memory;
-}
-
-// --- equality ------------------------------------------------------------------------------
-
-bool Equal(const KindsDeclared& a, const KindsDeclared& b) { return a.names == b.names; }
-bool Equal(const NodeUpserted& a, const NodeUpserted& b) {
-  return a.node == b.node && a.version == b.version;
-}
-bool Equal(const NodeRemoved& a, const NodeRemoved& b) { return a.name == b.name; }
-bool Equal(const QueueUpserted& a, const QueueUpserted& b) {
-  return a.queue == b.queue && a.version == b.version;
-}
-bool Equal(const QueueRemoved& a, const QueueRemoved& b) { return a.name == b.name; }
-bool Equal(const JobUpserted& a, const JobUpserted& b) {
-  return a.job == b.job && a.version == b.version;
-}
-bool Equal(const JobRemoved& a, const JobRemoved& b) { return a.uid == b.uid; }
-bool Equal(const TaskUpserted& a, const TaskUpserted& b) {
-  const auto fields = [](const TaskUpserted& fact) {
-    const TaskFact& task = fact.task;
-    return std::tie(task.uid, task.job, task.role, task.index, task.phase, task.node, task.slices,
-                    task.pod, task.disruption_budgets, task.started, task.checkpointed,
-                    task.preemptible, task.priority, fact.version);
-  };
-  return fields(a) == fields(b);
-}
-bool Equal(const TaskRemoved& a, const TaskRemoved& b) { return a.uid == b.uid; }
-bool Equal(const PlacementRefused& a, const PlacementRefused& b) {
-  return std::tie(a.job, a.role, a.node, a.why, a.elastic) ==
-         std::tie(b.job, b.role, b.node, b.why, b.elastic);
-}
-bool Equal(const PlanStale& a, const PlanStale& b) {
-  return std::tie(a.job, a.why, a.elastic) == std::tie(b.job, b.why, b.elastic);
-}
-bool Equal(const BindFailed& a, const BindFailed& b) {
-  return std::tie(a.job, a.role, a.index, a.node, a.why) ==
-         std::tie(b.job, b.role, b.index, b.node, b.why);
-}
-bool Equal(const MaskUpserted& a, const MaskUpserted& b) {
-  return std::tie(a.name, a.excluded_nodes, a.version) ==
-         std::tie(b.name, b.excluded_nodes, b.version);
-}
-bool Equal(const MaskRemoved& a, const MaskRemoved& b) { return a.name == b.name; }
-bool Equal(const DomainUpserted& a, const DomainUpserted& b) {
-  return a.domain == b.domain && a.version == b.version;
-}
-bool Equal(const DomainRemoved& a, const DomainRemoved& b) { return a.name == b.name; }
-bool Equal(const DisruptionBudgetUpserted& a, const DisruptionBudgetUpserted& b) {
-  return std::tie(a.name, a.allowed, a.version) == std::tie(b.name, b.allowed, b.version);
-}
-bool Equal(const DisruptionBudgetRemoved& a, const DisruptionBudgetRemoved& b) {
-  return a.name == b.name;
-}
-// By their bits, so that a NaN is equal to itself.
-bool Equal(const std::vector<RememberedAmount>& a, const std::vector<RememberedAmount>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.kind == y.kind &&
-           std::bit_cast<std::uint64_t>(x.spent) == std::bit_cast<std::uint64_t>(y.spent);
-  });
-}
-bool Equal(const MemoryTold& a, const MemoryTold& b) {
-  const Memory &x = a.memory, &y = b.memory;
-  return x.version == y.version && x.at == y.at && x.half_life_ms == y.half_life_ms &&
-         std::equal(x.queues.begin(), x.queues.end(), y.queues.begin(), y.queues.end(),
-                    [](const RememberedQueue& p, const RememberedQueue& q) {
-                      return p.queue == q.queue && Equal(p.spent, q.spent) &&
-                             std::equal(p.users.begin(), p.users.end(), q.users.begin(),
-                                        q.users.end(), [](const auto& u, const auto& v) {
-                                          return u.user == v.user && Equal(u.spent, v.spent);
-                                        });
-                    });
-}
-bool Equal(const ConfigChanged& a, const ConfigChanged& b) {
-  // Shares by their bits, so that a NaN is equal to itself; the rest by ==.
-  EngineConfig x = a.config, y = b.config;
-  if (x.expected_pods.size() != y.expected_pods.size()) return false;
-  for (std::size_t i = 0; i < x.expected_pods.size(); ++i) {
-    double& share = x.expected_pods[i].share;
-    double& other = y.expected_pods[i].share;
-    if (std::bit_cast<std::uint64_t>(share) != std::bit_cast<std::uint64_t>(other)) return false;
-    share = other = 0;
-  }
-  return x == y;
 }
 
 }  // namespace
@@ -433,14 +341,8 @@ Event AnyEvent(Dice& dice, int variant) {
     case 18:
       return DisruptionBudgetRemoved{Word(dice)};
     default:
-      return MemoryTold{SomeMemory(dice)};
+      return MemoryRestored{SomeMemory(dice)};
   }
-}
-
-bool Same(const Event& a, const Event& b) {
-  if (a.index() != b.index()) return false;
-  return std::visit(
-      [&](const auto& fact) { return Equal(fact, std::get<std::decay_t<decltype(fact)>>(b)); }, a);
 }
 
 }  // namespace tephra

@@ -2,7 +2,7 @@
 // from empty to several bytes a character. It need not make sense to an engine.
 #pragma once
 
-#include "plugins/framework/event.h"
+#include "engine/event.h"
 #include "tests/support/dice.h"
 
 namespace tephra {

@@ -74,15 +74,15 @@ TEST_CASE("A job is named by namespace and name, by its name alone, or by its ui
   CHECK(JobNamed("0b1c") == "0b1c");
 }
 
-TEST_CASE("Explain says why a job waits, since when, and how its queue stands") {
+TEST_CASE("Explain says why a job is pending, since when, and the state of its queue") {
   Looking looking;
   const std::string text = looking.Explained("default/large");
   CHECK_THAT(text, Contains("job default/large"));
   CHECK_THAT(text, Contains("since 1970-01-01T00:17:40Z (1m"));
   CHECK_THAT(text, Contains("Room: "));
   CHECK_THAT(text, Contains("17"));
-  CHECK_THAT(text, Contains("queue research is open: 1 jobs run, 1 wait"));
-  CHECK_THAT(text, Contains("40 GPU"));
+  CHECK_THAT(text, Contains("queue research is open: 1 job running, 1 pending"));
+  CHECK_THAT(text, Contains("40 GPUs"));
 }
 
 TEST_CASE("Explain says where the tasks of a job are, with their GPUs") {
@@ -93,10 +93,10 @@ TEST_CASE("Explain says where the tasks of a job are, with their GPUs") {
   CHECK_THAT(looking.Explained("uid-train", true), Contains("uid uid-train"));
 }
 
-TEST_CASE("Explain says what else would let a job start, in words and for scripts") {
+TEST_CASE("Explain says what would let a job start, as text and for scripts") {
   Looking looking;
   const std::string text = looking.Explained("default/large");
-  CHECK_THAT(text, Contains("what would let it start now, nearest first"));
+  CHECK_THAT(text, Contains("what would let the job start now if it went first"));
   CHECK_THAT(text, Contains("  - fits now with 12 of 17 members\n"));
   CHECK_THAT(text, Contains("  - fits with 1 more node like a\n"));
   CHECK_THAT(looking.Explained("uid-train"), !Contains("would let it start"));
@@ -114,7 +114,7 @@ TEST_CASE("Explain says what else would let a job start, in words and for script
   CHECK_THAT(yaml.str(), Contains("easing: EASING_MEMBERS"));
 }
 
-TEST_CASE("A job that nobody knows is an error that names it") {
+TEST_CASE("An unknown job is an error that names it") {
   Looking looking;
   v1::ExplainReply reply;
   const absl::Status status = looking.asking().Explain("default/none", &reply);
@@ -153,7 +153,7 @@ TEST_CASE(
   std::ostringstream explained;
   PrintExplanation(reply, false, Times::kDates, 1'120'000, explained);
   CHECK_THAT(explained.str(),
-             Contains("gpu.A100") && Contains("3 A100 GPU") && Contains("16 A100 GPU"));
+             Contains("gpu.A100") && Contains("3 A100 GPUs") && Contains("16 A100 GPUs"));
 }
 
 TEST_CASE("Top says which domains are left out of the forest, and why") {

@@ -70,9 +70,8 @@ TEST_CASE("What is wrong is named with file, line, key, value and what was expec
   CHECK(Bad("sokcet: x\n").find("engine.yaml:1: key: \"sokcet\", expected one of") == 0);
   CHECK(Bad("sokcet: x\n").find("did you mean \"socket\"?") != std::string::npos);
   CHECK(Bad("engine:\n  seed: -1\n").find("engine.yaml:2: engine.seed: \"-1\"") == 0);
-  CHECK(Bad("engine:\n  usage_half_life: 0s\n")
-            .find("engine.yaml:2: engine.usage_half_life: \"0s\", expected a duration above 0") ==
-        0);
+  CHECK(Bad("engine:\n  assume_timeout: 0s\n")
+            .find("engine.yaml:2: engine.assume_timeout: \"0s\", expected a duration") == 0);
   CHECK(Bad("engine: { usage_weight: 1001 }\n").find("engine.usage_weight: \"1001\"") !=
         std::string::npos);
   CHECK(Bad("engine: { enqueue_gate: on }\n") ==

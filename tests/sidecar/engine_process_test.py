@@ -1,4 +1,4 @@
-"""tephra-engine as a process: its socket, its signals, its configuration, and who asks it.
+"""tephra-engine as a process: its socket, its signals, its configuration, and its clients.
 
 engine_process_test.py TEPHRA_ENGINE TEPHRA
 """
@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 ENGINE, TEPHRA = sys.argv[1:3]
@@ -87,7 +88,7 @@ class EngineProcess(unittest.TestCase):
         self.start()
         second = self.run_engine("--config", self.config)
         self.assertEqual(second.returncode, 1)
-        self.assertIn("another process serves it", second.stderr)
+        self.assertIn("another process listens on it", second.stderr)
         self.assertTrue(self.socket.exists())
 
     def test_a_file_that_is_no_socket_is_left_alone(self):
@@ -96,7 +97,7 @@ class EngineProcess(unittest.TestCase):
         self.assertEqual(self.run_engine("--config", self.config).returncode, 1)
         self.assertEqual(self.socket.read_text(), "mine")
 
-    @unittest.skipUnless(os.geteuid() == 0, "needs root to become somebody else")
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to become another user")
     def test_a_peer_of_another_user_is_turned_away(self):
         self.write("")
         self.start()
@@ -116,7 +117,7 @@ class EngineProcess(unittest.TestCase):
             finally:
                 os._exit(0 if turned_away else 1)
         self.assertEqual(os.waitpid(stranger, 0)[1], 0)
-        self.assertIn("peer of another user turned away", self.log.read_text())
+        self.assertIn("refused a connection of another user", self.log.read_text())
         self.assertEqual(self.tephra("top", "--socket", self.socket).returncode, 1)  # its own may
 
     def test_check_config_says_what_is_wrong_and_where(self):
@@ -151,17 +152,61 @@ class EngineProcess(unittest.TestCase):
         self.wait_for(lambda: "needs a restart key=listen" in self.log.read_text())
         self.assertIsNone(process.poll())
 
+    def test_probes_are_answered_while_slow_clients_hold_connections(self):
+        port = free_port()
+        self.write(f"metrics: {{ listen: '127.0.0.1:{port}' }}\n")
+        process = self.start()
+
+        def code(path):
+            try:
+                return urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5).status
+            except urllib.error.HTTPError as error:
+                return error.code
+
+        def memory_kib():
+            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            return int(re.search(r"VmRSS:\s+(\d+)", status).group(1))
+
+        before = memory_kib()
+        for many in (40, 400):
+            slow = []
+            for i in range(many):
+                client = socket.create_connection(("127.0.0.1", port), 5)
+                if i % 2:
+                    client.send(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+                slow.append(client)
+            for _ in range(3):
+                for client in slow:
+                    try:
+                        client.send(b"a")
+                    except OSError:
+                        pass  # closed to make room
+                self.assertEqual([code(path) for path in ("/healthz", "/metrics", "/readyz")], [200, 200, 503])
+            self.assertLess(len(list(pathlib.Path(f"/proc/{process.pid}/fd").iterdir())), 200)
+            for client in slow:
+                client.close()
+        # A request without an end is cut off, and not kept.
+        for _ in range(100):
+            with socket.create_connection(("127.0.0.1", port), 5) as client:
+                try:
+                    client.sendall(b"GET /metrics HTTP/1.1\r\nX: " + b"a" * (1 << 20))
+                    self.assertIn(b" 431 ", client.recv(100))
+                except ConnectionError:
+                    pass
+        self.assertEqual(code("/healthz"), 200)
+        self.assertLess(memory_kib(), before + 32 * 1024)
+
     def test_only_loopback_addresses_are_listened_on(self):
         refused = self.run_engine("--listen", "0.0.0.0:9101")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("0.0.0.0:9101", refused.stderr)
 
-    def test_who_looks_is_told_what_is_missing(self):
+    def test_a_client_sees_what_is_missing(self):
         port = free_port()
         self.write(f"listen: 127.0.0.1:{port}\n")
-        nobody = self.tephra("explain", "job/train", "--socket", self.socket)
-        self.assertEqual(nobody.returncode, 3)
-        self.assertIn(f"no engine answers at {self.socket}", nobody.stderr)
+        unanswered = self.tephra("explain", "job/train", "--socket", self.socket)
+        self.assertEqual(unanswered.returncode, 3)
+        self.assertIn(f"no engine answers at {self.socket}", unanswered.stderr)
         self.start()
         for where in (["--socket", self.socket], ["--address", f"127.0.0.1:{port}"]):
             early = self.tephra("top", *where)

@@ -71,6 +71,36 @@ TEST_CASE("Event codec: a default event of each variant comes back the same") {
   }
 }
 
+TEST_CASE("Event codec: roles with equal pods share a template on the wire") {
+  JobUpserted fact = AJobOfOneRole();
+  fact.job.gang.roles.resize(5000, fact.job.gang.roles[0]);
+  for (std::size_t r = 0; r < fact.job.gang.roles.size(); ++r) {
+    RoleSpec& role = fact.job.gang.roles[r];
+    role.name = "r" + std::to_string(r);
+    role.pod.containers[0].name = std::string(2000, r == 2500 ? 'y' : 'x');
+  }
+  v1::Event wire;
+  REQUIRE(EncodeEvent(fact, &wire).ok());
+  CHECK(wire.ByteSizeLong() < 100000);
+  CHECK(wire.job_upserted().job().gang().templates_size() == 2);
+  const absl::StatusOr<Event> back = DecodeEvent(wire);
+  REQUIRE(back.status() == absl::OkStatus());
+  CHECK(Same(fact, *back));
+}
+
+TEST_CASE("Event codec: shared templates are bounded before they are copied") {
+  const std::string why = Complaint(AJobOfOneRole(), [](v1::Event& e) {
+    v1::Gang* gang = e.mutable_job_upserted()->mutable_job()->mutable_gang();
+    gang->add_templates()->add_containers()->set_name(std::string(1000, 'x'));
+    for (int i = 0; i < 70000; ++i) gang->add_roles()->set_template_number(1);
+  });
+  CHECK(why.find("templates: 70") != std::string::npos);
+  CHECK(why.find("at most 67108864 bytes") != std::string::npos);
+  CHECK(Complaint(AJobOfOneRole(), [](v1::Event& e) {
+          e.mutable_job_upserted()->mutable_job()->mutable_gang()->mutable_roles(0)->set_template_number(2);
+        }) == "job_upserted.job.gang.roles[0].template_number: 2, expected 0 to 0, the number of templates");
+}
+
 TEST_CASE("Event codec: no fact, or one of a later version, is refused") {
   v1::Event wire;
   CHECK(DecodeEvent(wire).status().message() ==
@@ -119,7 +149,7 @@ TEST_CASE("Event codec: an enum value that is unspecified or unknown is named wi
         }) == "node_upserted.node.taints[0].effect: 0, expected 1 to 3");
 }
 
-TEST_CASE("Event codec: a link whose speed is not told has what its type and the model have") {
+TEST_CASE("Event codec: a link without a speed has the speed of its type and model") {
   v1::Event wire;
   v1::Node* node = wire.mutable_node_upserted()->mutable_node();
   node->set_name("n");
@@ -131,9 +161,9 @@ TEST_CASE("Event codec: a link whose speed is not told has what its type and the
   fast->set_type(v1::GPU_LINK_TYPE_NVLINK);
   fast->set_nvlinks(18);
   node->mutable_gpu_links()->add_pairs()->set_type(v1::GPU_LINK_TYPE_PIX);
-  v1::GpuLink* told = node->mutable_gpu_links()->add_pairs();
-  told->set_type(v1::GPU_LINK_TYPE_SYS);
-  told->set_mb_per_s(1234);
+  v1::GpuLink* given = node->mutable_gpu_links()->add_pairs();
+  given->set_type(v1::GPU_LINK_TYPE_SYS);
+  given->set_mb_per_s(1234);
   const auto event = DecodeEvent(wire);
   REQUIRE(event.ok());
   const NodeLinks& links = std::get<NodeUpserted>(*event).node.gpu_links;
@@ -210,12 +240,12 @@ TEST_CASE("Event codec: text that is not UTF-8 is refused before it is written")
   }
 }
 
-TEST_CASE("Event codec: a config that says nothing of backfilling is from when there was none") {
+TEST_CASE("Event codec: a config without backfill has the defaults of backfill") {
   v1::Event wire;
   wire.mutable_config_changed()->mutable_config()->set_ties(v1::TIES_FIRST_NAME);
   absl::StatusOr<Event> back = DecodeEvent(wire);
   REQUIRE(back.ok());
-  CHECK(std::get<ConfigChanged>(*back).config.backfill.mode == Backfill::Mode::kNone);
+  CHECK(std::get<ConfigChanged>(*back).config.backfill == Backfill{});
   wire.mutable_config_changed()->mutable_config()->mutable_backfill();
   back = DecodeEvent(wire);
   REQUIRE(back.ok());
@@ -244,7 +274,7 @@ void CheckNoMaps(const google::protobuf::Descriptor* message, std::set<std::stri
   }
 }
 
-TEST_CASE("Wire: no message has a map, whose order in bytes nobody promises") {
+TEST_CASE("Wire: no message has a map, whose order in bytes is not defined") {
   std::set<std::string> seen;
   CheckNoMaps(v1::JournalRecord::descriptor(), seen);
   CheckNoMaps(v1::Plan::descriptor(), seen);

@@ -1,4 +1,4 @@
-// Which facts may take the place of others, and which may not.
+// Which facts may replace earlier ones, and which may not.
 #include "sidecar/inbox.h"
 
 #include <catch2/catch.hpp>
@@ -58,7 +58,7 @@ TEST_CASE("A fact that another one needs keeps its place") {
   CHECK(Left({Node("n", 1), Pod("p", "j", 1), Node("n", 2)}) == Indexes{0, 1, 2});
 }
 
-TEST_CASE("Facts about others do not stand between two about one object") {
+TEST_CASE("Facts about other objects do not stand between two facts about one object") {
   CHECK(Left({Pod("p", "j", 1), Pod("q", "j", 1), Job("j", 2), Pod("p", "j", 2)}) ==
         Indexes{1, 2, 3});
 }
@@ -66,6 +66,16 @@ TEST_CASE("Facts about others do not stand between two about one object") {
 TEST_CASE("No fact passes an outcome of a plan") {
   CHECK(Left({Pod("p", "j", 1), PlacementRefused{"j", "worker", "n", "no"}, Pod("p", "j", 2)}) ==
         Indexes{0, 1, 2});
+}
+
+TEST_CASE("An inbox is full after its most facts, also about one object, and not once they are taken") {
+  Inbox inbox;
+  std::size_t added = 0;
+  for (; !inbox.full(); ++added) inbox.Add({Node("n", added), 1, 0});
+  CHECK(added == Inbox::kMostFacts);
+  CHECK(inbox.size() == 1);
+  inbox.Take();
+  CHECK_FALSE(inbox.full());
 }
 
 }  // namespace

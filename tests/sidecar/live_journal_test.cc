@@ -138,7 +138,7 @@ TEST_CASE("What-if: the journal of a running engine goes on where it is, and oth
   client.Sync(Cluster());
   JobUpserted train = NewGang("train", 16), next = NewGang("next", 8);
   train.job.created = next.job.created = kNoon - 5000;
-  train.job.expected_run_ms = next.job.expected_run_ms = 60'000;
+  train.job.estimated_runtime_ms = next.job.estimated_runtime_ms = 60'000;
   client.Delta({train});
   client.Cycle(kNoon);  // placed, and not yet bound
   client.Delta({next});

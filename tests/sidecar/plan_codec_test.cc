@@ -107,7 +107,7 @@ TEST_CASE("Plan codec: misfits are counted sparsely, in the order of the enum") 
   CHECK(sent.nodes(1).nodes() == 3);
 }
 
-TEST_CASE("Plan codec: two engines that were told the same send the same bytes") {
+TEST_CASE("Plan codec: two engines with the same facts send the same bytes") {
   const Case a, b;
   CHECK(PlanBytes(a.plan, a.books()) == PlanBytes(b.plan, b.books()));
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/plan.h"
+#include "engine/plan.h"
 #include "tephra/v1/journal.pb.h"
 
 namespace tephra {

@@ -122,7 +122,7 @@ TEST_CASE("Replay: a plan that was tampered with is reported at its place") {
   CHECK(found.made == "\"" + tampered.plan.decisions(decision).placements(0).node() + "\"");
 }
 
-TEST_CASE("Replay: an event that is taken now and was refused then is reported, and the reverse") {
+TEST_CASE("Replay: an event that is accepted now and was refused then is reported, and the reverse") {
   const std::string journal = RunThatPlaces().journal;
   std::size_t refusal = 0, last_event = 0, event_of_refusal = 0;
   const std::string forgiven = Rewritten(journal, [&](std::size_t n, v1::JournalRecord& record) {
@@ -137,7 +137,7 @@ TEST_CASE("Replay: an event that is taken now and was refused then is reported, 
   REQUIRE(report.divergence.has_value());
   CHECK(report.divergence->kind == Divergence::Kind::kEvent);
   CHECK(report.divergence->record == event_of_refusal);
-  CHECK(report.divergence->recorded == "taken");
+  CHECK(report.divergence->recorded == "accepted");
 
   bool once = false;
   const std::string accused = Rewritten(journal, [&](std::size_t, v1::JournalRecord& record) {
@@ -196,11 +196,11 @@ TEST_CASE("tephra replay: exits with 0 where all is reproduced, and counts it") 
   CHECK(text.code == 0);
   CHECK(text.err.empty());
   CHECK(Has(text.out, std::to_string(run.events) + " events, "));
-  CHECK_FALSE(Has(text.out, "notice"));
+  CHECK_FALSE(Has(text.out, "note: "));
 
   const auto json = nlohmann::json::parse(Command(run.journal, AsJson()).out);
   CHECK(json["reproduced"] == true);
-  CHECK(json["cut"] == false);
+  CHECK(json["truncated"] == false);
   CHECK(json["plans"] == run.plans.size());
 }
 
@@ -210,10 +210,10 @@ TEST_CASE("tephra replay: exits with 1 where a plan differs, and says where") {
   });
   const Outcome text = Command(tampered.journal);
   CHECK(text.code == 1);
-  CHECK(Has(text.out, "differs first at record " + std::to_string(tampered.record) + " (byte " +
+  CHECK(Has(text.out, "first difference at record " + std::to_string(tampered.record) + " (byte " +
                           std::to_string(tampered.offset) + "), tick at "));
   CHECK(Has(text.out, "recorded: VERDICT_WAIT"));
-  CHECK(Has(text.out, "made:     VERDICT_START"));
+  CHECK(Has(text.out, "replayed: VERDICT_START"));
 
   const Outcome outcome = Command(tampered.journal, AsJson());
   CHECK(outcome.code == 1);
@@ -223,17 +223,17 @@ TEST_CASE("tephra replay: exits with 1 where a plan differs, and says where") {
   CHECK(json["difference"]["byte"] == tampered.offset);
 }
 
-TEST_CASE("tephra replay: a cut journal is a notice, and with strict an error") {
+TEST_CASE("tephra replay: a truncated journal is a note, and with strict an error") {
   const std::string journal = RunThatPlaces().journal;
   const std::string cut = journal.substr(0, journal.size() - 3);
   const Outcome lenient = Command(cut);
   CHECK(lenient.code == 0);
-  CHECK(Has(lenient.out, "notice: the journal was cut"));
+  CHECK(Has(lenient.out, "note: the journal is truncated"));
   ReplayCommandOptions options;
   options.strict = true;
   const Outcome strict = Command(cut, options);
   CHECK(strict.code == 2);
-  CHECK(Has(strict.err, "the journal was cut"));
+  CHECK(Has(strict.err, "the journal is truncated"));
   CHECK(Command(journal, options).code == 0);
 }
 
@@ -252,7 +252,7 @@ TEST_CASE("tephra replay: exits with 2 for what is no whole journal, and names t
   ReplayCommandOptions options;
   options.path = "/no/such/journal";
   CHECK(ReplayCommand(options, out, err) == 2);
-  CHECK(Has(err.str(), "/no/such/journal: cannot be read: No such file or directory"));
+  CHECK(Has(err.str(), "/no/such/journal: cannot read the file: No such file or directory"));
 }
 
 }  // namespace

@@ -171,9 +171,9 @@ TEST_CASE(
       REQUIRE(plan.has_cycle());
 
       RunningServer fresh;
-      SchedulerClient told(ConnectTo(fresh.socket()));
-      told.Sync(truth.Everything());
-      REQUIRE(told.Cycle(now).cycle().plan().decisions_size() ==
+      SchedulerClient synced(ConnectTo(fresh.socket()));
+      synced.Sync(truth.Everything());
+      REQUIRE(synced.Cycle(now).cycle().plan().decisions_size() ==
               plan.cycle().plan().decisions_size());
       REQUIRE(StateWithoutPlace(running) == StateWithoutPlace(fresh));
     }

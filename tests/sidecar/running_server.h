@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "sidecar/log.h"
+#include "base/log.h"
 #include "sidecar/server.h"
 #include "tests/support/scratch_folder.h"
 

@@ -23,12 +23,13 @@ v1::Facts FactsOf(const std::vector<Event>& events) {
 }
 
 SchedulerClient::SchedulerClient(std::shared_ptr<grpc::Channel> channel,
-                                 std::uint32_t protocol_version)
+                                 std::uint32_t protocol_version, std::uint64_t lease_term)
     : stub_(v1::EngineService::NewStub(channel)) {
   stream_ = stub_->Schedule(&context_);
   v1::ScheduleRequest hello;
   hello.mutable_hello()->set_protocol_version(protocol_version);
   hello.mutable_hello()->set_client("test");
+  hello.mutable_hello()->set_lease_term(lease_term);
   stream_->Write(hello);
   const auto reply = Read();
   connected_ = reply.has_value() && reply->has_welcome();

@@ -8,7 +8,7 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "plugins/framework/event.h"
+#include "engine/event.h"
 #include "tephra/v1/service.grpc.pb.h"
 
 namespace tephra {
@@ -20,7 +20,7 @@ v1::Facts FactsOf(const std::vector<Event>& events);
 class SchedulerClient {
  public:
   explicit SchedulerClient(std::shared_ptr<grpc::Channel> channel,
-                           std::uint32_t protocol_version = 1);
+                           std::uint32_t protocol_version = 1, std::uint64_t lease_term = 0);
   ~SchedulerClient();
 
   // False where the stream was refused; then status() says why.

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "sidecar/reply_split.h"
 #include "tests/sidecar/running_server.h"
 #include "tests/sidecar/scheduler_client.h"
 #include "tests/support/build.h"
@@ -51,7 +52,7 @@ std::size_t Placements(const v1::ScheduleReply& reply) {
   return count;
 }
 
-TEST_CASE("A gang told over the socket is placed by the next cycle") {
+TEST_CASE("A gang sent over the socket is placed by the next cycle") {
   RunningServer running;
   SchedulerClient client(ConnectTo(running.socket()));
   REQUIRE(client.connected());
@@ -63,7 +64,7 @@ TEST_CASE("A gang told over the socket is placed by the next cycle") {
   REQUIRE(reply.cycle().notes().empty());
 }
 
-TEST_CASE("A gang that does not fit is told why, in numbers, and since when") {
+TEST_CASE("A gang that does not fit has a reason in numbers, and a time since when") {
   RunningServer running;
   SchedulerClient client(ConnectTo(running.socket()));
   client.Sync(TwoNodes());
@@ -78,7 +79,7 @@ TEST_CASE("A gang that does not fit is told why, in numbers, and since when") {
   REQUIRE(note.text().find("17") != std::string::npos);
 }
 
-TEST_CASE("Before the first sync has ended nobody is told a state") {
+TEST_CASE("Before the end of the first sync no client gets a state") {
   RunningServer running;
   const auto channel = ConnectTo(running.socket());
   grpc::ClientContext context;
@@ -119,7 +120,7 @@ TEST_CASE("A gap, a repetition and a message out of order each end in a resync, 
   REQUIRE(reply->resync().epoch() > before.epoch());
   client.epoch = reply->resync().epoch();
   client.sequence = 0;
-  // What was told in the old epoch is not known; what the sync says is.
+  // Facts of the old epoch are unknown; facts of the sync are known.
   truth.push_back(RunningGang("train", 8));
   client.Sync(truth, 3);
   REQUIRE(Placements(client.Cycle(1)) == 8);
@@ -152,6 +153,54 @@ TEST_CASE("A second stream is refused, and looking goes on beside the first") {
   REQUIRE(StateOf(channel).nodes_size() == 2);
   first.Delta({RunningGang("train", 2)});
   REQUIRE(Placements(first.Cycle(1)) == 2);
+}
+
+TEST_CASE("A scheduler with a newer lease takes the stream over, and one with an older lease is refused") {
+  RunningServer running;
+  SchedulerClient first(ConnectTo(running.socket()), 1, 4);
+  first.Sync(TwoNodes());
+  first.Cycle(1);
+  SchedulerClient second(ConnectTo(running.socket()), 1, 5);
+  REQUIRE(second.connected());
+  second.Sync(TwoNodes());
+  second.Delta({RunningGang("train", 2)});
+  REQUIRE(Placements(second.Cycle(1)) == 2);
+  while (first.Read().has_value()) {
+  }
+  REQUIRE(first.status().error_code() == grpc::StatusCode::ABORTED);
+  REQUIRE(first.status().error_message().find("newer lease, term 5") != std::string::npos);
+  SchedulerClient again(ConnectTo(running.socket()), 1, 4);
+  REQUIRE_FALSE(again.connected());
+  REQUIRE(again.status().error_code() == grpc::StatusCode::ALREADY_EXISTS);
+  REQUIRE(again.status().error_message().find("lease term 5") != std::string::npos);
+  // The stream of the first scheduler, which has ended, changes nothing for the second.
+  second.Delta({RunningGang("more", 2)});
+  REQUIRE(Placements(second.Cycle(2)) == 2);
+}
+
+TEST_CASE("A large reply is cut into messages that say the same together") {
+  v1::CycleReply whole;
+  whole.set_epoch(3);
+  whole.set_sequence(4);
+  whole.mutable_plan()->set_version(5);
+  whole.mutable_plan()->add_dropped("job");
+  for (int i = 0; i < 50; ++i) {
+    whole.mutable_plan()->add_decisions()->set_job(std::string(100, 'd') + std::to_string(i));
+    whole.mutable_plan()->add_proposals()->set_job(std::string(100, 'p') + std::to_string(i));
+    whole.add_notes()->set_text(std::string(i == 7 ? 3000 : 100, 'n') + std::to_string(i));
+  }
+  const auto parts = SplitReply(whole, 1000);
+  REQUIRE(parts.size() > 15);
+  v1::CycleReply together;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    REQUIRE(parts[i].more() == (i + 1 < parts.size()));
+    REQUIRE((parts[i].ByteSizeLong() < 1100 || parts[i].notes_size() == 1));
+    together.MergeFrom(parts[i]);
+  }
+  together.clear_more();
+  REQUIRE(together.SerializeAsString() == whole.SerializeAsString());
+  REQUIRE(SplitReply(whole).size() == 1);
+  REQUIRE_FALSE(SplitReply(whole)[0].more());
 }
 
 TEST_CASE("After a stream has ended its state is still shown, and the next gets a new epoch") {

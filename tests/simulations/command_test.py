@@ -4,10 +4,12 @@
 Exit codes, equal bytes for equal input, and nothing half-written after bad input.
 """
 
+import errno
 import json
 import os
 import pathlib
-import shutil
+import pty
+import resource
 import signal
 import subprocess
 import sys
@@ -18,14 +20,13 @@ TEPHRA, ROOT = sys.argv[1], pathlib.Path(sys.argv[2])
 EXAMPLES = sorted((ROOT / "simulations/examples").glob("*.yaml"))
 
 
-# What is said of job train of promised.yaml.
-PROMISED = [
-    "job train waits, since 1m00s (4m00s)",
-    "  - fits if tasks of role worker asked for 2 GPU each",
+# Lines of `tephra explain` for job train of reclaim.yaml.
+RECLAIM_LINES = [
+    "job train is pending, since 1m00s (4m00s)",
+    "  - fits if each task of role worker requested 2 GPUs",
     "  - fits with 2 more nodes like node-0",
-    "  queue research is to have 16 GPU (deserves 16 GPU) and holds 0 GPU; beside it",
-    "  - queue batch holds 10 GPU, 6 GPU more than its own: 10 GPU is left alone, since its queue is "
-    "not reclaimable",
+    "  queue research has a share of 16 GPUs (deserved: 16 GPUs) and uses 0 GPUs; beside it:",
+    "  - queue batch uses 10 GPUs, 6 GPUs above its share: 10 GPUs not reclaimable (setting of the queue)",
 ]
 
 
@@ -77,13 +78,13 @@ class Command(unittest.TestCase):
         page = self.folder / "report.html"
         none = run("report", self.folder / "none", "--out", page)
         self.assertEqual((none.returncode, none.stdout), (2, b""))
-        self.assertIn(b"none/summary.json: cannot be read", none.stderr)
+        self.assertIn(b"none/summary.json: cannot read the file", none.stderr)
         run("simulate", EXAMPLES[0], "--out", self.folder / "run")
         with open(self.folder / "run/jobs.csv", "a", encoding="utf-8") as jobs:
             jobs.write("cut")
         cut = run("report", self.folder / "run", "--out", page)
         self.assertEqual((cut.returncode, cut.stdout), (2, b""))
-        self.assertIn(b"the file may have been cut", cut.stderr)
+        self.assertIn(b"the file may be truncated", cut.stderr)
         self.assertFalse(page.exists())
 
     def test_json_on_stdout_is_the_summary_file(self):
@@ -92,14 +93,14 @@ class Command(unittest.TestCase):
             self.assertEqual(done.returncode, 0)
             self.assertEqual(done.stdout, (self.folder / "summary.json").read_bytes())
             states = json.loads(done.stdout)["jobs_by_state"]
-            now = ("running", "finished", "waiting", "infeasible", "dropped", "removed")
+            now = ("running", "finished", "pending", "infeasible", "dropped", "removed")
             self.assertEqual(states["arrived"], sum(states[key] for key in now))
 
     def test_a_run_that_is_interrupted_writes_what_is_known(self):
         endless = self.folder / "endless.yaml"
         endless.write_text(
             "cluster: { nodes: 1, gpus_per_node: 1 }\n"
-            "jobs: [{ name: j, copies: 100000, gpus: 1, run: 1s }]\n"
+            "jobs: [{ name: j, copies: 100000, gpus: 1, runtime: 1s }]\n"
         )
         process = subprocess.Popen(
             [TEPHRA, "simulate", endless, "--output", "json", "--out", self.folder / "out"],
@@ -109,120 +110,37 @@ class Command(unittest.TestCase):
         while not (self.folder / "out" / "jobs.csv.part").exists():  # the run begins
             self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
-        out, told = process.communicate()
+        out, shown = process.communicate()
         self.assertEqual(process.returncode, 130)
-        self.assertIn(b"interrupted", told)
+        self.assertIn(b"interrupted", shown)
         self.assertTrue(json.loads(out)["interrupted"])
         self.assertIn("jobs.csv", files(self.folder / "out"))
 
-    def test_large_gangs_are_told_apart_where_that_is_asked_for(self):
+    def test_large_gangs_have_statistics_of_their_own(self):
         made = self.folder / "made.yaml"
         made.write_text(
             "cluster: { nodes: 1, gpus_per_node: 4 }\n"
             "outputs: { large_gangs: { gpus: 3, tasks: 1 } }\n"
             "jobs:\n"
-            "  - { name: a, gpus: 2, run: 10s }\n"
-            "  - { name: b, members: 3, gpus: 1, at: 1s, run: 10s }\n"
-            "  - { name: c, gpus: 4, at: 2s, run: 10s }\n"
+            "  - { name: a, gpus: 2, runtime: 10s }\n"
+            "  - { name: b, members: 3, gpus: 1, at: 1s, runtime: 10s }\n"
+            "  - { name: c, gpus: 4, at: 2s, runtime: 10s }\n"
         )
-        told = json.loads(run("simulate", made, "--output", "json").stdout)
-        large = told["large_gangs"]
+        shown = json.loads(run("simulate", made, "--output", "json").stdout)
+        large = shown["large_gangs"]
         self.assertEqual((large["gpus"], large["jobs"], large["finished"]), (3, 2, 2))
         self.assertEqual(large["wait_s"]["mean"], (9 + 18) / 2)
         # Until the last came, after 2 s, two of four were held; 10 s by 2, 3 and 4 in 30 s.
-        gpu = next(one for one in told["resources"] if one["name"] == "gpu")
+        gpu = next(one for one in shown["resources"] if one["name"] == "gpu")
         self.assertEqual(gpu["mean_percent_while_jobs_come"], 50)
         self.assertEqual(gpu["mean_percent"], 75)
 
-    def test_a_sweep_is_interrupted_and_goes_on(self):
-        made = self.folder / "made.yaml"
-        made.write_text(
-            "cluster: { nodes: 4, gpus_per_node: 8 }\n"
-            "workload: { generate: { jobs: 5000, every: 20m, gpus: [{ gpus: 1 }, { gpus: 16 }], run: 1h } }\n"
-        )
-        sweep = self.folder / "sweep.yaml"
-        sweep.write_text(
-            "simulation: made.yaml\nseeds: 1-20\n"
-            "policies: { fifo: { dequeue_strategy: fifo }, none: { backfill: { mode: none } } }\n"
-        )
-        out = self.folder / "out"
-        arguments = ["sweep", sweep, "--out", out, "--jobs", "2"]
-        process = subprocess.Popen([TEPHRA, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        while not list(out.glob("*/*/*/inputs.txt")):  # the first is there
-            self.assertIsNone(process.poll())
-        beside = run(*arguments)
-        self.assertEqual(beside.returncode, 2)
-        self.assertEqual(beside.stderr.decode(), f"tephra sweep: --out: {out}/.lock is locked by another process\n")
-        process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate()
-        self.assertEqual((process.returncode, stdout), (130, b""))
-        self.assertIn(b"the same command goes on from there", stderr)
-        kept = len(list(out.glob("*/*/*/inputs.txt")))
-        self.assertTrue(0 < kept < 40)
-        self.assertEqual(len(list(out.glob("*/*/*/summary.json"))), kept)
-        sweep.write_text(sweep.read_text().replace("1-20", "1-2"))
-        kept = len([p for p in out.glob("*/*/*/inputs.txt") if p.parent.name in "12"])
-        done = run(*arguments)
-        self.assertEqual(done.returncode, 0)
-        self.assertEqual(done.stderr.decode(), f"tephra sweep: {4 - kept} runs made, {kept} were there, 0 failed, of 4\n")
-        again = run(*arguments)
-        self.assertEqual(again.stdout, done.stdout)
-        self.assertIn(b"0 runs made, 4 were there", again.stderr)
-        told = json.loads(run(*arguments, "--output", "json").stdout)
-        self.assertEqual(told["baseline"], "fifo")
-        self.assertIn(b"load,metric,policy,", run(*arguments, "--output", "csv").stdout)
-
-    def test_a_sweep_of_what_is_wrong_runs_nothing_and_its_folders_can_be_reported(self):
-        demo = ROOT / "simulations/examples/demo.yaml"
-        sweep = self.folder / "sweep.yaml"
-        sweep.write_text(f"simulation: {demo}\npolicies: {{ a: , b: {{ job_order: tallest }} }}\n")
-        out = self.folder / "out"
-        bad = run("sweep", sweep, "--out", out)
-        self.assertEqual((bad.returncode, bad.stdout), (2, b""))
-        self.assertIn(b'sweep.yaml:2: policies.b.job_order: "tallest", expected', bad.stderr)
-        self.assertFalse(out.exists())
-        sweep.write_text(f"simulation: {demo}\npolicies: {{ a: , b: {{ job_order: sjf }} }}\n")
-        self.assertEqual(run("sweep", sweep, "--out", out, "--files").returncode, 0)
-        page = self.folder / "page.html"
-        done = run("report", out / "a/1/1", out / "b/1/1", "--out", page)
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
-        (out / "a/1/1/inputs.txt").unlink()
-        (out / "a/1/1/summary.json").unlink()
-        (out / "a/1/1/summary.json").mkdir()  # in the way
-        failed = run("sweep", sweep, "--out", out, "--files")
-        self.assertEqual(failed.returncode, 2)
-        self.assertIn(b"tephra sweep: a/1/1: ", failed.stderr)
-        self.assertIn(b"b ", failed.stdout)
-
-    def test_every_experiment_can_be_made(self):
-        folder = self.folder / "experiments"
-        shutil.copytree(ROOT / "simulations/experiments", folder)
-        made = folder / "made.yaml"
-        made.write_text(made.read_text().replace("jobs: 2000", "jobs: 20"))
-        philly = self.folder / "philly.csv"
-        philly.write_text("id,vc,gpu,submit,dur\n1,6214e9,16,0,90\n2,ed69ec,3,5,60\n")
-        alea = self.folder / "alea.swf"
-        rest = "0 60 2 60 1 2 600 1 1 0 1 -1 0 -1 -1 -1 0 60"
-        alea.write_text(f"; Version: 1.0\n1 5 {rest} all\n2 6 {rest} normal\n")
-        pathlib.Path(f"{alea}.queues").write_text("0 priority_queue 100 50\n")
-        pathlib.Path(f"{alea}.machines").write_text("0 cl 8 1 1 256 normal 4\n")
-        sweeps = sorted(folder.glob("*-sweep.yaml"))
-        self.assertEqual(len(sweeps), 4)
-        for sweep in sweeps:
-            with self.subTest(sweep=sweep.name):
-                trace = ["--trace", philly if "philly" in sweep.name else alea]
-                done = run("sweep", sweep, "--out", self.folder / sweep.stem, "--output", "json",
-                           *([] if "made" in sweep.name else trace))
-                self.assertEqual(done.returncode, 0, done.stderr)
-                values = {(row["metric"], row["policy"]): row["value"] for row in json.loads(done.stdout)["comparison"]}
-                self.assertIsNotNone(values["mean_wait_s", "no-promises"])
-
-    def test_a_trace_is_told_with_its_faults(self):
+    def test_a_trace_is_simulated_with_its_faults_counted(self):
         timed = ROOT / "simulations/examples/timed.yaml"
-        told = json.loads(run("simulate", timed, "--output", "json").stdout)
-        self.assertEqual(told["trace"]["records"], 6)
-        self.assertEqual(told["trace"]["skipped"], 2)
-        self.assertEqual(told["jobs_by_state"]["finished"], 4)
+        shown = json.loads(run("simulate", timed, "--output", "json").stdout)
+        self.assertEqual(shown["trace"]["records"], 6)
+        self.assertEqual(shown["trace"]["skipped"], 2)
+        self.assertEqual(shown["jobs_by_state"]["finished"], 4)
         done = run("simulate", timed, "--strict")
         self.assertEqual((done.returncode, done.stdout), (2, b""))
         self.assertIn(b"jobs.swf:7: ", done.stderr)
@@ -234,22 +152,22 @@ class Command(unittest.TestCase):
             done = run("replay", "--strict", journal)
             self.assertEqual((done.returncode, done.stderr), (0, b""), example)
 
-    def test_a_whatif_tells_what_differs_and_writes_both_runs(self):
+    def test_a_whatif_reports_what_differs_and_writes_both_runs(self):
         journal, changes = self.folder / "run.journal", self.folder / "changes.yaml"
         run("simulate", ROOT / "simulations/examples/demo.yaml", "--journal", journal)
         changes.write_text("- set_queue: { name: vision, limit: { gpu: 48 } }\n- add_node: { like: rack-a-0, count: 8 }\n")
-        ask = ("whatif", journal, "--at", "10m", "--assume-run", "1h", "--changes", changes)
+        ask = ("whatif", journal, "--at", "10m", "--default-runtime", "1h", "--changes", changes)
         first = run(*ask, "--out", self.folder / "both", "--output", "json")
         self.assertEqual((first.returncode, first.stderr), (0, b""))
         self.assertEqual(first.stdout, run(*ask, "--output", "json").stdout)
-        told = json.loads(first.stdout)
-        self.assertEqual({job["job"] for job in told["differences"]}, {"giant", "next", "detect-5", "detect-6", "detect-7"})
-        self.assertEqual((told["recorded"]["same_starts"], told["recorded"]["same_ends"]), (1, 2))
+        shown = json.loads(first.stdout)
+        self.assertEqual({job["job"] for job in shown["differences"]}, {"giant", "next", "detect-5", "detect-6", "detect-7"})
+        self.assertEqual((shown["recorded"]["same_starts"], shown["recorded"]["same_ends"]), (1, 2))
         report = run("report", self.folder / "both/as-is", self.folder / "both/changed", "--out", self.folder / "both.html")
         self.assertEqual(report.returncode, 0)
-        self.assertIn(b"5 jobs would differ", run(*ask).stdout)
-        self.assertIn(b"nothing would differ", run("whatif", journal).stdout)
-        for wrong in (["--at", "soon"], ["--at", "9h"], ["--grace", "-1s"], ["--change", "{ cordon: n }"]):
+        self.assertIn(b"5 jobs differ", run(*ask).stdout)
+        self.assertIn(b"no job differs", run("whatif", journal).stdout)
+        for wrong in (["--at", "soon"], ["--at", "9h"], ["--eviction-grace", "-1s"], ["--change", "{ cordon: n }"]):
             with self.subTest(wrong=wrong):
                 refused = run("whatif", journal, *wrong)
                 self.assertEqual((refused.returncode, refused.stdout, refused.stderr.count(b"\n")), (2, b"", 1))
@@ -339,50 +257,97 @@ class Command(unittest.TestCase):
                 self.assertFalse(out.exists() and os.listdir(out))
                 self.assertFalse((self.folder / "j").exists())
 
+    def test_progress_is_drawn_on_a_terminal_only(self):
+        slow = self.folder / "slow.yaml"
+        slow.write_text(
+            "cluster: { nodes: 16, gpus_per_node: 8 }\n"
+            "workload: { generate: { jobs: 50000, mean_interarrival: 20m, gpus: [{ gpus: 1 }, { gpus: 16 }], mean_runtime: 1h } }\n"
+        )
+        self.assertEqual(run("simulate", slow).stderr, b"")
+        terminal, end = pty.openpty()
+        with subprocess.Popen([TEPHRA, "simulate", slow], stdout=subprocess.DEVNULL, stderr=end) as process:
+            os.close(end)
+            shown = b""
+            while b" jobs, " not in shown:
+                try:
+                    shown += os.read(terminal, 4096)
+                except OSError as error:  # EIO: the process ended, and nothing is left to read.
+                    self.assertEqual(error.errno, errno.EIO)
+                    break
+            self.assertIn(b" jobs, ", shown)
+            process.kill()
+        os.close(terminal)
+
+    def test_a_full_disk_is_exit_code_2_and_leaves_no_file(self):
+        with open("/dev/full", "wb") as full:
+            for command in (("simulate", EXAMPLES[0]), ("topology", EXAMPLES[0])):
+                done = subprocess.run([TEPHRA, *command], stdout=full, stderr=subprocess.PIPE)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(b"cannot write to stdout", done.stderr)
+
+        def small_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
+
+        out = self.folder / "full"
+        done = subprocess.run([TEPHRA, "simulate", EXAMPLES[0], "--out", out], preexec_fn=small_files,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b": cannot write the file: File too large", done.stderr)
+        self.assertEqual(list(out.iterdir()), [])
+
     def test_wrong_usage_is_exit_code_2_and_help_is_0(self):
         self.assertEqual(run().returncode, 2)
         self.assertEqual(run("simulate").returncode, 2)
         self.assertEqual(run("simulate", "x.yaml", "--output", "xml").returncode, 2)
         self.assertEqual(run("simulate", self.folder / "none.yaml").returncode, 2)
+        wrong = run("simulat", "x.yaml")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn(b'tephra: "simulat", expected a command: simulate, sweep', wrong.stderr)
+        self.assertIn(b'did you mean "simulate"?', wrong.stderr)
+        self.assertIn(b"tephra simulate: --seed: ", run("simulate", "x.yaml", "--seed", "-1").stderr)
+        unused = run("simulate", EXAMPLES[0], "--trace", "x.swf")
+        self.assertEqual(unused.returncode, 2)
+        self.assertIn(b"workload.trace: \"\", expected this field, because --trace is set", unused.stderr)
         self.assertEqual(run("--help").returncode, 0)
         version = run("--version")
         self.assertEqual(version.returncode, 0)
         self.assertTrue(version.stdout.startswith(b"tephra "))
 
     def test_a_job_of_a_simulation_is_explained_as_it_stood(self):
-        promised = ROOT / "simulations/examples/promised.yaml"
-        done = run("explain", "job/train", "--simulation", promised, "--at", "5m")
+        reclaim = ROOT / "simulations/examples/reclaim.yaml"
+        done = run("explain", "job/train", "--simulation", reclaim, "--at", "5m")
         self.assertEqual((done.returncode, done.stderr), (0, b""))
-        self.assertEqual(done.stdout, run("explain", "train", "--simulation", promised, "--at", "5m").stdout)
-        for line in PROMISED:
+        self.assertEqual(done.stdout, run("explain", "train", "--simulation", reclaim, "--at", "5m").stdout)
+        for line in RECLAIM_LINES:
             self.assertIn(line + "\n", done.stdout.decode())
         answer = json.loads(
-            run("explain", "train", "--simulation", promised, "--output", "json").stdout
+            run("explain", "train", "--simulation", reclaim, "--output", "json").stdout
         )
         self.assertEqual(answer["shortfalls"][0]["queue"], "research")
         self.assertTrue(answer["relaxations"])
-        early = run("explain", "train", "--simulation", promised, "--at", "30s")
+        early = run("explain", "train", "--simulation", reclaim, "--at", "30s")
         self.assertEqual(early.returncode, 1)
-        self.assertIn(b'job "train": there is none', early.stderr)
+        self.assertIn(b'job "train": not found in', early.stderr)
         for bad in (["--at", "soon"], ["--address", "127.0.0.1:1"]):
-            self.assertEqual(run("explain", "train", "--simulation", promised, *bad).returncode, 2)
+            self.assertEqual(run("explain", "train", "--simulation", reclaim, *bad).returncode, 2)
         self.assertEqual(run("explain", "train", "--at", "5m").returncode, 2)
         none = run("explain", "train", "--simulation", self.folder / "none.yaml")
         self.assertEqual(none.returncode, 2)
 
-    def test_a_trace_is_summed_up_and_its_faults_are_told(self):
+    def test_a_trace_is_summed_up_with_its_faults(self):
         example = ROOT / "simulations/examples/trace/jobs.swf"
-        told = json.loads(run("trace", example, "--output", "json").stdout)
-        self.assertEqual((told["form"], told["records"], told["jobs"]), ("swf", 6, 4))
-        self.assertEqual(told["machine"]["cpus"], 16)
-        faults = {kind: of["first"]["line"] for kind, of in told["faults"].items()}
+        shown = json.loads(run("trace", example, "--output", "json").stdout)
+        self.assertEqual((shown["format"], shown["records"], shown["jobs"]), ("swf", 6, 4))
+        self.assertEqual(shown["machine"]["cpus"], 16)
+        faults = {kind: of["first"]["line"] for kind, of in shown["faults"].items()}
         self.assertEqual(faults, {"too-large": 7, "back-in-time": 8, "over-requested": 9})
         self.assertIn(b"jobs.swf:7: size: \"32 CPUs\", expected at most the 16 CPUs",
                       run("trace", example).stdout)
         strict = run("trace", example, "--strict")
         self.assertEqual((strict.returncode, strict.stdout), (1, b""))
         self.assertIn(b"jobs.swf:7: size", strict.stderr)
-        good = run("trace", example, "--strict", "--sort", "2", "--cpus", "32", "--queues", "1,2")
+        good = run("trace", example, "--strict", "--sort-window", "2", "--cpus", "32", "--queues", "1,2")
         self.assertEqual(good.returncode, 0, good.stderr)
         self.assertEqual(run("trace", self.folder / "none.swf").returncode, 2)
         piped = subprocess.run([TEPHRA, "trace", "/dev/stdin"], input=example.read_bytes(),
@@ -407,7 +372,7 @@ class Command(unittest.TestCase):
         self.assertIn(b"MISS", miss.stdout)
         self.assertEqual(run(*arguments, "--published", ours).returncode, 0)
         self.assertEqual(run(*arguments, "--published", ours, "--seeds", "8").returncode, 2)
-        # A score that nobody has published a curve of.
+        # A score without a published curve.
         arguments[-1] = "stranding"
         own = run(*arguments, "--published", published, "--curves", ours)
         self.assertEqual(own.returncode, 0, own.stderr)

@@ -5,7 +5,7 @@
 namespace tephra {
 namespace {
 
-TEST_CASE("Failures: equal seeds give equal times, whose mean is as told") {
+TEST_CASE("Failures: equal seeds give equal times, with the given mean") {
   const FailureRates rates{7, 100 * kSecondMs, 10 * kSecondMs, 50 * kSecondMs};
   Failures one(rates), other(rates);
   one.Follow("a", 0);

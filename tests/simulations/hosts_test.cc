@@ -30,7 +30,7 @@ TEST_CASE("Hosts: what cannot be is refused with its line and column") {
   CHECK(HostsError("ip,PSW,ASW\nh,P1,S1\nh,P1,S1\n").find(":3: ip: \"h\"") == 0);
   CHECK(HostsError("ip,PSW,ASW\nh,P/1,S1\n").find(":2: PSW: \"P/1\"") == 0);
   CHECK(HostsError("ip,PSW,ASW\nh,X,S\ng,,X\n")
-            .find(":3: ASW: \"X\", expected a name that column PSW") == 0);
+            .find(":3: ASW: \"X\", expected a domain name that column PSW") == 0);
   CHECK(HostsError("ip,ASW\nh,S\n").find("PSW") != std::string::npos);
 }
 

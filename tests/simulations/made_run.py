@@ -77,8 +77,8 @@ def make_run(
         tasks.append([rows[-1]["job"], "worker/0", rows[-1]["queue"], "finished", at, start])
         tasks[-1] += [start + run, start - at, f"node-{node}", devices, "start", ""]
     never = {key: "" for key in ("start_s", "end_s", "wait_s", "jct_s", "bounded_slowdown")}
-    rows[-1] |= never | {"state": "waiting", "reason": why}
-    tasks[-1][3:] = ["waiting", at, "", "", "", "", "", "wait", why]
+    rows[-1] |= never | {"state": "pending", "reason": why}
+    tasks[-1][3:] = ["pending", at, "", "", "", "", "", "wait", why]
 
     end = max(row["end_s"] or 0 for row in rows)
     step = end / STEPS
@@ -98,7 +98,7 @@ def make_run(
     held = [sum(used[queue][place] for queue in queues) for place in range(STEPS)]
     write_csv(
         folder / "timeline.csv",
-        "time_s,span_s,gpus,gpus_used,gpus_fragmented,jobs_running,jobs_waiting".split(","),
+        "time_s,span_s,gpus,gpus_used,gpus_fragmented,jobs_running,jobs_pending".split(","),
         [
             [times[i], f"{step:.3f}", 8 * nodes, held[i], held[i] / 20, held[i] / 2.75, 3]
             for i in range(STEPS)
@@ -106,7 +106,7 @@ def make_run(
     )
     write_csv(
         folder / "queues.csv",
-        "time_s,queue,gpus_used,gpus_asked,gpus_share,gpus_deserved".split(","),
+        "time_s,queue,gpus_used,gpus_requested,gpus_share,gpus_deserved".split(","),
         [
             [times[i], queue, used[queue][i], 2, 8 * nodes / len(queues), 2 * nodes]
             for i in range(STEPS)
@@ -117,7 +117,7 @@ def make_run(
         "name": name,
         "file": "made.yaml",
         "end_s": end,
-        "jobs_by_state": {"arrived": jobs, "started": jobs - 1, "finished": jobs - 1, "waiting": 1},
+        "jobs_by_state": {"arrived": jobs, "started": jobs - 1, "finished": jobs - 1, "pending": 1},
         "all": sums(rows),
         "by_queue": {
             queue: sums([row for row in rows if row["queue"] == queue]) for queue in queues

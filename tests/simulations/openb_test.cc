@@ -36,13 +36,12 @@ TEST_CASE("openb: a pod list is read with shares capped at a whole device") {
 
 TEST_CASE("openb: faults of a pod list name line, column and value") {
   CHECK(PodError("a,-5,1,0,0,\n").starts_with(":2: cpu_milli: \"-5\", expected a whole number"));
-  CHECK(PodError("a,1,1,0,0,\na,1,1,0,0,\n") ==
-        ":3: name: \"a\", expected a name that is not given twice");
+  CHECK(PodError("a,1,1,0,0,\na,1,1,0,0,\n") == ":3: name: \"a\", expected a unique name");
   CHECK(PodError("a,1,1,1,500,A100\n") ==
-        ":2: gpu_spec: \"A100\", expected GPU models of the cluster, no node has A100");
+        ":2: gpu_spec: \"A100\", expected GPU models of the cluster; no node has A100");
   CHECK(PodError("a,1,1,1,0,\n").starts_with(":2: gpu_milli: \"0\""));
   CHECK(PodError("a,1,1,1\n").find("6 fields") != std::string::npos);
-  CHECK(PodError("a,1,1,1,50").find("cut") != std::string::npos);
+  CHECK(PodError("a,1,1,1,50").find("truncated") != std::string::npos);
 }
 
 TEST_CASE("openb: an arrival order cut at any byte is refused") {
@@ -53,7 +52,7 @@ TEST_CASE("openb: an arrival order cut at any byte is refused") {
     CHECK_FALSE(OrderError(text.substr(0, cut)).empty());
   }
   CHECK(OrderError("1\n3\n0\n").starts_with(":2: \"3\", expected a row of the pod list"));
-  CHECK(OrderError("0\n2\na 1\na 2\n").find("twice") != std::string::npos);
+  CHECK(OrderError("0\n2\na 1\na 2\n").find("a unique name") != std::string::npos);
   CHECK(OrderError("0\n1\na\n").find("a node name and its key") != std::string::npos);
   CHECK(OrderError("0\n0\nmore\n").find("end of the file") != std::string::npos);
 }

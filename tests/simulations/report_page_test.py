@@ -28,7 +28,7 @@ from made_run import make_run
 TEPHRA = pathlib.Path(sys.argv[1]).resolve()
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
-SLOW_S = 120  # for one page; that it takes so long is an error, how long it takes is told only
+SLOW_S = 120  # for one page; a longer time is an error; a shorter time is only printed
 
 # How many colours a canvas shows, at most 50: one or two, and nothing is drawn on it.
 COLOURS = """
@@ -101,8 +101,8 @@ class Page(unittest.TestCase):
         plots = self.all(".plot") + self.all(".gantt")
         self.assertGreater(len(plots), 4)
         for plot in plots:
-            told = plot.get_attribute("outerHTML")[:300]
-            self.assertGreater(max(self.script(COLOURS, plot)), 5, told)
+            outer_html = plot.get_attribute("outerHTML")[:300]
+            self.assertGreater(max(self.script(COLOURS, plot)), 5, outer_html)
 
     def keep(self, name):
         folder = os.environ.get("REPORT_PAGE_SHOTS")
@@ -163,7 +163,7 @@ class Page(unittest.TestCase):
         self.assertEqual(self.window(), whole)
         self.check_console()
 
-    def test_gpus_are_zoomed_moved_and_told(self):
+    def test_gpus_are_zoomed_moved_and_described(self):
         self.open(self.report(make_run(self.folder / "gpus")))
         canvas = self.find(".gantt canvas")
         whole = self.window()[0]

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "text/fields.h"
+#include "base/fields.h"
 
 namespace tephra {
 namespace {
@@ -19,7 +19,7 @@ TEST_CASE("simulation: the short form gives nodes, queues and flat jobs") {
 queues: [{ name: research, weight: 3 }]
 jobs:
   - { name: late, queue: research, members: 4, gpus: 1, at: 1m }
-  - { name: early, queue: research, members: 17, min: 2, gpus: 1, at: 0s, run: 90s, priority: -4 }
+  - { name: early, queue: research, members: 17, min: 2, gpus: 1, at: 0s, runtime: 90s, priority: -4 }
 )");
   REQUIRE(read.ok());
   REQUIRE(read->nodes.size() == 2);
@@ -203,10 +203,12 @@ TEST_CASE("simulation: every fault names file, line, field, value and what was e
       {kCluster + "jobs: [{ name: a, memory: -1Gi }]\n",
        "f:2: jobs[0].memory: \"-1Gi\", expected a quantity of at least 0 such as 2, 500m or 64Gi, "
        "at most 1000000000000000"},
+      {kCluster + "failures: { tasks: { mtbf: 1ms } }\n",
+       "f:2: failures.tasks.mtbf: \"1ms\", expected a duration of at least 1s"},
       {kCluster + "jobs:\n  - { name: a, gpus: 1, gpu_models: [H100] }\n",
-       "f:3: jobs[0].gpu_models: \"H100\", expected no model, no node of the cluster names one"},
+       "f:3: jobs[0].gpu_models: \"H100\", expected no GPU model: no node of the cluster has one"},
       {kCluster + "jobs: [{ name: a }, { name: a }]\n",
-       "f:2: jobs[1].name: \"a\", expected a name that is not given twice"},
+       "f:2: jobs[1].name: \"a\", expected a unique name"},
       {kCluster + "queues:\n  - { name: a, parent: c }\n  - { name: b, parent: a }\n"
                   "  - { name: c, parent: b }\n",
        "f:3: queues[0].parent: \"c\", expected a parent that is not below this queue; the chain is "
@@ -219,20 +221,19 @@ TEST_CASE("simulation: every fault names file, line, field, value and what was e
       {kCluster + "queues:\n  - { name: a, limit: { gpu: 4 } }\n"
                   "  - { name: b, parent: a, guarantee: { gpu: 3 } }\n"
                   "  - { name: c, parent: a, guarantee: { gpu: 2 } }\n",
-       "f:3: queues[0].guarantee: 5 GPU to the queues under a (b, c), expected at most its limit "
-       "of "
-       "4 GPU"},
+       "f:3: queues[0].guarantee: 5 GPUs to the queues under a (b, c), expected at most its limit "
+       "of 4 GPUs"},
       {kCluster + "queues: [{ name: a, limit: { cpu: 1 }, guarantee: { cpu: 2 } }]\n",
-       "f:2: queues[0].guarantee: 2 CPU to a, expected at most its limit of 1 CPU"},
+       "f:2: queues[0].guarantee: 2 CPUs to a, expected at most its limit of 1 CPU"},
       {kCluster + "queues: [{ name: a, dequeue_strategy: lifo }]\n",
        "f:2: queues[0].dequeue_strategy: \"lifo\", expected traverse or fifo"},
       {kCluster + "queues: [{ name: a }, { name: a }]\n",
-       "f:2: queues[1].name: \"a\", expected a name that is not given twice"},
+       "f:2: queues[1].name: \"a\", expected a unique name"},
       {kCluster + "queues: [{ name: a, limit: { gpu: -1 } }]\n",
        "f:2: queues[0].limit.gpu: \"-1\", expected a quantity of at least 0 such as 2, 500m or "
        "64Gi, at most 1000000000000"},
       {"cluster: { nodes: [{ name: n }, { name: n }] }\n",
-       "f:1: cluster.nodes[1].name: \"n\", expected a name that is not given twice"},
+       "f:1: cluster.nodes[1].name: \"n\", expected a unique name"},
       {"cluster: { nodes: -1 }\n",
        "f:1: cluster.nodes: \"-1\", expected a whole number from 0 to 1000000"},
       {"cluster: { nodes: 1, gpus_per_node: 2, gpu_links: GPU0 }\n",
@@ -247,16 +248,17 @@ TEST_CASE("simulation: every fault names file, line, field, value and what was e
        "hundred "
        "years"},
       {kCluster + "jobs: [{ name: a, members: 2, min: 3 }]\n",
-       "f:2: jobs[0].min: \"3\", expected 0 to the 2 that there are"},
+       "f:2: jobs[0].min: \"3\", expected 0 to 2, the number of tasks of the role"},
       {kCluster + "jobs: [{ name: a, gpu_share: 1.5 }]\n",
        "f:2: jobs[0].gpu_share: \"1.5\", expected a share above 0 and at most 1, such as 0.5 or "
        "500m"},
       {kCluster + "jobs: [{ name: a, mig: 1g.11gb }]\n",
-       "f:2: jobs[0].mig: \"1g.11gb\", expected a MIG profile that a model has, such as 1g.10gb"},
+       "f:2: jobs[0].mig: \"1g.11gb\", expected a MIG profile of a known GPU model, such as "
+       "1g.10gb"},
       {kCluster + "jobs: [{ name: a, mig: 1g.10gb, gpu_share: 0.5 }]\n",
-       "f:2: jobs[0].mig: \"1g.10gb\", expected no gpu_share beside mig"},
+       "f:2: jobs[0].mig: \"1g.10gb\", expected no gpu_share together with mig"},
       {kCluster + "jobs: [{ name: a, mps: true }]\n",
-       "f:2: jobs[0].mps: \"true\", expected gpu_share or gpu_memory beside it"},
+       "f:2: jobs[0].mps: \"true\", expected gpu_share or gpu_memory together with it"},
       {"cluster: { nodes: [{ name: a, gpus: { count: 1, modes: [half] } }] }\n",
        "f:1: cluster.nodes[0].gpus.modes: \"a list of 1\", expected of whole, fraction, mps, "
        "time_slice and mig"},
@@ -266,13 +268,12 @@ TEST_CASE("simulation: every fault names file, line, field, value and what was e
       {"cluster: { nodes: [{ name: a, gpus: { count: 1, memory_factor: 0.5 } }] }\n",
        "f:1: cluster.nodes[0].gpus.memory_factor: \"0.5\", expected a factor from 1 to 10"},
       {kCluster + "jobs: [{ name: a, resources: { nvidia.com/gpu: 1 } }]\n",
-       "f:2: jobs[0].resources.nvidia.com/gpu: \"1\", expected no such kind here, it has a field "
-       "of "
-       "its own: gpus"},
+       "f:2: jobs[0].resources.nvidia.com/gpu: \"1\", expected another resource: this one "
+       "has its own field, gpus"},
       {kCluster + "events: [{ at: 1s, remove_node: n-9 }]\n",
        "f:2: events[0]: \"n-9\", expected a node of this file"},
       {kCluster + "events: [{ at: 1s }]\n",
-       "f:2: events[0]: \"a map of 1\", expected one thing that happens, beside at"},
+       "f:2: events[0]: \"a map of 1\", expected exactly one event besides at"},
       {kCluster + "jobs: 7\n", "f:2: jobs: \"7\", expected a list"},
   };
   for (const Case& one : cases) {
@@ -288,7 +289,7 @@ TEST_CASE("simulation: an unknown key is refused, with the nearest known one") {
 }
 
 TEST_CASE("simulation: settings that the engine refuses are refused with their line") {
-  const std::string error = FileError(kCluster + "policies:\n  score: { nodes: best }\n");
+  const std::string error = FileError(kCluster + "policies:\n  node_scores: best\n");
   CHECK(error.starts_with("f:3: "));
   CHECK(error.find("best") != std::string::npos);
 }
@@ -358,7 +359,7 @@ cluster:
   CHECK(FileError(cluster("[odd]")).find("f:9: cluster.domain_labels") == 0);
   CHECK(FileError(cluster("[b.io/leaf, a.io/leaf]")).find("leaf-only has b.io/leaf=x/y") !=
         std::string::npos);
-  CHECK(FileError(cluster("[spine, spine]")).find("each label once") != std::string::npos);
+  CHECK(FileError(cluster("[spine, spine]")).find("each label only once") != std::string::npos);
   CHECK(FileError(cluster("[spine]", "  domains: [{ name: d, tier: 1 }]\n")).find("not both") !=
         std::string::npos);
 }

@@ -72,7 +72,7 @@ const JobOutcome& JobOf(const WhatifRun& run, const std::string& name) {
   throw;
 }
 
-// Queues that lend and take back, gangs that evict, nodes that come and go.
+// Queues that lend and reclaim, gangs that evict, nodes that are added and removed.
 std::string RandomCluster(std::uint64_t seed) {
   Dice dice(seed);
   const auto number = [&](int least, int most) { return std::to_string(dice.From(least, most)); };
@@ -96,10 +96,10 @@ std::string RandomCluster(std::uint64_t seed) {
   for (int job = 0; job < 40; ++job) {
     at += dice.Below(200);
     text += "  - { name: j" + std::to_string(job) + ", queue: " + (dice.Percent(50) ? "a" : "b") +
-            ", at: " + std::to_string(at) + "s, run: " + number(60, 6000) +
+            ", at: " + std::to_string(at) + "s, runtime: " + number(60, 6000) +
             "s, user: " + (dice.Percent(50) ? "ann" : "bob") +
             ", cpu: 1, priority: " + number(0, 1) + (dice.Percent(20) ? ", movable: true" : "") +
-            (dice.Percent(20) ? ", expected_run: 10m" : "") +
+            (dice.Percent(20) ? ", estimated_runtime: 10m" : "") +
             (dice.Percent(25) ? ", gpu_share: 0.5" : ", members: " + number(1, 4) + ", gpus: 2") +
             (dice.Percent(20) ? ", min: 1" : "") + " }\n";
   }
@@ -146,14 +146,14 @@ cluster: { nodes: 2, gpus_per_node: 8 }
 queues: [{ name: a, limit: { gpu: 8 }, weight: 3 }, { name: b }]
 policies: { backfill: { mode: easy, reservations: 2 } }
 jobs:
-  - { name: first, queue: a, gpus: 8, run: 2h }
-  - { name: other, queue: b, gpus: 8, run: 3h }
-  - { name: second, queue: a, at: 10m, gpus: 8, run: 1h }
-  - { name: third, queue: b, at: 20m, gpus: 8, run: 1h }
-  - { name: late, queue: b, at: 30m, gpus: 4, run: 10m }
+  - { name: first, queue: a, gpus: 8, runtime: 2h }
+  - { name: other, queue: b, gpus: 8, runtime: 3h }
+  - { name: second, queue: a, at: 10m, gpus: 8, runtime: 1h }
+  - { name: third, queue: b, at: 20m, gpus: 8, runtime: 1h }
+  - { name: late, queue: b, at: 30m, gpus: 4, runtime: 10m }
 )";
 
-TEST_CASE("Whatif: nodes more let those start who wait, and say who differs in what") {
+TEST_CASE("Whatif: more nodes let pending jobs start, and the differences are listed") {
   Recording recording(kTwoQueues);
   const WhatifResult result = recording.Ask(Recording::After(15 * 60 * kSecondMs),
                                             {"{ add_node: { like: n-0, count: 2 } }"});
@@ -191,11 +191,11 @@ TEST_CASE("Whatif: of a queue, a job and the policies only what is given changes
   CHECK(JobOf(job.changed, "second").end - JobOf(job.changed, "second").start == kHourMs);
 }
 
-TEST_CASE("Whatif: jobs that are added or taken away, those that come later too") {
+TEST_CASE("Whatif: jobs that are added or removed, later jobs too") {
   Recording recording(kTwoQueues);
   const WhatifResult result =
       recording.Ask(Recording::After(15 * 60 * kSecondMs),
-                    {"[{ add_job: { name: more, queue: b, gpus: 8, run: 30m, at: 5m } }, "
+                    {"[{ add_job: { name: more, queue: b, gpus: 8, runtime: 30m, at: 5m } }, "
                      "{ remove_job: first }, { remove_job: third }]"});
   CHECK(JobOf(result.changed, "first").state == JobState::kRemoved);
   CHECK(JobOf(result.changed, "first").end == 15 * 60 * kSecondMs);
@@ -228,7 +228,7 @@ events:
   }
 }
 
-TEST_CASE("Whatif: what is wrong with a change is told with its place and what was expected") {
+TEST_CASE("Whatif: an error in a change names its place and what was expected") {
   Recording recording(kTwoQueues);
   const auto wrong = [&](const std::string& change) {
     return std::string(recording.TryToAsk(Recording::After(1), {change}).status().message());
@@ -241,7 +241,7 @@ TEST_CASE("Whatif: what is wrong with a change is told with its place and what w
   CHECK_THAT(wrong("{ add_node: { like: n-9 } }"), Contains("n-9") && Contains("a node"));
   CHECK_THAT(wrong("{ remove_job: fourth }"), Contains("fourth") && Contains("a job"));
   CHECK_THAT(wrong("{ set_job: { name: fourth, queue: a } }"), Contains("a job"));
-  CHECK_THAT(wrong("{ add_job: { name: first, gpus: 1 } }"), Contains("not given twice"));
+  CHECK_THAT(wrong("{ add_job: { name: first, gpus: 1 } }"), Contains("a unique name"));
   CHECK_THAT(wrong("{ add_job: { name: x, gpus: 1, gpu_models: [T5] } }"), Contains("T5"));
   CHECK_THAT(wrong("[{ remove_node: n-0, cordon: n-1 }]"),
              Contains("[0]") && Contains("one change"));
@@ -260,7 +260,7 @@ TEST_CASE("Whatif: a file that is no journal, and a moment that it does not have
   CHECK_THAT(std::string(late.message()), Catch::Matchers::Contains("expected at most the"));
 }
 
-// What an engine of a cluster is told: pods with names of their own, times of a calendar.
+// The facts of a real cluster: pods with their own names, calendar times.
 class LiveJournal {
  public:
   static constexpr TimeMs kNoon = 1'790'000'000'000;
@@ -302,7 +302,7 @@ class LiveJournal {
     fact.job.created = created;
     fact.job.pods_exist = pods_exist;
     fact.job.gang.min_member = tasks;
-    fact.job.expected_run_ms = expected;
+    fact.job.estimated_runtime_ms = expected;
     Tell(fact);
   }
   WhatifResult Ask(const Cut& cut, const std::vector<std::string>& changes = {}) {
@@ -341,7 +341,7 @@ void TellCluster(LiveJournal& live) {
   live.Pod("waits", 0, "pod-2", TaskPhase::kPending);
 }
 
-TEST_CASE("Whatif: the state of a running engine goes on, its waits told from when jobs came") {
+TEST_CASE("Whatif: the state of a running engine continues, with waits from submission") {
   LiveJournal live;
   TellCluster(live);
   live.Cycle(LiveJournal::kNoon);
@@ -378,8 +378,7 @@ TEST_CASE("Whatif: jobs of which no end is known run on, or as long as is assume
   CHECK(JobOf(result.as_is, "waits").start == -1);
 }
 
-TEST_CASE(
-    "Whatif: where cycles were decided otherwise the facts alone are told, and that is said") {
+TEST_CASE("Whatif: if this version decides differently, only facts are used, with a warning") {
   LiveJournal live;
   TellCluster(live);
   live.CycleOfAnother(LiveJournal::kNoon);

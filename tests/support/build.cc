@@ -133,7 +133,7 @@ AJob& AJob::MinRun(DurationMs least) {
   return *this;
 }
 AJob& AJob::Runs(DurationMs expected) {
-  spec_.expected_run_ms = expected;
+  spec_.estimated_runtime_ms = expected;
   return *this;
 }
 AQueue& AQueue::Priority(std::int32_t priority) {

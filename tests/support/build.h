@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/framework/event.h"
+#include "engine/event.h"
 #include "queue/job.h"
 #include "queue/queue_tree.h"
 #include "topology/node.h"

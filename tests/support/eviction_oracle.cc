@@ -32,10 +32,10 @@ EvictionOracle::Verdict EvictionOracle::Best(const Mirror& mirror, const std::st
                                              const std::set<std::string>& placed,
                                              const std::set<std::string>& evicted) {
   evicted_ = evicted;
-  promise_ = false;
+  by_deserved_ = false;
   const Verdict by_share = BestBy(mirror, preemptor, placed);
   if (by_share.possible || by_share.given_up) return by_share;
-  promise_ = true;
+  by_deserved_ = true;
   return BestBy(mirror, preemptor, placed);
 }
 
@@ -66,7 +66,7 @@ EvictionOracle::Verdict EvictionOracle::BestBy(const Mirror& mirror, const std::
     for (const Option& so_far : all) {
       for (const Option& one : options) {
         Option both = so_far;
-        both.toll += one.toll;
+        both.cost += one.cost;
         both.parts.insert(both.parts.end(), one.parts.begin(), one.parts.end());
         grown.push_back(std::move(both));
       }
@@ -74,10 +74,10 @@ EvictionOracle::Verdict EvictionOracle::BestBy(const Mirror& mirror, const std::
     all = std::move(grown);
   }
   std::stable_sort(all.begin(), all.end(),
-                   [](const Option& a, const Option& b) { return a.toll < b.toll; });
+                   [](const Option& a, const Option& b) { return a.cost < b.cost; });
   for (const Option& one : all) {
     if (Allowed(job, one) && Affordable(one) && Fits(job, wish, one))
-      return {true, false, one.toll};
+      return {true, false, one.cost};
   }
   return {};
 }
@@ -115,18 +115,18 @@ Resources EvictionOracle::Held(const std::string& queue) const {
   return sum;
 }
 
-std::int64_t EvictionOracle::ShareOf(const std::string& queue, Kind kind, bool promise) const {
+std::int64_t EvictionOracle::ShareOf(const std::string& queue, Kind kind, bool by_deserved) const {
   const QueueSpec& spec = mirror_->queues().at(queue);
   std::int64_t share = shares_.share[queues_.Find(queue).index()][kind];
   if (share != Share::kNotShared) {
-    const std::int64_t promised = std::max(spec.guarantee[kind], spec.deserved[kind]);
-    share = std::max(share, std::min(promised, shares_.demand[queues_.Find(queue).index()][kind]));
+    const std::int64_t entitled = std::max(spec.guarantee[kind], spec.deserved[kind]);
+    share = std::max(share, std::min(entitled, shares_.demand[queues_.Find(queue).index()][kind]));
   }
-  return promise ? spec.deserved[kind] : share;
+  return by_deserved ? spec.deserved[kind] : share;
 }
 
 bool EvictionOracle::Counts(const std::string& mine, Kind kind) const {
-  return asked_[kind] > 0 && (!promise_ || mirror_->queues().at(mine).deserved[kind] > 0);
+  return asked_[kind] > 0 && (!by_deserved_ || mirror_->queues().at(mine).deserved[kind] > 0);
 }
 
 std::vector<std::string> EvictionOracle::Path(std::string queue) const {
@@ -141,7 +141,7 @@ std::set<Kind> EvictionOracle::Scarce(const std::string& mine, const std::string
   std::set<Kind> scarce;
   for (Kind k = 0; k < kMaxKinds; ++k) {
     if (!Counts(mine, k)) continue;
-    if (promise_) scarce.insert(k);
+    if (by_deserved_) scarce.insert(k);
     for (const auto& [name, spec] : mirror_->queues()) {
       const std::string up = mirror_->queues().contains(spec.parent) ? spec.parent : "";
       const std::int64_t share = shares_.share[queues_.Find(name).index()][k];
@@ -151,14 +151,14 @@ std::set<Kind> EvictionOracle::Scarce(const std::string& mine, const std::string
       }
     }
   }
-  // Who asks for GPUs by their models, and was promised these, takes those.
+  // A job that asks for GPUs by their models, which its queue deserves, takes these models.
   std::int64_t named = 0;
-  bool promised = promise_;
+  bool covered = by_deserved_;
   for (const auto& [model, kind] : mirror_->models()) {
     named += asked_[kind];
-    promised = promised && (asked_[kind] == 0 || scarce.contains(kind));
+    covered = covered && (asked_[kind] == 0 || scarce.contains(kind));
   }
-  if (named > 0 && named == asked_[kGpu] && promised) scarce.erase(kGpu);
+  if (named > 0 && named == asked_[kGpu] && covered) scarce.erase(kGpu);
   return scarce;
 }
 
@@ -197,7 +197,7 @@ bool EvictionOracle::MayTake(const MirrorJob& job, const MirrorJob& other,
   for (const Kind k : Scarce(job.spec.queue, Above(side.back()))) {
     if (HoldsOf(task)[k] == 0) continue;
     const bool over = Over(side, k);
-    if (!over && !promise_) return false;
+    if (!over && !by_deserved_) return false;
     any = any || over;
   }
   return any;
@@ -205,7 +205,7 @@ bool EvictionOracle::MayTake(const MirrorJob& job, const MirrorJob& other,
 
 bool EvictionOracle::Over(const std::vector<std::string>& side, Kind kind) const {
   return std::all_of(side.begin(), side.end(), [&](const std::string& queue) {
-    const std::int64_t own = ShareOf(queue, kind, promise_);
+    const std::int64_t own = ShareOf(queue, kind, by_deserved_);
     return own != Share::kNotShared && Held(queue)[kind] > own;
   });
 }
@@ -242,7 +242,7 @@ std::vector<EvictionOracle::Option> EvictionOracle::Options(const MirrorJob& job
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       if ((set >> i & 1u) == 0) continue;
       ++count, ++gone[tasks[i].role];
-      option.toll += {0, 1, costs_.at(tasks[i].task->uid)};
+      option.cost += {0, 1, costs_.at(tasks[i].task->uid)};
       const Resources holds = HoldsOf(*tasks[i].task);
       part.holds.Add(holds);
       part.largest = Resources::Max(part.largest, holds);
@@ -254,7 +254,7 @@ std::vector<EvictionOracle::Option> EvictionOracle::Options(const MirrorJob& job
     }
     if (!lives) {
       if (count != running) continue;
-      option.toll.gangs = Toll::kGang;
+      option.cost.gangs = EvictionCost::kGang;
       // Its minimum goes last, and is the least that it could be: in each kind the smallest.
       const int last = std::max(running - std::max(counted - other.spec.gang.min_member, 0), 0);
       for (Kind k = 0; k < kMaxKinds; ++k) {
@@ -287,7 +287,7 @@ bool EvictionOracle::Allowed(const MirrorJob& job, const Option& option) const {
       loss.part.holds.Add(part.holds);
       loss.part.largest = Resources::Max(loss.part.largest, part.largest);
       for (const Kind k : Scarce(job.spec.queue, Above(side.back()))) {
-        if (!promise_ || Over(side, k)) loss.judged.insert(k);
+        if (!by_deserved_ || Over(side, k)) loss.judged.insert(k);
       }
     }
   }
@@ -295,7 +295,7 @@ bool EvictionOracle::Allowed(const MirrorJob& job, const Option& option) const {
     const Resources held = Held(queue);
     for (const Kind k : loss.judged) {
       if (loss.part.holds[k] == 0) continue;
-      const std::int64_t own = ShareOf(queue, k, promise_);
+      const std::int64_t own = ShareOf(queue, k, by_deserved_);
       if (own == Share::kNotShared) return false;
       if (held[k] - loss.part.holds[k] + loss.part.largest[k] <= own) return false;
     }
@@ -319,8 +319,8 @@ bool EvictionOracle::Allowed(const MirrorJob& job, const Option& option) const {
       }
     }
     for (Kind k = 0; k < kMaxKinds; ++k) {
-      // Of what it was not promised it may have its share.
-      const std::int64_t share = ShareOf(queue, k, promise_ && Counts(job.spec.queue, k));
+      // Of kinds that it does not deserve it may have its share.
+      const std::int64_t share = ShareOf(queue, k, by_deserved_ && Counts(job.spec.queue, k));
       if (asked_[k] == 0 || share == Share::kNotShared) continue;
       if (held[k] + asked_[k] > share) return false;
     }

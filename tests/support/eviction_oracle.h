@@ -1,5 +1,5 @@
-// EvictionOracle: by brute force, the fewest and cheapest who may go for a gang. Shares and costs
-// are taken from the engine, who may go for whom and what fits is worked out anew.
+// EvictionOracle: the fewest and cheapest victims for a gang, by brute force. Shares and costs come
+// from the engine. Which task may be evicted for which, and what fits, is computed independently.
 #pragma once
 
 #include <map>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/policy.h"
-#include "plugins/preemption/toll.h"
+#include "engine/policy.h"
+#include "plugins/preemption/eviction_cost.h"
 #include "tests/support/mirror.h"
 #include "tests/support/room.h"
 
@@ -20,7 +20,7 @@ class EvictionOracle {
 
   struct Verdict {
     bool possible = false, given_up = false;
-    Toll toll;
+    EvictionCost cost;
   };
 
   // The best there is for the job, as things stand in the mirror: by shares, or else by what queues
@@ -32,14 +32,14 @@ class EvictionOracle {
   Verdict BestBy(const Mirror& mirror, const std::string& preemptor,
                  const std::set<std::string>& placed);
 
-  // Tasks of one job that go together count as one where the gang is broken.
+  // Tasks of one job that are evicted together count as one if the gang is broken.
   struct Part {
     std::string queue;
     Resources holds, largest;
     std::vector<std::string> uids;
   };
   struct Option {
-    Toll toll;
+    EvictionCost cost;
     std::vector<Part> parts;
   };
 
@@ -47,13 +47,13 @@ class EvictionOracle {
 
   Resources HoldsOf(const MirrorTask& task) const { return mirror_->Amounts(task); }
 
-  // What jobs of the queue and under it hold, but for what is on its way out.
+  // What jobs of the queue and under it hold, without terminating tasks.
   Resources Held(const std::string& queue) const;
 
-  // How much is the queue's own: of what was promised that, or else its share.
-  std::int64_t ShareOf(const std::string& queue, Kind kind, bool promise) const;
+  // How much is the queue's own: what it deserves, or else its share.
+  std::int64_t ShareOf(const std::string& queue, Kind kind, bool by_deserved) const;
 
-  // Where what is promised counts, only what was promised to its own queue.
+  // If deserved amounts count: whether the job's own queue deserves any of the kind.
   bool Counts(const std::string& mine, Kind kind) const;
 
   // From the queue to the top.
@@ -89,7 +89,7 @@ class EvictionOracle {
   std::set<std::string> evicted_;
   const Mirror* mirror_ = nullptr;
   Resources asked_;
-  bool promise_ = false;  // a queue's own is what it deserves, and not its share
+  bool by_deserved_ = false;  // a queue's own is what it deserves, and not its share
 };
 
 }  // namespace tephra

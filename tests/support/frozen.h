@@ -1,9 +1,9 @@
-// Frozen: a State told in prose and frozen, for asking policies directly.
+// Frozen: a State built from short lines and frozen, for asking policies directly.
 #pragma once
 
 #include <string>
 
-#include "plugins/framework/state.h"
+#include "engine/state.h"
 #include "tests/support/build.h"
 
 namespace tephra {
@@ -11,7 +11,7 @@ namespace tephra {
 class Frozen {
  public:
   Frozen& Tell(const Event& event) {
-    told_ok_ = told_ok_ && state_.Apply(event).ok();
+    applied_ok_ = applied_ok_ && state_.Apply(event).ok();
     return *this;
   }
   Frozen& Add(const NodeSpec& node) { return Tell(NodeUpserted{node, ++version_}); }
@@ -27,7 +27,7 @@ class Frozen {
     return Tell(TaskUpserted{fact, 1});
   }
 
-  bool told_ok() const { return told_ok_; }  // every fact was accepted
+  bool applied_ok() const { return applied_ok_; }  // every fact was accepted
   State& state() { return state_; }
   NodeView View(const std::string& node) {
     const Books& books = state_.books();
@@ -36,7 +36,7 @@ class Frozen {
 
  private:
   State state_;
-  bool told_ok_ = true;
+  bool applied_ok_ = true;
   std::uint64_t version_ = 0;
 };
 

@@ -1,6 +1,6 @@
-// Mirror: the facts that an engine was told, kept in the plainest way, with what its plans did to
-// them. It judges a plan by the laws: nothing over-committed, all or none, and (by the oracle) a
-// start exactly where a placement exists.
+// Mirror: the facts that an engine received, in the plainest form, with the effects of its plans.
+// It judges a plan by the laws: nothing over-committed, all or none, and (by the oracle) a start
+// exactly if a placement exists.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/event.h"
+#include "engine/event.h"
 #include "tests/support/named_plan.h"
 #include "tests/support/room.h"
 
@@ -25,9 +25,9 @@ struct MirrorTask {
   Part assumed_part = Part::kMinimum;
   bool evicting = false;
   std::string evicted_for = {};
-  // While it moves: where room is kept for it. Empty: nowhere.
-  std::string berth = {};
-  Slices berth_slices = {};
+  // While the task migrates: the node that is reserved for it. Empty: none.
+  std::string reserved_node = {};
+  Slices reserved_slices = {};
 };
 
 struct MirrorRole {
@@ -54,7 +54,7 @@ class Mirror {
   };
   // Follows the plan decision by decision. Empty, or the first law that it breaks.
   std::string Follow(const NamedPlan& plan, TimeMs now, Judge judge);
-  // Decisions that gave up for want of search budget, of all gangs that were asked.
+  // Decisions that ended for lack of search budget, and all decisions.
   int searches_ended() const { return searches_ended_; }
   int asked() const { return asked_; }
 
@@ -69,13 +69,13 @@ class Mirror {
   Room Empty() const { return Room(nodes_, nullptr, models_); }
   // What the task holds where it is.
   Resources Amounts(const MirrorTask& task) const;
-  // The room that is kept for it, as if it were a task.
-  static MirrorTask BerthOf(const MirrorRole& role, const MirrorTask& task);
+  // The task's reservation, as if it were a task.
+  static MirrorTask ReservationOf(const MirrorRole& role, const MirrorTask& task);
 
   const std::map<std::string, MirrorJob>& jobs() const { return jobs_; }
   const std::map<std::string, NodeSpec>& nodes() const { return nodes_; }
   const std::map<std::string, QueueSpec>& queues() const { return queues_; }
-  // Moves that were carried out.
+  // Migrations that were executed.
   int moves() const { return moves_; }
   const Room::Masks& masks() const { return masks_; }
   // GPU models that queues may name, once they are declared.
@@ -113,7 +113,7 @@ class Mirror {
   Room::Masks masks_;
   ModelKinds models_;
   int plans_ = 0;
-  bool ahead_ = false;  // what is on its way out counts as gone
+  bool ahead_ = false;  // terminating tasks count as gone
   int searches_ended_ = 0, asked_ = 0, moves_ = 0;
 };
 

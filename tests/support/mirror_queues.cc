@@ -1,4 +1,4 @@
-// What the mirror says of queues: who may start in them, who waits behind whom, what they may hold.
+// What the mirror knows of queues: which jobs may start, which job waits behind which, and limits.
 #include <algorithm>
 #include <tuple>
 
@@ -45,14 +45,14 @@ Resources Mirror::Holds(const MirrorJob& job) const {
   for (const auto& [name, role] : job.roles) {
     for (const MirrorTask& task : role.tasks) {
       if (Counts(task.phase) && nodes_.contains(task.node)) held.Add(Amounts(task));
-      if (nodes_.contains(task.berth)) held.Add(Amounts(BerthOf(role, task)));
+      if (nodes_.contains(task.reserved_node)) held.Add(Amounts(ReservationOf(role, task)));
     }
   }
   return held;
 }
 
-// What the decision took was not kept for another queue. Judged only where it took the queue above
-// its own guarantee at each level, for what is within it was kept for nobody else.
+// The decision took nothing that is guaranteed to another queue. Judged only if it took the queue
+// above its own guarantee at each level, because what is within is guaranteed to this queue.
 std::string Mirror::CheckKept(const std::string& job, const Resources& taken) const {
   std::vector<Kind> kinds = {kCpu, kPods, kGpu};
   for (const auto& [model, kind] : models_) kinds.push_back(kind);
@@ -108,7 +108,7 @@ std::string Mirror::CheckQueues(const std::string& job, const Resources& taken) 
       if (!under.contains(other.spec.queue)) continue;
       for (const auto& [name, role] : other.roles) {
         for (const MirrorTask& task : role.tasks) {
-          if (nodes_.contains(task.berth)) held.Add(Amounts(BerthOf(role, task)));
+          if (nodes_.contains(task.reserved_node)) held.Add(Amounts(ReservationOf(role, task)));
           if (!Counts(task.phase) || !nodes_.contains(task.node)) continue;
           held.Add(Amounts(task));
         }

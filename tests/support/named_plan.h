@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/plan.h"
-#include "plugins/framework/state.h"
+#include "engine/plan.h"
+#include "engine/state.h"
 
 namespace tephra {
 

@@ -11,7 +11,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "plugins/framework/engine.h"
+#include "engine/engine.h"
 #include "plugins/registry.h"
 #include "tests/support/build.h"
 #include "tests/support/mirror.h"

@@ -154,7 +154,7 @@ JobSpec RandomJob(Dice& dice, const std::string& name, const CaseSize& size) {
   }
   job.gang.min_member = dice.Percent(50) ? replicas : dice.From(std::min(1, replicas), replicas);
   job.pods_exist = dice.Percent(10);
-  job.expected_run_ms = Aside(dice).Below(4) * 9 * kSecondMs;
+  job.estimated_runtime_ms = Aside(dice).Below(4) * 9 * kSecondMs;
   return job;
 }
 
@@ -252,10 +252,10 @@ void AddModelQuotas(Dice& dice, QueueSpec& queue) {
     if (dice.Percent(25)) queue.guarantee[k] = dice.From(0, 3) * 1000;
     if (dice.Percent(40)) queue.deserved[k] = dice.From(0, 4) * 1000;
   }
-  for (Resources* promise : {&queue.guarantee, &queue.deserved}) {
-    std::int64_t& gpus = (*promise)[kGpu];
+  for (Resources* quota : {&queue.guarantee, &queue.deserved}) {
+    std::int64_t& gpus = (*quota)[kGpu];
     const std::int64_t sum =
-        (*promise)[kFirstExtendedKind + 1] + (*promise)[kFirstExtendedKind + 2];
+        (*quota)[kFirstExtendedKind + 1] + (*quota)[kFirstExtendedKind + 2];
     if (gpus > 0) gpus = std::max(gpus, sum);
   }
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/event.h"
+#include "engine/event.h"
 #include "tests/support/dice.h"
 
 namespace tephra {
@@ -27,9 +27,9 @@ PodTemplate RandomPod(Dice& dice, const CaseSize& size);
 JobSpec RandomJob(Dice& dice, const std::string& name, const CaseSize& size);
 QueueSpec RandomQueue(Dice& dice, const std::string& name, const std::string& parent,
                       const CaseSize& size);
-// Over nodes n1, n2 and so on, there or not.
+// Over nodes n1, n2 and so on, whether they exist or not.
 MaskUpserted RandomMask(Dice& dice, const std::string& name, const CaseSize& size);
-// A pod of nobody's, on the node, on slices that it may have over-committed.
+// A pod of no known job, on the node, on slices that it may over-commit.
 TaskFact RandomForeign(Dice& dice, const std::string& uid, const NodeSpec& node,
                        const CaseSize& size);
 // Slices of the pod's shape on random devices of the node.

@@ -148,7 +148,7 @@ void RandomHistory::AddGroups(JobSpec& job) {
   FitGroups(job);
 }
 
-// Groups of nobody go, and minimums become what there is.
+// Removes groups without roles, and limits minimums to the number of tasks.
 void RandomHistory::FitGroups(JobSpec& job) const {
   int needed = 0;
   for (const RoleSpec& role : job.gang.roles) needed += role.group.empty() ? role.replicas : 0;
@@ -250,7 +250,7 @@ Event RandomHistory::Next(const Mirror& mirror) {
     const bool first = dice_.Percent(50);
     if (dice_.Percent(15)) return QueueRemoved{first ? "q0" : "q1"};
     Dice aside = Aside(dice_);
-    // Who names models may come when nodes and tasks have long been there.
+    // Models may be declared long after nodes and tasks came.
     if (size_.queue_limits && mirror.models().empty() && aside.Percent(20)) return kModelKinds;
     QueueSpec queue =
         RandomQueue(dice_, first ? "q0" : "q1", first || dice_.Percent(50) ? "" : "q0", size_);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/framework/event.h"
+#include "engine/event.h"
 #include "tests/support/mirror.h"
 #include "tests/support/random_case.h"
 

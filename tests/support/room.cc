@@ -1,102 +1,29 @@
 #include "tests/support/room.h"
 
 #include <algorithm>
-#include <set>
-#include <unordered_set>
 
-#include "topology/mig.h"
+#include "tests/support/slice_rules.h"
 
 namespace tephra {
 namespace {
-
-// The containers that run at the same time, phase by phase: each init container beside the
-// sidecars before it, and at last everything that stays.
-std::vector<std::vector<std::size_t>> Phases(const PodTemplate& pod) {
-  std::vector<std::vector<std::size_t>> phases;
-  std::vector<std::size_t> staying;
-  for (std::size_t c = 0; c < pod.containers.size(); ++c) {
-    if (pod.containers[c].kind == ContainerKind::kSidecar) staying.push_back(c);
-    if (pod.containers[c].kind == ContainerKind::kInit) {
-      phases.push_back(staying);
-      phases.back().push_back(c);
-    }
-  }
-  for (std::size_t c = 0; c < pod.containers.size(); ++c) {
-    if (pod.containers[c].kind == ContainerKind::kApp) staying.push_back(c);
-  }
-  phases.push_back(staying);
-  return phases;
-}
-
-// Every slice that a device of such hardware could give for the ask, whoever holds it.
-Slices SlicesOf(const DeviceRequest& asked, const DeviceHardware& hardware) {
-  Slice slice{0, 0, asked.mode(), asked.compute, asked.memory_mib};
-  if (slice.mode == SliceMode::kWhole) slice.memory_mib = hardware.memory_mib;
-  if (slice.mode != SliceMode::kMig) return {slice};
-  Slices all;
-  const MigModel* model = FindMigModel(hardware.mig_model);
-  for (std::size_t p = 0; model != nullptr && p < model->profiles.size(); ++p) {
-    const MigProfile& profile = model->profiles[p];
-    if (profile.name != asked.mig_profile) continue;
-    const std::string name(profile.name);
-    const std::int64_t gigabytes = std::stoll(name.substr(name.find('.') + 1));
-    slice.compute = 1000 * profile.compute_slices / model->compute_slices;
-    slice.memory_mib = static_cast<std::int32_t>(gigabytes * 1'000'000'000 / (1 << 20));
-    slice.mig_profile = static_cast<std::uint8_t>(p);
-    for (int start = 0; start < 8; ++start) {
-      slice.mig_start = static_cast<std::uint8_t>(start);
-      if ((profile.starts & 1 << start) != 0) all.push_back(slice);
-    }
-  }
-  return all;
-}
-
-bool IsInstance(Slice slice, const DeviceRequest& asked, const DeviceHardware& hardware) {
-  slice.container = slice.device = 0;
-  const Slices all = SlicesOf(asked, hardware);
-  return std::find(all.begin(), all.end(), slice) != all.end();
-}
-
-// One task holds one device in two modes, at whatever times; whole and in part by the hook library
-// is no matter.
-bool MixesModes(const Slices& slices) {
-  for (const Slice& a : slices) {
-    for (const Slice& b : slices) {
-      const bool by_hook = a.mode <= SliceMode::kFraction && b.mode <= SliceMode::kFraction;
-      if (a.device == b.device && a.mode != b.mode && !by_hook) return true;
-    }
-  }
-  return false;
-}
 
 bool NeedsDevices(const PodTemplate& pod) {
   return std::any_of(pod.containers.begin(), pod.containers.end(),
                      [](const ContainerSpec& c) { return c.devices.count > 0; });
 }
 
-constexpr Kind kHostKinds[] = {kCpu, kMemory, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-
 }  // namespace
 
 std::int64_t PeakOf(const PodTemplate& pod, Kind kind) {
   if (kind == kPods) return 1;
   std::int64_t peak = 0;
-  for (const auto& phase : Phases(pod)) {
+  for (const auto& phase : slice_rules::Phases(pod)) {
     std::int64_t now = 0;
     for (std::size_t c : phase) now += pod.containers[c].requests[kind];
     peak = std::max(peak, now);
   }
   return peak + pod.overhead[kind];
 }
-
-// What a pod takes of one device at the peak of its life, each amount by itself.
-struct Room::Share {
-  std::int64_t compute = 0, memory = 0;
-  std::array<int, kSliceModes> held{};
-  std::array<int, 12> mig{};
-  bool clash = false;  // one container has it whole while another has a part
-  int fractions = 0;   // before or after one has it whole, too
-};
 
 // The dearest phase of each amount. `devices`: null where only amounts matter.
 std::map<int, Room::Share> Room::DeviceShares(const PodTemplate& pod, const Slices& slices,
@@ -120,7 +47,7 @@ std::map<int, Room::Share> Room::DeviceShares(const PodTemplate& pod, const Slic
     }
     if (placed && profile->limit >= 0) ++share.mig[static_cast<std::size_t>(8 + profile->limit)];
   };
-  for (const auto& phase : Phases(pod)) {
+  for (const auto& phase : slice_rules::Phases(pod)) {
     std::map<int, Share> now;
     for (const Slice& slice : slices) {
       if (std::find(phase.begin(), phase.end(), slice.container) == phase.end()) continue;
@@ -143,7 +70,7 @@ std::map<int, Room::Share> Room::DeviceShares(const PodTemplate& pod, const Slic
       for (std::size_t i = 0; i < 12; ++i) most.mig[i] = std::max(most.mig[i], share.mig[i]);
     }
   }
-  // Whole for one container, in part for others at other times: to everybody else it is whole.
+  // Whole for one container and in part for another one at another time: other pods see it whole.
   for (auto& [device, share] : peak) {
     share.fractions = share.held[1];
     if (share.held[0] > 0) share.held[1] = 0;
@@ -291,70 +218,6 @@ std::int64_t Room::Free(Kind kind) const {
   return free;
 }
 
-std::string Room::TextOf(Devices devices) {
-  std::vector<std::string> texts;
-  for (const Device& device : devices) {
-    std::string& text = texts.emplace_back();
-    text = device.hardware.model + " " + std::to_string(device.hardware.memory_mib) + " " +
-           std::to_string(device.hardware.healthy) + std::to_string(device.hardware.modes) + ": " +
-           std::to_string(device.compute) + "/" + std::to_string(device.memory);
-    for (const int held : device.held) text += "/" + std::to_string(held);
-    for (const int taken : device.mig) text += " " + std::to_string(taken);
-    for (const auto& [user, clients] : device.mps_clients) text += " by " + std::to_string(user);
-  }
-  std::sort(texts.begin(), texts.end());
-  std::string all;
-  for (const std::string& text : texts) all += text + "; ";
-  return all;
-}
-
-std::string Room::DevicesText(const std::string& name) const {
-  for (const Node& node : nodes_) {
-    if (node.spec->name == name) return TextOf(node.devices);
-  }
-  return "";
-}
-
-std::string Room::Differs(const Hardware& hardware, const Occupancy& occupancy) const {
-  for (const Node& node : nodes_) {
-    const NodeId id = hardware.Find(node.spec->name);
-    if (!id.valid()) return node.spec->name + " is not known";
-    const NodeView view = occupancy.View(hardware, id);
-    for (Kind kind = 0; kind < kMaxKinds; ++kind) {
-      if (kind == kGpuMemory || view.row.free[kind] == FreeOn(node, kind)) continue;
-      return node.spec->name + " kind " + std::to_string(kind) + ": " +
-             std::to_string(view.row.free[kind]) + ", by the facts " +
-             std::to_string(FreeOn(node, kind));
-    }
-    for (std::size_t d = 0; d < node.devices.size(); ++d) {
-      const Device& device = node.devices[d];
-      const DeviceRow& row = view.devices[d];
-      DeviceUse use;
-      std::uint64_t slices = 0, limits = 0, users = 0;
-      for (std::size_t m = 0; m < kSliceModes; ++m) {
-        use.slices[m] = static_cast<std::uint16_t>(device.held[m]);
-      }
-      for (unsigned i = 0; i < 12; ++i) {
-        const auto count = static_cast<std::uint64_t>(device.mig[i]);
-        i < 8 ? slices += count << 4 * i : limits += count << 4 * (i - 8);
-      }
-      for (const auto& [user, clients] : device.mps_clients) {
-        users += static_cast<std::uint64_t>(user) * static_cast<std::uint64_t>(clients);
-      }
-      use.mig_slices = static_cast<std::uint32_t>(slices);
-      use.mig_limits = static_cast<std::uint16_t>(limits);
-      use.mps_users = static_cast<std::uint32_t>(users);
-      const bool amounts =
-          row.free_compute == device.compute && row.free_memory_mib == device.memory;
-      if (amounts && row.use == use) continue;
-      if (amounts) return node.spec->name + " device " + std::to_string(d) + ": held otherwise";
-      return node.spec->name + " device " + std::to_string(d) + ": compute " +
-             std::to_string(row.free_compute) + ", by the facts " + std::to_string(device.compute);
-    }
-  }
-  return hardware.ranked().size() < nodes_.size() ? "some node is missing" : "";
-}
-
 std::string Room::HostRefuses(const PodTemplate& pod, const Node& node) const {
   if (CheckNode(*node.spec, pod.constraints, NeedsDevices(pod)) != Ineligible::kNo) {
     return "the node is not eligible";
@@ -407,7 +270,7 @@ std::string Room::Refuses(const PodTemplate& pod, const std::string& name,
       const bool whole = mode == SliceMode::kWhole;
       if (slice.mode != mode) return "another mode than asked";
       if (mode == SliceMode::kMig) {
-        if (!IsInstance(slice, asked, device.hardware)) return "another instance than asked";
+        if (!slice_rules::IsInstance(slice, asked, device.hardware)) return "another instance than asked";
       } else if (slice.compute != asked.compute) {
         return "another compute share than asked";
       } else if (slice.memory_mib != (whole ? device.hardware.memory_mib : asked.memory_mib)) {
@@ -423,124 +286,7 @@ std::string Room::Refuses(const PodTemplate& pod, const std::string& name,
     const std::string why = Breaks(node->devices[static_cast<std::size_t>(d)], share, pod.user_id);
     if (!why.empty()) return "device " + std::to_string(d) + ": " + why;
   }
-  return MixesModes(slices) ? "one task in two modes" : "";
-}
-
-// Every way to give the pod's containers devices of the node, as the states that they leave.
-std::vector<Room::Devices> Room::DeviceWays(const PodTemplate& pod, const Node& node) const {
-  std::set<Devices> ways;
-  const auto phases = Phases(pod);
-  Slices slices;
-  const auto possible = [&] {
-    for (const auto& [d, share] : DeviceShares(pod, slices, &node.devices)) {
-      const Device& device = node.devices[static_cast<std::size_t>(d)];
-      if (!Breaks(device, share, pod.user_id).empty()) return false;
-    }
-    return !MixesModes(slices);
-  };
-  const auto give = [&](const auto& self, std::size_t container, int given,
-                        std::size_t from) -> void {
-    if (container == pod.containers.size()) {
-      Devices after = node.devices;
-      for (const auto& [d, share] : DeviceShares(pod, slices, &node.devices)) {
-        Put(after[static_cast<std::size_t>(d)], share, pod.user_id, +1);
-      }
-      std::sort(after.begin(), after.end());  // equal cards are one as good as the other
-      ways.insert(std::move(after));
-      return;
-    }
-    const DeviceRequest& asked = pod.containers[container].devices;
-    if (given == asked.count) return self(self, container + 1, 0, 0);
-    for (std::size_t d = from; d < node.devices.size(); ++d) {
-      const Device& device = node.devices[d];
-      if (!DeviceAllowed(pod.constraints, device.hardware)) continue;
-      for (const Slice& slice : SlicesOf(asked, device.hardware)) {
-        slices.push_back(slice);
-        slices.back().container = static_cast<std::uint16_t>(container);
-        slices.back().device = static_cast<std::uint16_t>(d);
-        if (possible()) self(self, container, given + 1, d + 1);
-        slices.pop_back();
-      }
-    }
-  };
-  give(give, 0, 0, 0);
-  return {ways.begin(), ways.end()};
-}
-
-std::size_t Room::WaysOn(const PodTemplate& pod, const std::string& name) const {
-  for (const Node& node : nodes_) {
-    if (node.spec->name != name || !HostRefuses(pod, node).empty()) continue;
-    std::set<std::string> ways;
-    for (const Devices& after : DeviceWays(pod, node)) ways.insert(TextOf(after));
-    return ways.size();
-  }
-  return 0;
-}
-
-class Room::Search {
- public:
-  Search(Room room, const GangWish& gang) : room_(std::move(room)), gang_(gang) {}
-
-  bool Place(std::size_t r, int placed, int total, std::size_t from) {
-    if (r == gang_.roles.size()) return total >= gang_.least;
-    const RoleWish& role = gang_.roles[r];
-    if (!failed_.insert(Key(r, placed, total, from)).second) return false;
-    if (placed >= role.least && Place(r + 1, 0, total, 0)) return true;
-    if (placed == role.most || (placed >= role.least && total >= gang_.least)) return false;
-    for (std::size_t n = from; n < room_.nodes_.size(); ++n) {
-      Node& node = room_.nodes_[n];
-      if (!room_.HostRefuses(role.pod, node).empty()) continue;
-      const Devices before = node.devices;
-      for (Devices& after : room_.DeviceWays(role.pod, node)) {
-        room_.TakeHost(role.pod, node, +1);
-        node.devices = std::move(after);
-        const bool done = Place(r, placed + 1, total + 1, n);
-        node.devices = before;
-        room_.TakeHost(role.pod, node, -1);
-        if (done) return true;
-      }
-    }
-    return false;
-  }
-
- private:
-  // All that the rest of the search depends on.
-  std::string Key(std::size_t r, int placed, int total, std::size_t from) const {
-    std::string key;
-    const auto add = [&](std::int64_t value) {
-      key.append(reinterpret_cast<const char*>(&value), sizeof value);
-    };
-    add(static_cast<std::int64_t>(r)), add(placed), add(total),
-        add(static_cast<std::int64_t>(from));
-    for (const Node& node : room_.nodes_) {
-      for (Kind kind : kHostKinds) {
-        if (node.spec->allocatable[kind] != 0) add(node.free[kind]);
-      }
-      add(node.free[kPods]);
-      Devices devices = node.devices;
-      std::sort(devices.begin(), devices.end());
-      for (const Device& device : devices) {
-        add(device.compute), add(device.memory);
-        for (const int held : device.held) add(held);
-        for (const int taken : device.mig) add(taken);
-        for (const auto& [user, clients] : device.mps_clients) add(user), add(clients);
-      }
-    }
-    for (const auto& [domain, held] : room_.held_) {
-      if (held.empty()) continue;
-      key += std::get<0>(domain) + "|" + std::get<1>(domain) + "|" + std::get<2>(domain);
-      for (const auto& [bound, count] : held) add(bound), add(count);
-    }
-    return key;
-  }
-
-  Room room_;
-  const GangWish& gang_;
-  std::unordered_set<std::string> failed_;
-};
-
-bool Room::AnyPlacement(const GangWish& gang) const {
-  return Search(*this, gang).Place(0, 0, 0, 0);
+  return slice_rules::MixesModes(slices) ? "one task in two modes" : "";
 }
 
 }  // namespace tephra

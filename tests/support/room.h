@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-#include "plugins/framework/occupancy.h"
+#include "engine/occupancy.h"
 #include "queue/job.h"
 #include "topology/node.h"
 
@@ -33,6 +33,9 @@ struct GangWish {
 
 // What a pod holds of a resource kind at the peak of its life; device kinds left out.
 std::int64_t PeakOf(const PodTemplate& pod, Kind kind);
+
+// Kinds that a host has, without its devices.
+inline constexpr Kind kHostKinds[] = {kCpu, kMemory, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 class Room {
  public:
@@ -83,7 +86,14 @@ class Room {
     bool operator==(const Device& other) const { return Key() == other.Key(); }
     bool operator<(const Device& other) const { return Key() < other.Key(); }
   };
-  struct Share;
+  // What a pod takes of one device at the peak of its life, each amount by itself.
+  struct Share {
+    std::int64_t compute = 0, memory = 0;
+    std::array<int, kSliceModes> held{};
+    std::array<int, 12> mig{};
+    bool clash = false;  // one container has it whole while another has a part
+    int fractions = 0;   // before or after one has it whole, too
+  };
   struct Node {
     const NodeSpec* spec;
     Resources free;

@@ -1,13 +1,13 @@
-// SmallCluster: the engine of this build on a cluster told in prose. It has an open queue
+// SmallCluster: the engine of this build on a cluster built from short lines. It has an open queue
 // "default", and gives each fact the next version.
 //
-// A fact that is refused stops the test with the engine's own words.
+// A refused fact stops the test with the engine's message.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "plugins/framework/engine.h"
+#include "engine/engine.h"
 #include "plugins/registry.h"
 #include "tests/support/build.h"
 #include "tests/support/named_plan.h"

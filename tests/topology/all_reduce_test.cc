@@ -90,8 +90,7 @@ TEST_CASE("AllReduce: between racks the uplink of the rack with fewer GPUs count
   CHECK(one.limit == "b");
 }
 
-TEST_CASE(
-    "AllReduce: tasks that follow the racks cross them once, others as often as they change") {
+TEST_CASE("AllReduce: tasks in rack order cross each rack once, and other orders at each change") {
   Case near = TwoRows({{"a0", 8}, {"a1", 8}, {"b0", 8}, {"b1", 8}});
   CHECK(near.Gbit() == 3200);  // 16 x 200 out of a rack is as much as 8 x 400 out of a node
   CHECK(near.limit == "a0");

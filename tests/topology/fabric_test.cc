@@ -74,7 +74,7 @@ TEST_CASE("Fabric: the widest domains of a tier have no part among them") {
   CHECK(built.fabric.TierNamed("hall") == Fabric::kNoTier);
 }
 
-TEST_CASE("Fabric: a part that is not of a lower tier is left out and told, so no cycle comes in") {
+TEST_CASE("Fabric: a part without a lower tier is ignored and reported, so there is no cycle") {
   const DomainSpec a{"a", 1, "", {"n"}, {"b"}}, b{"b", 1, "", {"m"}, {"a"}};
   const Built built({a, b}, {"n", "m"});
   REQUIRE(built.fabric.problems().size() == 2);

@@ -40,7 +40,7 @@ TEST_CASE("GpuSets: on an NVSwitch GPUs of one NUMA node are taken, and the othe
   CHECK(sets.Best(0b1100'1111, 2) == 0b1100'0000);
 }
 
-TEST_CASE("GpuSets: fewer free than asked for is nobody's set") {
+TEST_CASE("GpuSets: there is no set if fewer GPUs are free than requested") {
   const GpuSets sets = Sets(kHgxH100Topo, "H100");
   CHECK(sets.Best(0x07, 4) == 0);
   CHECK(sets.Best(0, 1) == 0);

@@ -61,7 +61,7 @@ TEST_CASE("Mig: a small instance goes where no large one could have been") {
   CHECK_FALSE(places.Choose(high, Profile(A100(), "7g.40gb")));
 }
 
-TEST_CASE("Mig: who only ever asks for 1g fills any slice alike, from the lowest") {
+TEST_CASE("Mig: with requests for 1g alone, all slices are equal and the lowest is first") {
   std::vector<std::uint32_t> demand(A100().profiles.size(), 0);
   demand[static_cast<std::size_t>(Profile(A100(), "1g.5gb"))] = 1;
   const MigPlacements places(A100(), demand);

@@ -89,7 +89,7 @@ TEST_CASE("ValidateNode: how a device may be used") {
         where + "mig_model: \"\", expected the name of one, such as \"A100-40GB\"");
 }
 
-TEST_CASE("CheckNode: devices are let in and left out by model and by UUID") {
+TEST_CASE("CheckNode: devices are included and excluded by model and by UUID") {
   NodeSpec node = ANode("n").Gpus(1, "A").Gpus(1, "B");
   node.devices[0].uuid = "GPU-0";
   node.devices[1].uuid = "GPU-1";
@@ -187,7 +187,7 @@ TEST_CASE("CheckNode: every hard taint must be tolerated, a soft one never") {
         Ineligible::kNo);
 }
 
-TEST_CASE("CheckNode: a cordoned node is open only to who tolerates the cordon") {
+TEST_CASE("CheckNode: only pods that tolerate the cordon may use a cordoned node") {
   const NodeSpec node = ANode("n").Cordoned();
   const char* kKey = "node.kubernetes.io/unschedulable";
   using Tol = Toleration::Operator;
@@ -198,7 +198,7 @@ TEST_CASE("CheckNode: a cordoned node is open only to who tolerates the cordon")
   CHECK(Check(node, APod().Tolerate({"", "", Tol::kExists, true, {}})) == Ineligible::kNo);
 }
 
-TEST_CASE("CheckNode: only who needs a device cares for models") {
+TEST_CASE("CheckNode: models count only for pods that need a device") {
   const NodeSpec node = ANode("n").Gpus(1, "A").Gpus(1, "B");
   CHECK(Check(node, APod().Models({"B"}), true) == Ineligible::kNo);
   CHECK(Check(node, APod().Models({"C", "A"}), true) == Ineligible::kNo);

@@ -63,9 +63,9 @@ TEST_CASE("Resources: Max takes the larger of each kind") {
 TEST_CASE("AmountText: amounts read as a person writes them") {
   ResourceKinds kinds;
   const Kind nic = *kinds.Intern("example.com/nic");
-  CHECK(AmountText(kinds, kCpu, 1500) == "1.5 CPU");
-  CHECK(AmountText(kinds, kCpu, 0) == "0 CPU");
-  CHECK(AmountText(kinds, kCpu, -2000) == "-2 CPU");
+  CHECK(AmountText(kinds, kCpu, 1500) == "1.5 CPUs");
+  CHECK(AmountText(kinds, kCpu, 0) == "0 CPUs");
+  CHECK(AmountText(kinds, kCpu, -2000) == "-2 CPUs");
   CHECK(AmountText(kinds, kMemory, std::int64_t{3} << 30) == "3 GiB memory");
   CHECK(AmountText(kinds, kMemory, 512) == "512 B memory");
   CHECK(AmountText(kinds, kMemory, (std::int64_t{1} << 30) + (std::int64_t{1} << 29)) ==
@@ -73,10 +73,16 @@ TEST_CASE("AmountText: amounts read as a person writes them") {
   CHECK(AmountText(kinds, kPods, 1) == "1 pod");
   CHECK(AmountText(kinds, kPods, 2) == "2 pods");
   CHECK(AmountText(kinds, kGpu, 250) == "0.25 GPU");
-  CHECK(AmountText(kinds, kGpu, 8000) == "8 GPU");
+  CHECK(AmountText(kinds, kGpu, 8000) == "8 GPUs");
   CHECK(AmountText(kinds, kGpuMemory, 81920) == "80 GiB GPU memory");
   CHECK(AmountText(kinds, nic, 2) == "2 example.com/nic");
-  CHECK(AmountText(kinds, *kinds.Intern("gpu.A100"), 1500) == "1.5 A100 GPU");
+  CHECK(AmountText(kinds, *kinds.Intern("gpu.A100"), 1500) == "1.5 A100 GPUs");
+  CHECK(AmountText(kinds, kCpu, 1000) == "1 CPU");
+  CHECK(AmountText(kinds, kGpu, 1000) == "1 GPU");
+  CHECK(AmountText(kinds, kGpu, 0) == "0 GPUs");
+  CHECK(PartText(kinds, kGpu, 1500, 8000) == "1.5 of 8 GPUs");
+  CHECK(PartText(kinds, kGpuMemory, 512, 81920) == "512 MiB of 80 GiB GPU memory");
+  CHECK(PartText(kinds, nic, 1, 2) == "1 of 2 example.com/nic");
 }
 
 TEST_CASE("HashOf: the same text gives the same number on every machine") {

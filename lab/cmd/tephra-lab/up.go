@@ -95,7 +95,7 @@ func up(ctx context.Context, options lab.Options) error {
 	}
 }
 
-// announce says that the lab is ready: to whoever reads standard output, and to whoever waits for the
+// announce says that the lab is ready: to readers of standard output, and to programs that wait for the
 // file, which appears whole.
 func announce(running *lab.Lab, options lab.Options, took time.Duration) error {
 	kubeconfig := running.Kubeconfig

@@ -52,9 +52,9 @@ func within(dir string) (int, error) {
 		return 0, err
 	}
 	runtime.LockOSThread() // Pdeathsig is sent when the thread ends
-	told, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	signalled, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	command := exec.CommandContext(told, self, os.Args[1:]...) // killed, and with it all in its namespaces
+	command := exec.CommandContext(signalled, self, os.Args[1:]...) // killed, and with it all in its namespaces
 	command.Env = append(os.Environ(), insideKey+"="+dir)
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	command.SysProcAttr = &syscall.SysProcAttr{

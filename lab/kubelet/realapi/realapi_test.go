@@ -61,9 +61,9 @@ func expectSeen(t *testing.T, node *kubelet.Node, pod *core.Pod, given []kubelet
 	t.Fatal(last)
 }
 
-// expectTold waits until the node says of its two GPUs that they are well or not, in all the forms that
-// others read.
-func expectTold(t *testing.T, client kubernetes.Interface, healthy ...string) {
+// expectPublished waits until the node says of its two GPUs that they are well or not, in all the forms that
+// other programs read.
+func expectPublished(t *testing.T, client kubernetes.Interface, healthy ...string) {
 	t.Helper()
 	var last string
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
@@ -87,12 +87,12 @@ func expectTold(t *testing.T, client kubernetes.Interface, healthy ...string) {
 			as = as && device.UUID == kubelet.UUID(i) && fmt.Sprint(device.Healthy) == healthy[i] &&
 				strings.Contains(node.Annotations["volcano.sh/node-vgpu-register"], kubelet.UUID(i))
 		}
-		tickets := node.Status.Capacity["volcano.sh/vgpu-number"]
-		if as && tickets.Value() == 200 && node.Labels["nvidia.com/gpu.count"] == "2" {
+		slots := node.Status.Capacity["volcano.sh/vgpu-number"]
+		if as && slots.Value() == 200 && node.Labels["nvidia.com/gpu.count"] == "2" {
 			return
 		}
 	}
-	t.Fatalf("healthy %v is not told: %s", healthy, last)
+	t.Fatalf("healthy %v is not published: %s", healthy, last)
 }
 
 // expectEvent waits for an event about the object.
@@ -166,7 +166,7 @@ func TestPodsOfARealAPIServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(play.Stop)
-	expectTold(t, client, "true", "true")
+	expectPublished(t, client, "true", "true")
 	file := filepath.Join(dir, "gpus.json")
 	well, err := os.ReadFile(file)
 	if err != nil {
@@ -182,10 +182,10 @@ func TestPodsOfARealAPIServer(t *testing.T) {
 		}
 	}
 	write(strings.Replace(string(well), `"numa":1`, `"numa":1,"unhealthy":"a test"`, 1))
-	expectTold(t, client, "true", "false")
+	expectPublished(t, client, "true", "false")
 	expectEvent(t, client, "Node", kubelet.NodeName, "GPUUnhealthy", "GPU 1 ("+kubelet.UUID(1)+") takes no new container: a test")
 	write(string(well))
-	expectTold(t, client, "true", "true")
+	expectPublished(t, client, "true", "true")
 	expectEvent(t, client, "Node", kubelet.NodeName, "GPUHealthy", "takes containers again")
 	// A kubelet that begins sets resources that are not its own to zero.
 	zero := []byte(`{"status":{"capacity":{"volcano.sh/vgpu-number":"0"}}}`)
@@ -195,14 +195,14 @@ func TestPodsOfARealAPIServer(t *testing.T) {
 	if err := play.RestartKubelet(); err != nil {
 		t.Fatal(err)
 	}
-	expectTold(t, client, "true", "true")
+	expectPublished(t, client, "true", "true")
 	for _, i := range []int{0, 115, 229} {
 		expectSeen(t, play, pods[i], given(i)["main"])
 	}
 	write(strings.Replace(string(well), `"numa":1`, `"numa":1,"unhealthy":"a test"`, 1))
 	expectEvent(t, client, "Pod", pods[115].Name, "GPUUnhealthy", "containers main (fraction) there")
 	write(string(well))
-	expectTold(t, client, "true", "true")
+	expectPublished(t, client, "true", "true")
 	status, err := play.Plugin.Status()
 	if err != nil || status.Lists != 1 {
 		t.Errorf("%+v, %v, expected one list", status, err)

@@ -9,7 +9,7 @@ namespace tephra::node {
 struct BindingSettings {
   std::string state_folder = "/var/lib/tephra-node";
   std::string checkpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
-  // Where the kubelet tells who holds what, for when its checkpoint cannot be read; empty: nowhere.
+  // The kubelet's socket of pod resources, used if its checkpoint cannot be read; empty: not used.
   std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";
   std::string resource;
   std::string cdi_folder = "/var/run/cdi";  // empty: the runtime knows no CDI

@@ -2,16 +2,16 @@
 // pods: a container that outlives the deletion of its pod keeps its slices here until it is gone.
 //
 // What goes together on one GPU: slices of one pod in any way (the scheduler has counted its
-// containers, and init containers do not run beside the others); of several pods, only one mode
-// that can be shared, and within the memory, the compute and the number that the GPU promises. One
-// owner.
+// containers, and init containers do not run beside its other containers); of several pods, only one mode
+// that can be shared, and within the memory, the compute and the number of containers that the GPU
+// has to give. One owner.
 #pragma once
 
 #include <map>
 #include <set>
 #include <string>
 
-#include "plugins/node/cut/cutter.h"
+#include "plugins/node/partition/partitioner.h"
 #include "plugins/node/gpu.h"
 #include "plugins/node/grant.h"
 #include "topology/base/status.h"
@@ -23,7 +23,7 @@ struct Holding {
   bool init = false;   // of an ordinary init container
   bool bound = false;  // all is cut, and `edits` is what the container is to see
   Edits edits;
-  std::vector<std::string> tickets;  // that admitted it, sorted; none: not known
+  std::vector<std::string> slots;  // that admitted it, sorted; none: not known
 
   bool operator==(const Holding&) const = default;
 };

@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-#include "plugins/node/cut/cutter.h"
+#include "plugins/node/partition/partitioner.h"
 
 namespace tephra::node {
 

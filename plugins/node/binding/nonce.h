@@ -1,5 +1,5 @@
-// A nonce: the random name by which Allocate's answer, which knows no pod, is found again when the
-// container starts. 128 bits, so that nobody can guess one and none is made twice.
+// A nonce: the random name by which the answer of Allocate, which knows no pod, is found again when
+// the container starts. It has 128 bits, so that no nonce can be guessed or made twice.
 #pragma once
 
 #include <string>

@@ -15,6 +15,7 @@ namespace {
 
 // A nonce that was minted is in the kubelet's checkpoint long before.
 constexpr int kMintedKeptS = 300;
+constexpr std::size_t kStepsAtOnce = 100;
 
 // What a container finds in its mounted directory: its slices, for programs, and the variables that
 // CDI would have set, one a line.
@@ -75,7 +76,8 @@ absl::Status NonceFiles::Show(const Holding& holding, const Books& books, const 
 }
 
 absl::Status NonceFiles::RemoveDirectory(const std::string& nonce) const {
-  return directories_.RemoveFolder(nonce);
+  // Containers cannot write there, so these are the two files of Show.
+  return directories_.RemoveTree(nonce, kStepsAtOnce).status();
 }
 
 void NonceFiles::RemoveUnused(const std::set<std::string>& live, const Books& books) const {
@@ -87,7 +89,7 @@ void NonceFiles::RemoveUnused(const std::set<std::string>& live, const Books& bo
     struct stat found {};
     if (lstat((directories_.path() + "/" + nonce).c_str(), &found) != 0) continue;
     if (time(nullptr) - found.st_mtime < kMintedKeptS) continue;
-    static_cast<void>(directories_.RemoveFolder(nonce).ok());
+    static_cast<void>(directories_.RemoveTree(nonce, kStepsAtOnce).ok());
   }
 }
 
@@ -107,7 +109,7 @@ absl::Status NonceFiles::Update(const Books& books) {
   const std::string path = settings_.cdi_folder + "/" + kCdiFile;
   const bool exists = lstat(path.c_str(), &there) == 0;
   if (text == cdi_text_ && exists == !text.empty()) return absl::OkStatus();
-  // Opened each time: the folder is the runtime's, and made anew after a reboot.
+  // Opened each time: the folder belongs to the runtime, which makes it again after a reboot.
   TEPHRA_ASSIGN_OR_RETURN(const Folder folder, Folder::Open(settings_.cdi_folder, 0755));
   TEPHRA_RETURN_IF_ERROR(text.empty() ? folder.Remove(kCdiFile)
                                       : folder.Write(kCdiFile, text, 0644));

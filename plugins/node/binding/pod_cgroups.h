@@ -9,7 +9,7 @@ namespace tephra::node {
 
 class PodCgroups {
  public:
-  // `root`: "/sys/fs/cgroup". Empty: nobody can tell, and nothing runs.
+  // `root`: "/sys/fs/cgroup". Empty: not known, and every pod counts as ended.
   explicit PodCgroups(std::string root) : root_(std::move(root)) {}
 
   // REQUIRES: IsPodUid(uid).

@@ -8,14 +8,14 @@
 namespace tephra::node {
 namespace {
 
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
 constexpr int kRecordVersion = 1;
 
 // Tells a record that a failing disk has changed: FNV-1a with 64 bits over its text.
-std::string CheckOf(const json& record) {
+std::string CheckOf(const ordered_json& record) {
   std::uint64_t sum = 0xcbf29ce484222325;
-  for (const char c : record.dump(-1, ' ', false, json::error_handler_t::replace)) {
+  for (const char c : record.dump(-1, ' ', false, ordered_json::error_handler_t::replace)) {
     sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   }
   return std::to_string(sum);
@@ -23,9 +23,9 @@ std::string CheckOf(const json& record) {
 
 absl::Status NoRecord(const std::string& why) { return absl::DataLossError("record: " + why); }
 
-json Written(const Edits& edits) {
-  json out = {
-      {"env", json::array()}, {"deviceNodes", edits.device_nodes}, {"mounts", json::array()}};
+ordered_json Written(const Edits& edits) {
+  ordered_json out = {
+      {"env", ordered_json::array()}, {"deviceNodes", edits.device_nodes}, {"mounts", ordered_json::array()}};
   for (const auto& [name, value] : edits.env) out["env"].push_back({name, value});
   for (const Edits::Mount& mount : edits.mounts) {
     out["mounts"].push_back({mount.host, mount.container, mount.read_only});
@@ -33,13 +33,13 @@ json Written(const Edits& edits) {
   return out;
 }
 
-Edits ReadEdits(const json& from) {
+Edits ReadEdits(const ordered_json& from) {
   Edits edits;
-  for (const json& env : from.at("env")) {
+  for (const ordered_json& env : from.at("env")) {
     edits.env.emplace_back(env.at(0).get<std::string>(), env.at(1).get<std::string>());
   }
   edits.device_nodes = from.at("deviceNodes").get<std::vector<std::string>>();
-  for (const json& mount : from.at("mounts")) {
+  for (const ordered_json& mount : from.at("mounts")) {
     edits.mounts.push_back(
         {mount.at(0).get<std::string>(), mount.at(1).get<std::string>(), mount.at(2).get<bool>()});
   }
@@ -47,7 +47,7 @@ Edits ReadEdits(const json& from) {
 }
 
 // The library throws where a member is absent or of another kind.
-absl::StatusOr<Holding> ReadRecord(const json& from, const Gpus& gpus) {
+absl::StatusOr<Holding> ReadRecord(const ordered_json& from, const Gpus& gpus) {
   if (from.at("version").get<int>() != kRecordVersion) return NoRecord("of another version");
   Holding holding;
   Holder& holder = holding.grant.holder;
@@ -57,12 +57,12 @@ absl::StatusOr<Holding> ReadRecord(const json& from, const Gpus& gpus) {
   if (!IsNonce(holder.nonce) || !IsPodUid(holder.pod_uid) || !IsContainerName(holder.container)) {
     return NoRecord("names that cannot be");
   }
-  if (from.contains("tickets")) {
-    holding.tickets = from["tickets"].get<std::vector<std::string>>();
+  if (from.contains("slots")) {
+    holding.slots = from["slots"].get<std::vector<std::string>>();
   }
   holding.init = from.at("init").get<bool>();
   holding.bound = from.at("bound").get<bool>();
-  for (const json& slice : from.at("slices")) {
+  for (const ordered_json& slice : from.at("slices")) {
     GrantedSlice read;
     const auto uuid = slice.at("uuid").get<std::string>();
     read.gpu = slice.at("index").get<std::size_t>();
@@ -89,11 +89,11 @@ absl::StatusOr<Holding> ReadRecord(const json& from, const Gpus& gpus) {
 
 std::string FormatRecord(const Holding& holding, const Gpus& gpus) {
   const Holder& holder = holding.grant.holder;
-  json out = {{"version", kRecordVersion},      {"nonce", holder.nonce},
+  ordered_json out = {{"version", kRecordVersion},      {"nonce", holder.nonce},
               {"podUID", holder.pod_uid},       {"namespace", holder.pod_namespace},
               {"pod", holder.pod_name},         {"container", holder.container},
-              {"tickets", holding.tickets},     {"init", holding.init},
-              {"bound", holding.bound},         {"slices", json::array()},
+              {"slots", holding.slots},     {"init", holding.init},
+              {"bound", holding.bound},         {"slices", ordered_json::array()},
               {"edits", Written(holding.edits)}};
   for (const GrantedSlice& slice : holding.grant.slices) {
     out["slices"].push_back({{"uuid", gpus.devices[slice.gpu].hardware.uuid},
@@ -105,20 +105,20 @@ std::string FormatRecord(const Holding& holding, const Gpus& gpus) {
                              {"start", slice.mig_start}});
   }
   out["check"] = CheckOf(out);
-  return out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return out.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 absl::StatusOr<Holding> ParseRecord(std::string_view text, const Gpus& gpus) {
-  json all = json::parse(text, nullptr, false);
+  ordered_json all = ordered_json::parse(text, nullptr, false);
   if (!all.is_object()) return NoRecord("no JSON object that is whole");
   if (const auto check = all.find("check"); check != all.end()) {
-    const json said = *check;
+    const ordered_json said = *check;
     all.erase("check");
     if (said != CheckOf(all)) return NoRecord("its check sum is another");
   }
   try {
     return ReadRecord(all, gpus);
-  } catch (const json::exception& error) {
+  } catch (const ordered_json::exception& error) {
     return NoRecord(error.what());
   }
 }

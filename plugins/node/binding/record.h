@@ -1,5 +1,5 @@
-// Record: a Holding as it is kept on disk, one file named by its nonce. It is there before
-// anything is cut, so that whatever a crash leaves on the hardware is known to somebody.
+// Record: a Holding on disk, in a file of its own. It is written before anything is applied, so that
+// what a crash leaves on the hardware is known to the next process.
 #pragma once
 
 #include <string>
@@ -10,10 +10,13 @@
 
 namespace tephra::node {
 
+// The file is named by its nonce, with this ending.
+constexpr const char* kRecordEnding = ".json";
+
 std::string FormatRecord(const Holding& holding, const Gpus& gpus);
 
-// The GPUs are found again by their UUIDs. NOT_FOUND: one of them is gone. DATA_LOSS for what this
-// program did not write so.
+// Finds the GPUs by their UUIDs. NOT_FOUND: one of them is gone. DATA_LOSS: this program did not
+// write the text.
 absl::StatusOr<Holding> ParseRecord(std::string_view text, const Gpus& gpus);
 
 }  // namespace tephra::node

@@ -6,15 +6,14 @@
 #include <curl/curl.h>
 #include <nlohmann/json.hpp>
 
+#include "base/bad_input.h"
 #include "plugins/node/file.h"
-#include "text/bad_input.h"
 
 namespace tephra::node {
 namespace {
 
 constexpr int kCallSeconds = 15;
 constexpr int kConnectSeconds = 5;
-constexpr std::size_t kMaxBody = 64u << 20;
 constexpr std::size_t kMaxTokenBytes = 64u << 10;
 constexpr const char* kAccount = "/var/run/secrets/kubernetes.io/serviceaccount/";
 
@@ -22,12 +21,15 @@ struct Receiving {
   std::string text;  // in a stream: the line that is not whole yet
   const std::function<bool(std::string_view)>* line = nullptr;
   CURL* easy = nullptr;
-  bool ended = false;  // by the one that hears the lines
+  std::size_t most = 0;    // bytes of `text`
+  bool ended = false;      // by `line`
+  bool too_large = false;  // more than `most`
 };
 
 std::size_t Receive(char* data, std::size_t, std::size_t size, void* to) {
   auto& into = *static_cast<Receiving*>(to);
-  if (into.text.size() + size > kMaxBody) return 0;
+  into.too_large = into.text.size() + size > into.most;
+  if (into.too_large) return 0;
   into.text.append(data, size);
   long code = 0;
   curl_easy_getinfo(into.easy, CURLINFO_RESPONSE_CODE, &code);
@@ -62,7 +64,8 @@ absl::StatusOr<ApiSettings> InClusterApi() {
   const char* const port = std::getenv("KUBERNETES_SERVICE_PORT");
   if (host == nullptr || port == nullptr) {
     return absl::FailedPreconditionError(
-        "no API server: this is no pod, expected KUBERNETES_SERVICE_HOST or --api-server");
+        "the API server is not known: set --api-server, or run tephra-node in a pod, where "
+        "KUBERNETES_SERVICE_HOST is set");
   }
   std::string name = host;
   if (name.find(':') != std::string::npos) name = "[" + name + "]";
@@ -78,8 +81,8 @@ ApiClient::ApiClient(ApiSettings settings) : settings_(std::move(settings)) {
 
 ApiClient::~ApiClient() = default;
 
-absl::StatusOr<ApiAnswer> ApiClient::Get(const std::string& path) {
-  return Request("GET", path, "", kCallSeconds, nullptr);
+absl::StatusOr<ApiAnswer> ApiClient::Get(const std::string& path, std::size_t most) {
+  return Request("GET", path, "", kCallSeconds, nullptr, most);
 }
 
 absl::StatusOr<ApiAnswer> ApiClient::Patch(const std::string& path,
@@ -105,7 +108,8 @@ void ApiClient::Resume() { connection_->interrupted = false; }
 
 absl::StatusOr<ApiAnswer> ApiClient::Request(const std::string& method, const std::string& path,
                                              const std::string& body, int seconds,
-                                             const std::function<bool(std::string_view)>* line) {
+                                             const std::function<bool(std::string_view)>* line,
+                                             std::size_t most) {
   CURL* const easy = connection_->easy;
   CURLM* const multi = connection_->multi;
   curl_easy_reset(easy);  // keeps the connection
@@ -129,6 +133,7 @@ absl::StatusOr<ApiAnswer> ApiClient::Request(const std::string& method, const st
   char fault[CURL_ERROR_SIZE] = "";
   Receiving received;
   received.line = line;
+  received.most = most;
   received.easy = easy;
   curl_easy_setopt(easy, CURLOPT_URL, (settings_.server + path).c_str());
   curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method.c_str());
@@ -162,6 +167,10 @@ absl::StatusOr<ApiAnswer> ApiClient::Request(const std::string& method, const st
   curl_multi_remove_handle(multi, easy);
   curl_slist_free_all(headers);
   if (connection_->interrupted) return absl::CancelledError("API server: interrupted");
+  if (received.too_large) {
+    return absl::ResourceExhaustedError("API server: " + method + " " + path + ": the answer has " +
+                                        "more than " + std::to_string(most) + " bytes");
+  }
   const bool timed_out = line != nullptr && result == CURLE_OPERATION_TIMEDOUT && answer.code != 0;
   if (result != CURLE_OK && !received.ended && !timed_out) {
     return absl::UnavailableError("API server " + settings_.server + ": " +

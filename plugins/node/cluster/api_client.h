@@ -1,5 +1,5 @@
-// ApiClient: HTTPS to the Kubernetes API server with the token of a service account, which is read
-// again for each request, for the kubelet replaces it about once an hour.
+// ApiClient: HTTPS to the Kubernetes API server with the token of a service account. The token is
+// read again for each request, because the kubelet replaces it about once an hour.
 //
 // One thread at a time; Interrupt from any.
 #pragma once
@@ -15,11 +15,11 @@ namespace tephra::node {
 
 struct ApiSettings {
   std::string server;      // "https://10.0.0.1:443"
-  std::string ca_file;     // empty: those that the system trusts
+  std::string ca_file;     // empty: the certificates that the system trusts
   std::string token_file;  // empty: none
 };
 
-// Of the pod that this process runs in. FAILED_PRECONDITION outside of one.
+// Of the pod that this process runs in. FAILED_PRECONDITION: it does not run in a pod.
 absl::StatusOr<ApiSettings> InClusterApi();
 
 struct ApiAnswer {
@@ -29,16 +29,21 @@ struct ApiAnswer {
 
 class ApiClient {
  public:
+  // Of an answer or a line of a stream, in bytes. An object of etcd has 1.5 MiB at most, which grows
+  // to no more than six times as much in JSON.
+  static constexpr std::size_t kMostAnswer = 16u << 20;
+
   explicit ApiClient(ApiSettings settings);
   ~ApiClient();
 
-  // UNAVAILABLE where no whole answer came within the time.
-  absl::StatusOr<ApiAnswer> Get(const std::string& path);
+  // UNAVAILABLE: no whole answer came within the time. RESOURCE_EXHAUSTED: the answer has more than
+  // `most` bytes.
+  absl::StatusOr<ApiAnswer> Get(const std::string& path, std::size_t most = kMostAnswer);
   absl::StatusOr<ApiAnswer> Patch(const std::string& path, const std::string& merge_patch);
   absl::StatusOr<ApiAnswer> Post(const std::string& path, const std::string& object);
 
-  // Hands on each line of the answer as it comes until the server ends it, `line` says false, or
-  // the time is over. The answer's code; with any but 200, what came is its body.
+  // Calls `line` with each line of the answer as it comes, until the server ends the answer, `line`
+  // returns false, or the time is over. Returns the code, and the body if the code is not 200.
   absl::StatusOr<ApiAnswer> Stream(const std::string& path, int seconds,
                                    const std::function<bool(std::string_view)>& line);
 
@@ -50,13 +55,14 @@ class ApiClient {
   struct Connection;
   absl::StatusOr<ApiAnswer> Request(const std::string& method, const std::string& path,
                                     const std::string& body, int seconds,
-                                    const std::function<bool(std::string_view)>* line);
+                                    const std::function<bool(std::string_view)>* line,
+                                    std::size_t most = kMostAnswer);
 
   const ApiSettings settings_;
   std::unique_ptr<Connection> connection_;
 };
 
-// The error of an answer that is not what was wanted, by its code and the API server's own words.
+// The error for an answer with an unexpected code, with the message of the API server.
 absl::Status ApiError(const std::string& what, const ApiAnswer& answer);
 
 }  // namespace tephra::node

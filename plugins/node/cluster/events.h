@@ -30,7 +30,7 @@ std::string EventBody(const ClusterEvent& event, const std::string& node, const 
 // store.
 class EventBudget {
  public:
-  // Whether one more may be told at that time, of a clock that only goes forward.
+  // Whether one more event may be sent at that time, of a clock that only goes forward.
   bool Take(std::int64_t now_ms);
 
  private:

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/log.h"
 #include "plugins/node/binding/nonce.h"
-#include "sidecar/log.h"
 
 namespace tephra::node {
 namespace {
@@ -30,20 +30,20 @@ Publisher::~Publisher() {
   thread_.join();
 }
 
-void Publisher::Show(NodeFacts facts, bool anew) {
+void Publisher::Show(NodeFacts facts, bool again) {
   const std::lock_guard<std::mutex> lock(mutex_);
   wanted_ = std::move(facts);
-  anew_ |= anew;
+  again_ |= again;
   wake_.notify_all();
 }
 
-void Publisher::Tell(ClusterEvent event) {
+void Publisher::Report(ClusterEvent event) {
   const std::int64_t now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
                                   std::chrono::steady_clock::now().time_since_epoch())
                                   .count();
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!budget_.Take(now_ms)) {
-    LogWarning("an event is not told, for there were many", {{"event", event.message}});
+    LogWarning("event dropped (rate limit)", {{"event", event.message}});
     return;
   }
   events_.push_back(std::move(event));
@@ -58,7 +58,7 @@ absl::Status Publisher::Post(const ClusterEvent& event) {
       const ApiAnswer answer,
       client_.Post(EventPath(event), EventBody(event, node_, NewNonce().substr(0, 16), unix_s)));
   if (answer.code == 201) return absl::OkStatus();
-  // Refused for good: the namespace is on its way out, for one. Others wait behind it.
+  // Refused for good, for example because the namespace is being deleted. Other events wait.
   if (answer.code >= 400 && answer.code < 500 && answer.code != 429) {
     LogWarning(
         "an event is not taken",
@@ -82,7 +82,7 @@ void Publisher::Run() {
     absl::Status status;
     if (wanted_.has_value()) {
       NodeFacts facts = *std::exchange(wanted_, std::nullopt);
-      if (std::exchange(anew_, false)) writer_.Forget();
+      if (std::exchange(again_, false)) writer_.Forget();
       lock.unlock();
       status = writer_.Write(facts);
       lock.lock();
@@ -101,7 +101,7 @@ void Publisher::Run() {
       continue;
     }
     if (const std::string why(status.message()); why != fault_) {
-      LogWarning("the cluster is not told yet of this node's GPUs", {{"why", why}});
+      LogWarning("failed to publish the GPU inventory; trying again", {{"why", why}});
       fault_ = why;
     }
     wake_.wait_for(lock, wait, [this] { return stopping_; });

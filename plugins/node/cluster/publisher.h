@@ -19,11 +19,11 @@ class Publisher {
   Publisher(ApiSettings api, std::string node);
   ~Publisher();
 
-  // Any thread. What was to be written before and is not yet is forgotten. `anew`: even if it was
+  // Any thread. What was to be written before and is not yet is forgotten. `again`: even if it was
   // written already.
-  void Show(NodeFacts facts, bool anew = false);
+  void Show(NodeFacts facts, bool again = false);
   // Any thread. Those beyond what EventBudget allows are only logged.
-  void Tell(ClusterEvent event);
+  void Report(ClusterEvent event);
   // Why the last try did not succeed; empty: all is written.
   std::string fault() const;
 
@@ -37,8 +37,8 @@ class Publisher {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::optional<NodeFacts> wanted_;  // not written yet
-  bool anew_ = false;
-  std::deque<ClusterEvent> events_;  // not told yet
+  bool again_ = false;
+  std::deque<ClusterEvent> events_;  // not sent yet
   EventBudget budget_;
   std::string fault_;
   bool stopping_ = false;

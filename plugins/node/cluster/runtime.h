@@ -17,7 +17,7 @@ struct RuntimeFacts {
 
 enum class CdiSupport {
   kNo,
-  kMaybe,  // it depends on how it is configured, or nobody knows
+  kMaybe,  // it depends on its configuration, or is not known
   kYes,
 };
 

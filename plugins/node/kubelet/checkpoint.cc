@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/bad_input.h"
 #include "kubelet/device_plugin.pb.h"
 #include "plugins/node/binding/nonce.h"
 #include "plugins/node/file.h"
-#include "text/bad_input.h"
 
 namespace tephra::node {
 namespace {
@@ -72,19 +72,19 @@ const json* Member(const json& object, const char* key) {
   return member == object.end() ? nullptr : &*member;
 }
 
-absl::Status ReadTickets(const json& by_numa, const std::string& at,
-                         std::vector<std::string>& tickets) {
+absl::Status ReadSlots(const json& by_numa, const std::string& at,
+                         std::vector<std::string>& slots) {
   if (!by_numa.is_object()) return Unknown(at + ".DeviceIDs", "lists by NUMA node");
   for (const auto& [node, ids] : by_numa.items()) {
     if (!ids.is_array()) return Unknown(at + ".DeviceIDs." + Quoted(node), "a list");
     for (const json& id : ids) {
       if (!id.is_string()) return Unknown(at + ".DeviceIDs." + Quoted(node), "a list of names");
-      tickets.push_back(id.get<std::string>());
+      slots.push_back(id.get<std::string>());
     }
   }
-  std::sort(tickets.begin(), tickets.end());
-  // A ticket of several NUMA nodes stands under each.
-  tickets.erase(std::unique(tickets.begin(), tickets.end()), tickets.end());
+  std::sort(slots.begin(), slots.end());
+  // A slot of several NUMA nodes stands under each.
+  slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
   return absl::OkStatus();
 }
 
@@ -92,7 +92,7 @@ absl::StatusOr<CheckpointEntry> ReadEntry(const json& from, const std::string& a
                                           const NonceMarks& marks) {
   const json* const uid = Member(from, "PodUID");
   const json* const container = Member(from, "ContainerName");
-  const json* const tickets = Member(from, "DeviceIDs");
+  const json* const slots = Member(from, "DeviceIDs");
   const json* const answer = Member(from, "AllocResp");
   CheckpointEntry entry;
   if (uid == nullptr || !uid->is_string()) return Unknown(at + ".PodUID", "a name");
@@ -105,8 +105,8 @@ absl::StatusOr<CheckpointEntry> ReadEntry(const json& from, const std::string& a
   if (!IsContainerName(entry.container)) {
     return Unknown(at + ".ContainerName", "a container's name");
   }
-  if (tickets == nullptr) return Unknown(at + ".DeviceIDs", "lists by NUMA node");
-  TEPHRA_RETURN_IF_ERROR(ReadTickets(*tickets, at, entry.tickets));
+  if (slots == nullptr) return Unknown(at + ".DeviceIDs", "lists by NUMA node");
+  TEPHRA_RETURN_IF_ERROR(ReadSlots(*slots, at, entry.slots));
   if (answer == nullptr || !answer->is_string()) return Unknown(at + ".AllocResp", "base64");
   const auto bytes = Base64(answer->get_ref<const std::string&>());
   v1beta1::ContainerAllocateResponse message;

@@ -1,4 +1,4 @@
-// Checkpoint: what the kubelet's device manager wrote down of which container holds which tickets
+// Checkpoint: what the kubelet's device manager wrote down of which container holds which slots
 // (kubelet_internal_checkpoint). It is the only place that names pod UID and container, ordinary
 // init containers included, and the answer that Allocate gave.
 //
@@ -16,13 +16,13 @@
 
 namespace tephra::node {
 
-constexpr std::size_t kMaxCheckpointBytes = 16u << 20;  // 60,000 tickets take a few MB
+constexpr std::size_t kMaxCheckpointBytes = 16u << 20;  // 60,000 slots take a few MB
 
 // One container of the resource asked for.
 struct CheckpointEntry {
   std::string pod_uid;
   std::string container;
-  std::vector<std::string> tickets;  // sorted
+  std::vector<std::string> slots;  // sorted
   std::string nonce;
 
   bool operator==(const CheckpointEntry&) const = default;

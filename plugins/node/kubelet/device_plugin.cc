@@ -8,9 +8,9 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "base/bad_input.h"
+#include "base/log.h"
 #include "kubelet/device_plugin.grpc.pb.h"
-#include "sidecar/log.h"
-#include "text/bad_input.h"
 
 namespace tephra::node {
 namespace {
@@ -92,7 +92,7 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
     for (const auto& asked : request->container_requests()) {
       auto* const answer = response->add_container_responses();
       for (std::string& id :
-           PreferTickets(tickets_, Strings(asked.available_deviceids()),
+           PreferSlots(slots_, Strings(asked.available_deviceids()),
                          Strings(asked.must_include_deviceids()), asked.allocation_size())) {
         answer->add_deviceids(std::move(id));
       }
@@ -104,9 +104,9 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
                         v1beta1::AllocateResponse* response) override {
     const auto began = Clock::now();
     for (const auto& asked : request->container_requests()) {
-      const std::vector<std::string> tickets = Strings(asked.devices_ids());
-      if (const absl::Status known = CheckTickets(tickets); !known.ok()) return ToGrpc(known);
-      const auto minted = calls_.mint(tickets);
+      const std::vector<std::string> slots = Strings(asked.devices_ids());
+      if (const absl::Status known = CheckSlots(slots); !known.ok()) return ToGrpc(known);
+      const auto minted = calls_.mint(slots);
       if (!minted.ok()) return ToGrpc(minted.status());
       auto* const answer = response->add_container_responses();
       if (!minted->cdi_device.empty()) answer->add_cdi_devices()->set_name(minted->cdi_device);
@@ -127,15 +127,15 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
                                  const v1beta1::PreStartContainerRequest* request,
                                  v1beta1::PreStartContainerResponse*) override {
     const auto began = Clock::now();
-    const std::vector<std::string> tickets = Strings(request->devices_ids());
-    absl::Status done = CheckTickets(tickets);
+    const std::vector<std::string> slots = Strings(request->devices_ids());
+    absl::Status done = CheckSlots(slots);
     if (done.ok()) {
       const auto theirs = std::chrono::duration_cast<Clock::duration>(
           context->deadline() - std::chrono::system_clock::now());
       const Deadline deadline =
           began + std::min<Clock::duration>(kLongestPreStart, theirs - kBeforeDeadline);
       done =
-          calls_.pre_start(tickets, deadline, [&] { return stopping_ || context->IsCancelled(); });
+          calls_.pre_start(slots, deadline, [&] { return stopping_ || context->IsCancelled(); });
     }
     const std::int64_t took_us = MicrosSince(began);
     if (calls_.pre_started) calls_.pre_started(Seconds(took_us), !done.ok());
@@ -146,12 +146,12 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
     return ToGrpc(done);
   }
 
-  void SetTickets(std::vector<Ticket> tickets) {
+  void SetSlots(std::vector<Slot> slots) {
     const std::lock_guard lock(mutex_);
-    if (version_ > 0 && tickets == tickets_) return;
-    tickets_ = std::move(tickets);
+    if (version_ > 0 && slots == slots_) return;
+    slots_ = std::move(slots);
     known_.clear();
-    for (const Ticket& ticket : tickets_) known_.insert(ticket.id);
+    for (const Slot& slot : slots_) known_.insert(slot.id);
     ++version_;
     changed_.notify_all();
   }
@@ -173,13 +173,13 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
   }
 
  private:
-  absl::Status CheckTickets(const std::vector<std::string>& ids) {
+  absl::Status CheckSlots(const std::vector<std::string>& ids) {
     const std::lock_guard lock(mutex_);
-    if (ids.empty()) return absl::InvalidArgumentError("no device id, expected one at least");
+    if (ids.empty()) return absl::InvalidArgumentError("the request has no device ID, expected at least 1");
     for (const std::string& id : ids) {
       if (known_.count(id) == 0) {
-        return absl::InvalidArgumentError("device id " + Quoted(id) +
-                                          ": not one of those that this plugin listed");
+        return absl::InvalidArgumentError("device ID " + Quoted(id) +
+                                          ": this plugin has not listed it");
       }
     }
     return absl::OkStatus();
@@ -188,11 +188,11 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
   // REQUIRES: mutex_ is held.
   v1beta1::ListAndWatchResponse List() const {
     v1beta1::ListAndWatchResponse list;
-    for (const Ticket& ticket : tickets_) {
+    for (const Slot& slot : slots_) {
       auto* const device = list.add_devices();
-      device->set_id(ticket.id);
-      device->set_health(ticket.healthy ? "Healthy" : "Unhealthy");
-      if (ticket.numa >= 0) device->mutable_topology()->add_nodes()->set_id(ticket.numa);
+      device->set_id(slot.id);
+      device->set_health(slot.healthy ? "Healthy" : "Unhealthy");
+      if (slot.numa >= 0) device->mutable_topology()->add_nodes()->set_id(slot.numa);
     }
     return list;
   }
@@ -200,7 +200,7 @@ class DevicePlugin::Service final : public v1beta1::DevicePlugin::Service {
   const DevicePluginCalls calls_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Ticket> tickets_;
+  std::vector<Slot> slots_;
   std::set<std::string> known_;
   std::int64_t version_ = 0;  // of the list
   int watchers_ = 0;
@@ -213,8 +213,8 @@ DevicePlugin::DevicePlugin(DevicePluginCalls calls)
     : service_(std::make_unique<Service>(std::move(calls))) {}
 DevicePlugin::~DevicePlugin() = default;
 grpc::Service& DevicePlugin::service() { return *service_; }
-void DevicePlugin::SetTickets(std::vector<Ticket> tickets) {
-  service_->SetTickets(std::move(tickets));
+void DevicePlugin::SetSlots(std::vector<Slot> slots) {
+  service_->SetSlots(std::move(slots));
 }
 void DevicePlugin::Stop() { service_->Stop(); }
 CallFigures DevicePlugin::figures() const { return service_->figures(); }

@@ -1,8 +1,8 @@
-// DevicePlugin: the kubelet's side of one resource. It counts tickets, names a fresh nonce for each
-// container that is admitted, and hands the start of a container on to whoever binds it.
+// DevicePlugin: the kubelet's side of one resource. It counts slots, names a fresh nonce for each
+// container that is admitted, and passes the start of a container on to the binding.
 //
 // Allocate does no more than that, at once: while a slow one runs, a list of pod resources makes
-// the kubelet give one ticket twice (kubernetes#137534). Any thread.
+// the kubelet give one slot twice (kubernetes#137534). Any thread.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/node/kubelet/tickets.h"
+#include "plugins/node/kubelet/slots.h"
 #include "topology/base/status.h"
 
 namespace grpc {
@@ -32,14 +32,14 @@ using Deadline = std::chrono::steady_clock::time_point;
 
 // What the plugin asks of the rest; all of it may be called by several threads at once.
 struct DevicePluginCalls {
-  std::function<absl::StatusOr<AllocateAnswer>(const std::vector<std::string>& tickets)> mint;
-  // Returns when the container that holds just these tickets may be created, or with why not. To be
+  std::function<absl::StatusOr<AllocateAnswer>(const std::vector<std::string>& slots)> mint;
+  // Returns when the container that holds just these slots may be created, or with why not. To be
   // given up at the deadline, and as soon as `cancelled` says true.
-  std::function<absl::Status(const std::vector<std::string>& tickets, Deadline,
+  std::function<absl::Status(const std::vector<std::string>& slots, Deadline,
                              const std::function<bool()>& cancelled)>
       pre_start;
   std::function<void()> watch_ended;  // the kubelet closed ListAndWatch
-  // How long a handler took, for whoever counts; null: nobody.
+  // How long a handler took, for the metrics; null: not counted.
   std::function<void(double seconds)> allocated;
   std::function<void(double seconds, bool refused)> pre_started;
 };
@@ -58,7 +58,7 @@ class DevicePlugin {
   // To be registered with a server.
   grpc::Service& service();
   // Pushed to the kubelet where they differ from those before.
-  void SetTickets(std::vector<Ticket> tickets);
+  void SetSlots(std::vector<Slot> slots);
   // Ends ListAndWatch and waits, so that a server can shut down; for good.
   void Stop();
   CallFigures figures() const;

@@ -14,10 +14,10 @@ constexpr std::chrono::seconds kListPods(5);
 
 }  // namespace
 
-absl::StatusOr<std::vector<TicketHolder>> ListTicketHolders(const std::string& socket,
+absl::StatusOr<std::vector<SlotHolder>> ListSlotHolders(const std::string& socket,
                                                             const std::string& resource) {
   grpc::ChannelArguments arguments;
-  // Of its own: one that is shared waits longer after each failure, whoever asks.
+  // Not shared: a shared channel waits longer after each failure of any caller.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   const auto channel =
       grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
@@ -29,33 +29,33 @@ absl::StatusOr<std::vector<TicketHolder>> ListTicketHolders(const std::string& s
     return absl::UnavailableError("kubelet's pod resources at " + socket + ": " +
                                   status.error_message());
   }
-  std::vector<TicketHolder> holders;
+  std::vector<SlotHolder> holders;
   for (const v1::PodResources& pod : answer.pod_resources()) {
     for (const v1::ContainerResources& container : pod.containers()) {
-      TicketHolder holder{pod.namespace_(), pod.name(), container.name(), {}};
+      SlotHolder holder{pod.namespace_(), pod.name(), container.name(), {}};
       for (const v1::ContainerDevices& devices : container.devices()) {
         if (devices.resource_name() != resource) continue;
-        holder.tickets.insert(holder.tickets.end(), devices.device_ids().begin(),
+        holder.slots.insert(holder.slots.end(), devices.device_ids().begin(),
                               devices.device_ids().end());
       }
-      if (holder.tickets.empty()) continue;
-      std::sort(holder.tickets.begin(), holder.tickets.end());
+      if (holder.slots.empty()) continue;
+      std::sort(holder.slots.begin(), holder.slots.end());
       holders.push_back(std::move(holder));
     }
   }
   return holders;
 }
 
-absl::StatusOr<TicketHolder> HolderOf(const std::vector<TicketHolder>& holders,
-                                      const std::vector<std::string>& tickets) {
-  const TicketHolder* found = nullptr;
+absl::StatusOr<SlotHolder> HolderOf(const std::vector<SlotHolder>& holders,
+                                      const std::vector<std::string>& slots) {
+  const SlotHolder* found = nullptr;
   int of_any = 0;
-  for (const TicketHolder& holder : holders) {
-    const bool shares = std::any_of(tickets.begin(), tickets.end(), [&](const std::string& ticket) {
-      return std::binary_search(holder.tickets.begin(), holder.tickets.end(), ticket);
+  for (const SlotHolder& holder : holders) {
+    const bool shares = std::any_of(slots.begin(), slots.end(), [&](const std::string& slot) {
+      return std::binary_search(holder.slots.begin(), holder.slots.end(), slot);
     });
     of_any += shares ? 1 : 0;
-    if (holder.tickets == tickets) found = &holder;
+    if (holder.slots == slots) found = &holder;
   }
   if (found == nullptr || of_any != 1) {
     return absl::UnavailableError("the kubelet's pod resources name " + std::to_string(of_any) +

@@ -1,6 +1,6 @@
-// PodResources: who holds which tickets, as the kubelet tells whoever asks it. It names pods, not
-// their UIDs, leaves out ordinary init containers, and does not know of nonces: second best to the
-// checkpoint, and an API that stays.
+// PodResources: which containers have which slots, from an API of the kubelet. The API names pods
+// without their UIDs, leaves out ordinary init containers, and does not know nonces. So it is second
+// best to the checkpoint, but it is stable.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@
 namespace tephra::node {
 
 // One container of the resource asked for.
-struct TicketHolder {
+struct SlotHolder {
   std::string pod_namespace, pod, container;
-  std::vector<std::string> tickets;  // sorted
+  std::vector<std::string> slots;  // sorted
 
-  bool operator==(const TicketHolder&) const = default;
+  bool operator==(const SlotHolder&) const = default;
 };
 
 // Asks the kubelet that listens at the path. UNAVAILABLE: it does not answer.
-absl::StatusOr<std::vector<TicketHolder>> ListTicketHolders(const std::string& socket,
+absl::StatusOr<std::vector<SlotHolder>> ListSlotHolders(const std::string& socket,
                                                             const std::string& resource);
 
-// The one container that holds just these tickets. UNAVAILABLE: none does, several do (the kubelet
-// may give a ticket twice, kubernetes#137534), or two pods of its name are there.
-absl::StatusOr<TicketHolder> HolderOf(const std::vector<TicketHolder>& holders,
-                                      const std::vector<std::string>& tickets);
+// The one container that holds just these slots. UNAVAILABLE: none does, several do (the kubelet
+// may give a slot twice, kubernetes#137534), or two pods of its name are there.
+absl::StatusOr<SlotHolder> HolderOf(const std::vector<SlotHolder>& holders,
+                                      const std::vector<std::string>& slots);
 
 }  // namespace tephra::node

@@ -12,8 +12,8 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/server_posix.h>
 
+#include "base/log.h"
 #include "kubelet/device_plugin.grpc.pb.h"
-#include "sidecar/log.h"
 
 namespace tephra::node {
 namespace {
@@ -32,14 +32,14 @@ constexpr int kUnwatchedMs = 1000;  // that the kubelet may take to watch once i
 
 std::shared_ptr<grpc::Channel> Dial(const std::string& path) {
   grpc::ChannelArguments arguments;
-  // Of its own: one that is shared waits longer after each failure, whoever asks.
+  // Not shared: a shared channel waits longer after each failure of any caller.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return grpc::CreateCustomChannel("unix:" + path, grpc::InsecureChannelCredentials(), arguments);
 }
 
-absl::Status Said(const char* who, const grpc::Status& status) {
+absl::Status Said(const char* server, const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
-  return absl::UnavailableError(std::string(who) + ": " + status.error_message());
+  return absl::UnavailableError(std::string(server) + ": " + status.error_message());
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// Registration: keeps a DevicePlugin known to the kubelet. In this order: listen in the kubelet's
-// folder, call oneself, and only then register, for the kubelet calls back before it answers. All
-// of it again whenever kubelet.sock is made anew (a kubelet that starts removes every socket of the
-// folder), when our own socket is removed, and when the kubelet closes ListAndWatch or does not
-// open it.
+// Registration keeps a DevicePlugin registered with the kubelet. It listens in the kubelet's folder,
+// calls its own socket, and only then registers, because the kubelet calls back before it answers.
+// It does all of this again when kubelet.sock is created again (a kubelet that starts removes every
+// socket of the folder), when its own socket is removed, and when the kubelet closes ListAndWatch or
+// does not open it.
 //
 // A thread of its own; any thread may call.
 #pragma once
@@ -13,8 +13,8 @@
 #include <string>
 #include <thread>
 
+#include "base/socket.h"
 #include "plugins/node/kubelet/device_plugin.h"
-#include "sidecar/socket.h"
 
 namespace grpc {
 class Server;

@@ -1,12 +1,14 @@
 #include "plugins/node/metrics/node_metrics.h"
 
+#include <algorithm>
+
 #include <prometheus/counter.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include "base/process_figures.h"
 #include "plugins/node/slices_annotation.h"
-#include "sidecar/process_figures.h"
 
 namespace tephra::node {
 namespace {
@@ -73,10 +75,10 @@ void AddGpus(const NodeFigures& figures, std::vector<MetricFamily>& families) {
   Series healthy("tephra_node_gpu_healthy", "1 while the GPU takes new containers.");
   Series memory("tephra_node_gpu_memory_bytes", "Memory of the GPU, in bytes.");
   Series used("tephra_node_gpu_memory_used_bytes",
-              "Memory of the GPU that is in use, as the driver tells it, in bytes.");
+              "Memory of the GPU that is in use, by the driver, in bytes.");
   Series busy("tephra_node_gpu_compute_used_ratio",
               "Share of the driver's last sample in which a kernel ran, 0 to 1.");
-  Series xids("tephra_node_gpu_xids_total", "Xids of the GPU since this process began, by number.",
+  Series xids("tephra_node_gpu_xids_total", "Xid errors of the GPU since this process started, by number.",
               MetricType::Counter);
   const std::vector<Gpu>& devices = figures.facts.gpus.devices;
   for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -99,13 +101,13 @@ void AddGpus(const NodeFigures& figures, std::vector<MetricFamily>& families) {
 void AddSlices(const NodeFigures& figures, std::vector<MetricFamily>& families) {
   Series memory("tephra_node_slice_memory_bytes", "Memory given to a container, in bytes.");
   Series compute("tephra_node_slice_compute_ratio",
-                 "Share of the GPU given to a container, 0 to 1; 0: none is set aside for it.");
+                 "Share of the GPU given to a container, 0 to 1; 0: no share is reserved.");
   Series used("tephra_node_slice_memory_used_bytes",
               "Memory that a container uses of the GPU, in bytes.");
   Series busy("tephra_node_slice_compute_used_ratio",
               "Share of the GPU that a container uses, 0 to 1.");
   Series orphans("tephra_node_orphan_slices",
-                 "Slices of containers that outlived their pods, by GPU.");
+                 "Slices of containers that still run although their pods are over, by GPU.");
   const std::vector<Gpu>& devices = figures.facts.gpus.devices;
   std::vector<int> orphaned(devices.size());
   for (const auto& [nonce, holding] : figures.facts.holdings) {
@@ -128,13 +130,13 @@ void AddSlices(const NodeFigures& figures, std::vector<MetricFamily>& families) 
 }
 
 void AddRest(const StatusFacts& facts, std::vector<MetricFamily>& families) {
-  Series registered("tephra_node_registered", "1 while the kubelet knows this plugin.");
+  Series registered("tephra_node_registered", "1 while this plugin is registered with the kubelet.");
   registered.Add({}, facts.registered ? 1 : 0);
-  Series answers("tephra_node_api_server_answers", "1 while the API server tells of the pods.");
+  Series answers("tephra_node_api_server_answers", "1 while the API server answers with the pods of this node.");
   answers.Add({}, facts.api_fault.empty() && facts.lists > 0 ? 1 : 0);
   Series waiting("tephra_node_pre_start_waiting",
-                 "Containers that wait for their start now, by what for.");
-  Series waits("tephra_node_pre_start_waits_total", "Times that one waited, by what for.",
+                 "Containers whose start waits now, by cause.");
+  Series waits("tephra_node_pre_start_waits_total", "Container starts that had to wait, by cause.",
                MetricType::Counter);
   for (const auto& [what, of] :
        {std::pair<const char*, const WaitFigures::Of*>{"annotation", &facts.waits.annotation},
@@ -142,9 +144,16 @@ void AddRest(const StatusFacts& facts, std::vector<MetricFamily>& families) {
     waiting.Add({{"on", what}}, of->now);
     waits.Add({{"on", what}}, static_cast<double>(of->total));
   }
+  Series problems("tephra_node_problems",
+                  "Problems of this node that need an operator; tephra-node status shows them.");
+  for (const std::string& kind : Problems::Kinds()) {
+    const auto count = std::count_if(facts.problems.begin(), facts.problems.end(),
+                                     [&](const Problem& each) { return each.kind == kind; });
+    problems.Add({{"kind", kind}}, static_cast<double>(count));
+  }
   Series build("tephra_node_build_info", "1, with the version of this build.");
   build.Add({{"version", TEPHRA_VERSION}}, 1);
-  for (Series* series : {&registered, &answers, &waiting, &waits, &build}) {
+  for (Series* series : {&registered, &answers, &waiting, &waits, &problems, &build}) {
     series->MoveTo(families);
   }
 }

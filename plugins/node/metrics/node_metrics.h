@@ -1,8 +1,8 @@
-// NodeMetrics: figures of this node's GPUs and of who holds them, in Prometheus' words.
-// docs/node.md lists them.
+// NodeMetrics: the metrics of this node's GPUs and of the containers on them, for Prometheus.
+// docs/reference/node.md lists them.
 //
-// What is of a GPU or a container is read when it is asked for, so a container's series go when it
-// does, and there are never more than slices. Any thread.
+// Values of GPUs and containers are read at each scrape, so the series of a container end with it,
+// and there are at most as many as slices. Any thread.
 #pragma once
 
 #include <functional>

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "sidecar/descriptor.h"
+#include "base/descriptor.h"
 
 namespace tephra::node {
 namespace {
@@ -36,7 +36,7 @@ struct MemoryOf {
 struct ComputeOf {
   std::uint64_t decoder, encoder, compute, filler[3];
 };
-struct Slot {
+struct ProcessSlot {
   std::int32_t pid, host_pid;
   MemoryOf memory[kDevices];
   std::uint64_t monitored[kDevices];
@@ -48,9 +48,9 @@ struct Tail {
   std::int32_t processes, filler[3];
   std::uint64_t last_kernel, semaphore[4];
 };
-constexpr std::size_t kTailAt = sizeof(Head) + kProcesses * sizeof(Slot);
+constexpr std::size_t kTailAt = sizeof(Head) + kProcesses * sizeof(ProcessSlot);
 constexpr std::size_t kSize = kTailAt + sizeof(Tail);
-static_assert(sizeof(Head) == 1856 && sizeof(Slot) == 1960 && sizeof(Tail) == 56);
+static_assert(sizeof(Head) == 1856 && sizeof(ProcessSlot) == 1960 && sizeof(Tail) == 56);
 
 absl::Status Other(const std::string& path, const std::string& why) {
   return absl::DataLossError(path + ": " + why);
@@ -88,8 +88,8 @@ absl::StatusOr<std::map<std::string, RegionUse>> ReadSharedRegion(const std::str
       static_cast<std::size_t>(std::clamp<std::int64_t>(tail.processes, 0, kProcesses));
   std::uint64_t bytes[kDevices] = {}, percent[kDevices] = {};
   for (std::size_t p = 0; p < processes; ++p) {
-    Slot slot;
-    if (!ReadAt(file.get(), sizeof(Head) + p * sizeof(Slot), slot)) {
+    ProcessSlot slot;
+    if (!ReadAt(file.get(), sizeof(Head) + p * sizeof(ProcessSlot), slot)) {
       return Other(path, "shorter than it was");
     }
     if (slot.pid == 0) continue;  // a process that has ended

@@ -81,7 +81,7 @@ class CardUse {
   }
 
  private:
-  // Null: it is not of a container that holds this GPU, or of which of several nobody can tell.
+  // Null: the process is of no container that has this GPU, or it is not known of which.
   Used* Of(unsigned pid) {
     const ProcessOwner owner = OwnerOf(settings_.proc, pid);
     if (holders_.count(owner.nonce) > 0) return &use_.slices[{owner.nonce, gpu_}];

@@ -1,5 +1,5 @@
-// Use: what GPUs and the containers on them use now, as far as somebody can tell: the driver of a
-// card and of its processes, HAMi-core's library of the containers that it holds.
+// Use: what GPUs and the containers on them use now. Sources are the driver, for a card and its
+// processes, and HAMi-core's library, for the containers that it limits.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tephra::node {
 
-// Nothing: nobody can tell.
+// Nothing: not known.
 struct Used {
   std::optional<std::int64_t> memory_bytes;
   std::optional<int> compute_percent;  // of the whole GPU

@@ -1,6 +1,7 @@
-// The library's functions by name, those that it has.
+// The functions of the library by name; null: the library does not have it.
 #pragma once
 
+#include "plugins/node/nvml/call_watch.h"
 #include "plugins/node/nvml/nvml.h"
 
 namespace tephra::node {
@@ -12,12 +13,16 @@ struct Nvml::Api {
   TEPHRA_NVML_FUNCTIONS(TEPHRA_NVML_FUNCTION)
 #undef TEPHRA_NVML_FUNCTION
   const char* (*nvmlErrorString)(nvml_abi::Return) = nullptr;
+  CallWatch watch;
 };
 
-// Calls a function of the library, or says that it has none of that name; its value is the code.
-#define TEPHRA_NVML_CALL(function, ...)                                    \
-  (api_->function == nullptr ? ::tephra::node::nvml_abi::kFunctionNotFound \
-                             : api_->function(__VA_ARGS__))
+// Calls a function of the library, which counts as running until it returns; its value is the code,
+// also if the library has no such function.
+#define TEPHRA_NVML_CALL(function, ...)                                 \
+  (api_->function == nullptr                                            \
+       ? ::tephra::node::nvml_abi::kFunctionNotFound                    \
+       : (static_cast<void>(CallWatch::Running(api_->watch, #function)), \
+          api_->function(__VA_ARGS__)))
 
 #define TEPHRA_NVML_RETURN_IF_ERROR(function, ...)                              \
   do {                                                                          \

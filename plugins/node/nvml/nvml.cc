@@ -101,6 +101,10 @@ absl::Status Nvml::Error(const char* call, nvml_abi::Return code) const {
                       std::string(call) + ": " + text + " (" + std::to_string(code) + ")");
 }
 
+std::optional<std::string> Nvml::Hung(std::chrono::steady_clock::duration limit) const {
+  return api_->watch.Hung(limit);
+}
+
 absl::StatusOr<std::string> Nvml::DriverVersion() const {
   std::array<char, abi::kDriverVersionSize> text{};
   TEPHRA_NVML_RETURN_IF_ERROR(nvmlSystemGetDriverVersion, text.data(), text.size());

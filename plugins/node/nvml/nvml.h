@@ -1,11 +1,11 @@
-// Nvml: the NVIDIA driver of this node, through its management library, found when the program
-// runs.
+// Nvml: the NVIDIA driver of this node, through its management library, which is loaded at run time.
 //
-// What a driver is too old to know is an Unimplemented status of that one call, not of all. An
-// error names the call and says what the library says. Calls may come from several threads; the
-// library locks by itself.
+// A call that the driver is too old for returns Unimplemented; the other calls work. An error names
+// the call and has the text of the library. Any thread: the library locks by itself. Any call may
+// hang, so no lock may be held across one; Hung says when that happens.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -80,9 +80,9 @@ struct NvmlGpuInstance {
   std::vector<NvmlComputeInstance> compute;
 };
 
-// What went wrong on a card, as the driver tells it.
+// What went wrong on a card, as the driver reports it.
 struct NvmlEvent {
-  NvmlDevice device = nullptr;  // null: not told which
+  NvmlDevice device = nullptr;  // null: the driver does not say which
   bool lost = false;            // a card has gone
   unsigned long long type = 0;  // nvml_abi::kXidCritical and so on
   unsigned long long xid = 0;
@@ -101,6 +101,9 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
+  // The call that has run for longer than `limit`; nothing: there is none.
+  std::optional<std::string> Hung(std::chrono::steady_clock::duration limit) const;
+
   absl::StatusOr<std::string> DriverVersion() const;
   absl::StatusOr<int> CudaVersion() const;  // 12040: 12.4
 
@@ -111,7 +114,7 @@ class Nvml {
 
   absl::StatusOr<NvmlUse> Use(NvmlDevice device) const;
   absl::StatusOr<std::vector<NvmlProcess>> Processes(NvmlDevice device) const;
-  // Of those that ran a kernel in a sample later than `since_us`, which is a time of the Unix epoch
+  // Of the processes that ran a kernel in a sample later than `since_us`, which is a time of the Unix epoch
   // in microseconds. Unimplemented: the card is in MIG mode.
   absl::StatusOr<std::vector<NvmlProcessUse>> ProcessUses(NvmlDevice device,
                                                           std::uint64_t since_us) const;

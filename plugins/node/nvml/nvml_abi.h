@@ -1,5 +1,5 @@
-// The part of NVML's C interface that is used here, declared anew: nothing of NVIDIA's is needed to
-// build, and the library is looked for when the program runs.
+// The part of NVML's C interface that is used here, declared again, so that nothing of NVIDIA's is
+// needed to build; the library is loaded at run time.
 //
 // Names of functions, numbers and layouts are the library's own, as NVIDIA's NVML API Reference
 // Guide documents them; sizes are checked below, for a struct that is one byte off is no error that

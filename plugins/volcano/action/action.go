@@ -23,14 +23,16 @@ import (
 // Name is what a scheduler configuration calls the action.
 const Name = "tephra"
 
-// holdsTimeout bounds what one cycle waits for the API server to write which room is set aside.
-const holdsTimeout = 3 * time.Second
+// reservationTimeout bounds how long one cycle waits for the API server to write reserved rooms.
+const reservationTimeout = 3 * time.Second
 
 // Options of the action.
 type Options struct {
 	EngineSocket string
 	// Client names this process to the engine.
 	Client string
+	// LeaseTerm is link.Options.LeaseTerm.
+	LeaseTerm func() uint64
 	// Timeout bounds the wait for one plan, a full sync included.
 	Timeout time.Duration
 	// Fallback runs in place of the engine's plan while there is no engine; nil: nothing is
@@ -45,37 +47,38 @@ type Options struct {
 
 // Action implements framework.Action. One session runs at a time.
 type Action struct {
-	options    Options
-	feed       *facts.Feed
-	link       *link.Link
-	outcomes   *outcomes
-	flight     *inFlight
-	holds      *holds
-	lagging    lagging
-	admissions admissions
-	syncs      int64 // of the engine that is told the facts now
-	notices    *notices
-	engine     *engineWatch
-	ahead      chan struct{} // closed once Prepare is through; nil: not called
+	options      Options
+	feed         *facts.Feed
+	link         *link.Link
+	outcomes     *outcomes
+	flight       *inFlight
+	reservations *reservations
+	lagging      lagging
+	admissions   admissions
+	syncs        int64 // of the engine that has the facts now
+	notices      *notices
+	engine       *engineWatch
+	ahead        chan struct{} // closed once Prepare is through; nil: not called
+	aheadErr     error         // of the last Prepare; read once ahead is closed
 }
 
 // New makes the action of one scheduler. The feed must have synced before the first session, and
-// Volcano's cache may start only now: it is told here what it must not count.
+// Volcano's cache may start only after New, which registers the resources that the cache must not count.
 func New(feed *facts.Feed, options Options) (*Action, error) {
 	if options.Memory == nil {
 		options.Memory = &memory.Store{}
 	}
-	a := &Action{options: options, feed: feed, flight: newInFlight(), holds: newHolds(), lagging: lagging{}, admissions: admissions{}, notices: newNotices(options.Recorder),
+	a := &Action{options: options, feed: feed, flight: newInFlight(), reservations: newReservations(), lagging: lagging{}, admissions: admissions{}, notices: newNotices(options.Recorder),
 		engine: &engineWatch{recorder: options.Recorder, self: options.Self, meantime: "nothing is scheduled"}}
 	if len(options.Fallback) > 0 {
 		a.engine.meantime = "Volcano's stock actions schedule"
 	}
 	a.outcomes = &outcomes{feed: feed, memory: options.Memory}
-	// The cache takes no pod for a node that does not have its resources, and kubelets do not mind
-	// those that the node does not know at all.
+	// The cache takes no pod for a node that does not have its resources, and kubelets ignore
+	// resources that the node does not know at all.
 	api.IgnoredDevicesList.AppendList(feed.DeviceParts())
 	var err error
-	a.link, err = link.New(options.EngineSocket, options.Client, a.outcomes)
+	a.link, err = link.New(link.Options{Socket: options.EngineSocket, Client: options.Client, LeaseTerm: options.LeaseTerm}, a.outcomes)
 	return a, err
 }
 
@@ -112,9 +115,7 @@ func (a *Action) Prepare() {
 		defer close(ahead)
 		ctx, cancel := context.WithTimeout(context.Background(), a.options.Timeout)
 		defer cancel()
-		if err := a.link.Tell(ctx); err != nil {
-			klog.V(3).InfoS("Telling the engine ahead of a session", "err", err) // the cycle tries again
-		}
+		a.aheadErr = a.link.Tell(ctx) // the cycle tries again
 	}()
 }
 
@@ -138,7 +139,7 @@ func (a *Action) Execute(ssn *framework.Session) {
 	reply, err := a.link.Cycle(ctx, started)
 	fullSyncs.Set(float64(a.link.Syncs()))
 	if err != nil {
-		a.engine.lost(err)
+		a.engine.lost(err, a.aheadErr)
 		for _, stock := range a.options.Fallback {
 			stock.Execute(ssn)
 		}
@@ -148,7 +149,7 @@ func (a *Action) Execute(ssn *framework.Session) {
 	if syncs := a.link.Syncs(); syncs != a.syncs {
 		a.syncs = syncs
 		clear(a.admissions)
-		clear(a.lagging) // an engine that begins anew decides anew
+		clear(a.lagging) // an engine that starts over decides again
 	}
 	engineSeconds.Observe(time.Since(started).Seconds())
 	if remembered := reply.GetPlan().GetMemory(); remembered != nil {
@@ -156,19 +157,19 @@ func (a *Action) Execute(ssn *framework.Session) {
 	}
 	a.carryOut(ssn, reply)
 	a.notices.take(a.feed, reply)
-	a.letIn(ssn)
-	a.tellProblems()
+	a.admitUngated(ssn)
+	a.reportProblems(ssn)
 	a.notices.write(ssn, a.feed)
 }
 
 func (a *Action) carryOut(ssn *framework.Session, reply *pb.CycleReply) {
 	// However many groups have to be written, the session waits for no more than that.
-	ctx, cancel := context.WithTimeout(context.Background(), holdsTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), reservationTimeout)
 	defer cancel()
 	decided := reply.GetPlan().GetDecisions()
 	a.admissions.again(a, ssn, decided)
 	for _, decision := range slices.Concat(a.lagging.again(decided), decided) {
-		a.holds.follow(a.feed, decision)
+		a.reservations.follow(a.feed, decision)
 		var outcome outcome
 		var why string
 		switch {
@@ -183,9 +184,9 @@ func (a *Action) carryOut(ssn *framework.Session, reply *pb.CycleReply) {
 			continue
 		}
 		placedGangs.WithLabelValues(string(outcome)).Inc()
-		if outcome != handedOver && outcome != admitted && outcome != setAside && outcome != behind {
-			klog.V(2).InfoS("Plan not carried out", "job", decision.GetJob(), "outcome", outcome, "why", why)
+		if outcome != handedOver && outcome != admitted && outcome != reserved && outcome != behind {
+			klog.V(2).InfoS("A decision was not carried out", "job", decision.GetJob(), "outcome", outcome, "why", why)
 		}
 	}
-	a.holds.lift(ctx, ssn, a.feed)
+	a.reservations.lift(ctx, ssn, a.feed)
 }

@@ -10,13 +10,13 @@ import (
 	pb "tephra.sh/volcano/tephrav1"
 )
 
-// admissions are the groups that a plan let in and whose pods are still to come, by job uid, and whether
+// admissions are the groups that a plan admitted and whose pods do not exist yet, by job uid, and whether
 // the last session found them in. The engine waits for those pods and says nothing of the groups until then;
 // but what a session writes of a group may be refused as out of date, and one that saw the group as it was
 // before it lost its pods takes it for outside again when it closes.
 type admissions map[string]bool
 
-// again lets in once more who is still outside, unless the engine has thought better of it.
+// again admits once more the groups that still wait, unless the engine has decided otherwise.
 func (l admissions) again(a *Action, ssn *framework.Session, decided []*pb.Decision) {
 	for _, decision := range decided {
 		if decision.GetPart() == pb.Part_PART_MINIMUM {
@@ -41,16 +41,16 @@ func (l admissions) unsettled() bool {
 	return slices.Contains(slices.Collect(maps.Values(l)), false)
 }
 
-// stillOut says whether a group of that phase is still to be let in.
+// stillOut says whether a group of that phase is not admitted yet.
 func stillOut(phase scheduling.PodGroupPhase) bool {
 	return phase == scheduling.PodGroupPending || phase == ""
 }
 
-// letIn admits the groups that nothing is held back of: those that wait and ask for no resources in advance,
+// admitUngated admits groups that pass no gate: groups that wait and ask for no resources in advance,
 // and those of which pods exist, for it is too late then. Volcano takes one that lost pods for outside
 // again, and its controller makes no pods for it: it could never start, or be whole again. Volcano's action
-// enqueue lets in who asks for nothing too, and who adds nodes on demand looks at pods of such groups only.
-func (a *Action) letIn(ssn *framework.Session) {
+// enqueue admits groups that ask for nothing too, and an autoscaler looks only at pods of admitted groups.
+func (a *Action) admitUngated(ssn *framework.Session) {
 	for _, gang := range ssn.Jobs {
 		if gang.PodGroup == nil || !stillOut(gang.PodGroup.Status.Phase) {
 			continue

@@ -12,7 +12,7 @@ import (
 	pb "tephra.sh/volcano/tephrav1"
 )
 
-func TestAGroupWhoseAdmissionWasNotWrittenIsLetInAgain(t *testing.T) {
+func TestAGroupWhoseAdmissionWasNotWrittenIsAdmittedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		decided []*pb.Decision
@@ -24,7 +24,7 @@ func TestAGroupWhoseAdmissionWasNotWrittenIsLetInAgain(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage(t, "owners", func(owner *v1beta1.PodGroup) {
 				owner.Status.Phase = v1beta1.PodGroupPending
-				owner.Spec.MinResources = &corev1.ResourceList{} // one without is always let in
+				owner.Spec.MinResources = &corev1.ResourceList{} // one without is always admitted
 			})
 			refused := 0
 			s.groups().PrependReactor("update", "podgroups", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -47,8 +47,8 @@ func TestAGroupWhoseAdmissionWasNotWrittenIsLetInAgain(t *testing.T) {
 	}
 }
 
-// The engine says nothing more of a group that it let in, until that has pods.
-func TestAGroupTakenForOutsideByASessionThatWasBehindIsLetInAgain(t *testing.T) {
+// The engine says nothing more of a group that it admitted, until the group has pods.
+func TestAGroupTakenForOutsideByASessionThatWasBehindIsAdmittedAgain(t *testing.T) {
 	s := newStage(t, "owners", func(owner *v1beta1.PodGroup) {
 		owner.Status.Phase = v1beta1.PodGroupPending
 		owner.Spec.MinResources = &corev1.ResourceList{}
@@ -65,7 +65,7 @@ func TestAGroupTakenForOutsideByASessionThatWasBehindIsLetInAgain(t *testing.T) 
 	}
 }
 
-func TestAGroupThatLostPodsIsLetInAgain(t *testing.T) {
+func TestAGroupThatLostPodsIsAdmittedAgain(t *testing.T) {
 	s := newStage(t, "owners", func(owner *v1beta1.PodGroup) { owner.Spec.MinResources = &corev1.ResourceList{} })
 	for _, decided := range [][]*pb.Decision{nil, {decision(wait, nil)}, nil} {
 		lost := s.group("owner")

@@ -22,7 +22,7 @@ const (
 	admitted   outcome = "admitted"    // the group has no pods yet; its controller may make them
 	stale      outcome = "stale"       // this session does not know what the plan speaks of
 	refused    outcome = "refused"     // a check of Volcano's failed on the chosen node
-	setAside   outcome = "set_aside"   // room is written down as its own; others go first
+	reserved   outcome = "reserved"    // its room is written down; the victims end first
 	behind     outcome = "behind"      // the same, but this session knows too little; the next one tries again
 )
 
@@ -52,7 +52,7 @@ func (a *Action) place(ssn *framework.Session, decision *pb.Decision) (outcome, 
 
 	statement := framework.NewStatement(ssn)
 	for _, s := range steps {
-		if err := a.try(ssn, statement, s); err != nil {
+		if err := a.try(ssn, statement, job.Queue, s); err != nil {
 			statement.Discard()
 			a.outcomes.add(&pb.Event{Fact: &pb.Event_PlacementRefused{PlacementRefused: &pb.PlacementRefused{
 				Job: decision.GetJob(), Role: s.placement.GetRole(), Node: s.placement.GetNode(), Why: err.Error(),
@@ -61,7 +61,7 @@ func (a *Action) place(ssn *framework.Session, decision *pb.Decision) (outcome, 
 		}
 	}
 	if admit(gang); gang.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
-		klog.V(3).InfoS("Carrying out a plan", "group", job.Name, "placements", len(steps))
+		klog.V(3).InfoS("Carrying out a decision", "group", job.Name, "placements", len(steps))
 	}
 	statement.Commit()
 	for _, s := range steps {
@@ -97,7 +97,7 @@ func (a *Action) find(ssn *framework.Session, gang *api.JobInfo, decision *pb.De
 	for _, placement := range decision.GetPlacements() {
 		pod, known := a.feed.Pod(decision.GetJob(), placement.GetRole(), placement.GetIndex())
 		if !known {
-			return nil, fmt.Sprintf("role %s has no pod %d any more", placement.GetRole(), placement.GetIndex())
+			return nil, fmt.Sprintf("role %s has no pod %d anymore", placement.GetRole(), placement.GetIndex())
 		}
 		task := gang.Tasks[api.TaskID(pod.UID)]
 		if task == nil {
@@ -119,7 +119,7 @@ func (a *Action) find(ssn *framework.Session, gang *api.JobInfo, decision *pb.De
 }
 
 // try puts one task on its node in the session, if Volcano's own checks agree.
-func (a *Action) try(ssn *framework.Session, statement *framework.Statement, s step) error {
+func (a *Action) try(ssn *framework.Session, statement *framework.Statement, queue string, s step) error {
 	slices, err := a.feed.SlicesAnnotation(s.pod.UID, s.placement.GetNode(), s.placement.GetSlices())
 	if err != nil {
 		return err
@@ -130,22 +130,24 @@ func (a *Action) try(ssn *framework.Session, statement *framework.Statement, s s
 	if err := ssn.PredicateForAllocateAction(s.task, s.node); err != nil {
 		return err
 	}
-	annotate(s.task, slices)
+	annotate(s.task, slices, queue)
 	return statement.Allocate(s.task, s.node)
 }
 
-// annotate gives the task a pod of its own that carries the slices. The binder sends the
+// annotate gives the task a pod of its own that carries the slices and the queue. The binder sends the
 // annotations of the task's pod with the Binding; the original belongs to the informers, and
 // Statement.Allocate would write into it.
-func annotate(task *api.TaskInfo, slices string) {
+func annotate(task *api.TaskInfo, slices, queue string) {
 	pod := *task.Pod
 	pod.Annotations = maps.Clone(pod.Annotations)
 	if pod.Annotations == nil {
 		pod.Annotations = map[string]string{}
 	}
-	delete(pod.Annotations, annotations.SlicesKey)
-	if slices != "" {
-		pod.Annotations[annotations.SlicesKey] = slices
+	for key, value := range map[string]string{annotations.SlicesKey: slices, annotations.QueueKey: queue} {
+		delete(pod.Annotations, key)
+		if value != "" {
+			pod.Annotations[key] = value
+		}
 	}
 	task.Pod = &pod
 }

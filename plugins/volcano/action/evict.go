@@ -19,7 +19,7 @@ type cause string
 const (
 	reclaimed cause = "reclaimed" // its queue holds more than its share
 	preempted cause = "preempted" // for a job of its own queue that goes before it
-	moved     cause = "moved"     // it goes on elsewhere, where room is kept for it
+	moved     cause = "moved"     // it goes on elsewhere, in reserved room
 	unwound   cause = "unwound"   // its own gang could not be completed
 	repaired  cause = "repaired"  // its own gang leaves unhealthy devices
 )
@@ -32,11 +32,11 @@ type victim struct {
 	reason string
 }
 
-// makeRoom carries out a decision to start a gang once others have gone: it writes down what is set
-// aside for it, then evicts them. All of it, or nothing and the engine is told.
+// makeRoom carries out a decision to start a gang once its victims have ended: it writes down the reserved room,
+// then evicts the victims. It does all of it, or nothing, and then reports that to the engine.
 //
 // A group without pods is admitted at once: its pods are made while the others go, and the engine
-// decides anew, by what they are, where the room is that is being left.
+// decides again, by what the pods are, where the room is that the victims leave.
 func (a *Action) makeRoom(ctx context.Context, ssn *framework.Session, decision *pb.Decision) (outcome, string) {
 	job, gang, missing := a.gangOf(ssn, decision.GetJob())
 	if missing != "" {
@@ -47,17 +47,17 @@ func (a *Action) makeRoom(ctx context.Context, ssn *framework.Session, decision 
 		return a.later(decision, missing)
 	}
 	delete(a.lagging, decision.GetJob())
-	if err := a.holds.set(ctx, ssn, job, gang, decision.GetPlacements()); err != nil {
-		why := "nobody is evicted for it, since what is set aside for it could not be written down: " + err.Error()
+	if err := a.reservations.set(ctx, ssn, job, gang, decision.GetPlacements()); err != nil {
+		why := "no pod is evicted for the gang, because its reserved room could not be written down: " + err.Error()
 		group := facts.Object{Kind: "PodGroup", Namespace: job.Namespace, Name: job.Name, UID: job.UID}
-		a.options.Recorder.Event(reference(apiVersions["PodGroup"], group), v1.EventTypeWarning, "HoldNotWritten", why)
+		a.options.Recorder.Event(reference(apiVersions["PodGroup"], group), v1.EventTypeWarning, "ReservationNotWritten", why)
 		return a.stale(decision, why)
 	}
 	if !job.HasPods {
 		admit(gang)
 	}
 	evict(ssn, victims)
-	return setAside, ""
+	return reserved, ""
 }
 
 // later leaves the decision to the next session, if it has not been left for long enough.
@@ -81,7 +81,7 @@ func (a *Action) gangOf(ssn *framework.Session, uid string) (facts.JobRef, *api.
 	return job, gang, ""
 }
 
-// victimsFor are the tasks that go for the job, without those that are gone or going anyway; a text where the
+// victimsFor are the tasks that the job evicts, without tasks that have ended or are ending anyway; a text where the
 // session does not know one.
 func (a *Action) victimsFor(ssn *framework.Session, job facts.JobRef, decision *pb.Decision) ([]victim, string) {
 	var out []victim
@@ -105,7 +105,7 @@ func (a *Action) victimsFor(ssn *framework.Session, job facts.JobRef, decision *
 			cause, because = reclaimed, "queue "+theirs.Queue+" holds more than its share"
 		}
 		if node := eviction.GetNode(); node != "" {
-			out = append(out, victim{task, gang, moved, fmt.Sprintf("tephra: moved for job %s of queue %s: room is kept for it on node %s",
+			out = append(out, victim{task, gang, moved, fmt.Sprintf("tephra: moved for job %s of queue %s: its new room is reserved on node %s",
 				job.Called, job.Queue, node)})
 			continue
 		}

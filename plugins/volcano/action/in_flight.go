@@ -27,7 +27,7 @@ type inFlight struct {
 
 func newInFlight() *inFlight { return &inFlight{map[string]bind{}, map[string]int{}} }
 
-// A bind fails now and then because somebody else was faster or the API server was away, and the next
+// A bind fails now and then because another scheduler was faster or the API server was away, and the next
 // one goes through. Only so many in a row say something about the node.
 const failsOfTheNode = 5
 
@@ -65,7 +65,7 @@ func (f *inFlight) settled(pod string) {
 
 // bindFailed tells the engine; a bind without a node says nothing about the node that it was to.
 func (a *Action) bindFailed(pod string, b bind, why string) {
-	klog.V(2).InfoS("A bind failed", "group", b.gang, "pod", pod, "node", b.node, "why", why)
+	klog.V(2).InfoS("A binding failed", "group", b.gang, "pod", pod, "node", b.node, "why", why)
 	failedBinds.Inc()
 	a.feed.BindFailed(pod)
 	a.outcomes.add(&pb.Event{Fact: &pb.Event_BindFailed{BindFailed: &pb.BindFailed{

@@ -18,7 +18,7 @@ type lag struct {
 	since    time.Time
 }
 
-// lagPatience is how long a session's cache may be behind before the engine is told that its plan does
+// lagPatience is how long a session's cache may be behind before it reports to the engine that its plan does
 // not suit what is there.
 const lagPatience = 5 * time.Second
 

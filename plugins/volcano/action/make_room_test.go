@@ -19,9 +19,9 @@ import (
 	vcfake "volcano.sh/apis/pkg/client/clientset/versioned/fake"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"tephra.sh/tests/volcano/sink"
 	"tephra.sh/volcano/annotations"
 	"tephra.sh/volcano/facts"
-	"tephra.sh/volcano/sink"
 	pb "tephra.sh/volcano/tephrav1"
 )
 
@@ -75,7 +75,7 @@ func newStage(t *testing.T, ownersQueue string, change ...func(owner *v1beta1.Po
 	ok(t, cluster.Add(objects...))
 	ok(t, cluster.Start())
 	s.action = &Action{options: Options{Recorder: s.events}, feed: cluster.Feed, outcomes: &outcomes{feed: cluster.Feed},
-		flight: newInFlight(), holds: newHolds(), lagging: lagging{}, admissions: admissions{}, notices: newNotices(s.events)}
+		flight: newInFlight(), reservations: newReservations(), lagging: lagging{}, admissions: admissions{}, notices: newNotices(s.events)}
 	cluster.Feed.Sync()
 	return s
 }
@@ -91,7 +91,7 @@ func ok(t *testing.T, err error) {
 func (s *stage) Evict(pod *corev1.Pod, reason string) error {
 	line := pod.Name + ": " + reason
 	group, err := s.groups().SchedulingV1beta1().PodGroups(sink.Namespace).Get(context.Background(), "owner", metav1.GetOptions{})
-	if err != nil || group.Annotations[annotations.HeldRoomKey] == "" {
+	if err != nil || group.Annotations[annotations.ReservedRoomKey] == "" {
 		line = "!" + line
 	}
 	s.mutex.Lock()
@@ -109,8 +109,8 @@ func (s *stage) group(name string) *v1beta1.PodGroup {
 	return group
 }
 
-// room is what the API server says is set aside for the gang "owner".
-func (s *stage) room() string { return s.group("owner").Annotations[annotations.HeldRoomKey] }
+// room is the room that the API server has as reserved for the gang "owner".
+func (s *stage) room() string { return s.group("owner").Annotations[annotations.ReservedRoomKey] }
 
 // play carries the plan out in a session.
 func (s *stage) play(decisions ...*pb.Decision) {
@@ -118,14 +118,14 @@ func (s *stage) play(decisions ...*pb.Decision) {
 	for _, decision := range decisions {
 		if decision.GetVerdict() != pb.Verdict_VERDICT_START {
 			reply.Notes = append(reply.Notes, &pb.Note{Job: decision.GetJob(), Part: decision.GetPart(), Obstacle: "Releasing",
-				Text: "room is set aside"})
+				Text: "room is reserved"})
 		}
 	}
 	s.Session(s.profile, sink.Do("carry out", func(ssn *framework.Session) {
 		s.action.settle(ssn)
 		s.action.carryOut(ssn, reply)
 		s.action.notices.take(s.Feed, reply)
-		s.action.letIn(ssn)
+		s.action.admitUngated(ssn)
 		s.action.notices.write(ssn, s.Feed)
 	}))
 }
@@ -154,8 +154,8 @@ func (s *stage) evictions(count int) []string {
 	}
 }
 
-// told are the outcomes since the last call.
-func (s *stage) told() string {
+// reported are the outcomes since the last call.
+func (s *stage) reported() string {
 	var lines []string
 	for _, event := range s.action.outcomes.take() {
 		lines = append(lines, fmt.Sprintf("%s of %s", strings.TrimPrefix(fmt.Sprintf("%T", event.GetFact()), "*tephrav1.Event_"),
@@ -197,8 +197,8 @@ func TestRoomIsWrittenDownBeforeItsHoldersAreEvicted(t *testing.T) {
 		if s.room() != roomOnN1 {
 			t.Errorf("room %q, expected %q", s.room(), roomOnN1)
 		}
-		if bound := s.Bindings(); len(bound) > 0 || s.told() != "" {
-			t.Errorf("bound %v, told %q, expected nothing of either", bound, s.told())
+		if bound := s.Bindings(); len(bound) > 0 || s.reported() != "" {
+			t.Errorf("bound %v, reported %q, expected neither", bound, s.reported())
 		}
 		// Two pods that went together are one eviction of their gang.
 		if count := s.Cache.Jobs["bench/guest"].PodGroup.Annotations[annotations.EvictionsKey]; count != "1" {
@@ -207,14 +207,14 @@ func TestRoomIsWrittenDownBeforeItsHoldersAreEvicted(t *testing.T) {
 		condition := s.Cache.Jobs["bench/owner"].PodGroup.Status.Conditions
 		if !slices.ContainsFunc(condition, func(c scheduling.PodGroupCondition) bool {
 			return c.Type == ConditionType && c.Status == corev1.ConditionFalse && c.Reason == "WaitsForEvictions" &&
-				c.Message == "waits for evictions: room is set aside"
+				c.Message == "waits for evictions: room is reserved"
 		}) {
 			t.Errorf("conditions %+v", condition)
 		}
 	}
 }
 
-func TestNobodyIsEvictedForAGangWhoseRoomCannotBeWrittenDown(t *testing.T) {
+func TestNoPodIsEvictedForAGangWhoseRoomCannotBeWrittenDown(t *testing.T) {
 	s := newStage(t, "owners")
 	s.groups().PrependReactor("update", "podgroups", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, fmt.Errorf("no leader")
@@ -223,10 +223,10 @@ func TestNobodyIsEvictedForAGangWhoseRoomCannotBeWrittenDown(t *testing.T) {
 	if got := s.evictions(0); len(got) > 0 || s.room() != "" {
 		t.Errorf("evicted %q, room %q", got, s.room())
 	}
-	if told := s.told(); told != "PlanStale of group-owner" {
-		t.Errorf("told %q", told)
+	if reported := s.reported(); reported != "PlanStale of group-owner" {
+		t.Errorf("reported %q", reported)
 	}
-	if event := <-s.events.Events; !strings.HasPrefix(event, "Warning HoldNotWritten nobody is evicted for it") || !strings.HasSuffix(event, "no leader") {
+	if event := <-s.events.Events; !strings.HasPrefix(event, "Warning ReservationNotWritten no pod is evicted for the gang") || !strings.HasSuffix(event, "no leader") {
 		t.Errorf("event %q", event)
 	}
 }
@@ -239,7 +239,7 @@ func (s *stage) pod(name string) *corev1.Pod {
 	return pod
 }
 
-func TestNobodyIsEvictedUntilTheSessionKnowsEverybody(t *testing.T) {
+func TestNoPodIsEvictedUntilTheSessionKnowsAllVictims(t *testing.T) {
 	stranger := decision(later, onN1, "guest-0")
 	stranger.Evictions[0].Job = "group-stranger"
 	gone := decision(later, onN1, "guest-0")
@@ -253,8 +253,8 @@ func TestNobodyIsEvictedUntilTheSessionKnowsEverybody(t *testing.T) {
 		s.Cache.DeletePod(guest)
 		nothing := func(want string) {
 			t.Helper()
-			if got, told := s.evictions(0), s.told(); len(got) > 0 || s.room() != "" || told != want {
-				t.Errorf("%s: evicted %q, room %q, told %q, expected to tell %q alone", name, got, s.room(), told, want)
+			if got, reported := s.evictions(0), s.reported(); len(got) > 0 || s.room() != "" || reported != want {
+				t.Errorf("%s: evicted %q, room %q, reported %q, expected to report %q alone", name, got, s.room(), reported, want)
 			}
 		}
 		s.play(d)
@@ -274,7 +274,7 @@ func TestNobodyIsEvictedUntilTheSessionKnowsEverybody(t *testing.T) {
 	}
 }
 
-func TestTheNextSessionThatKnowsEverybodyMakesRoom(t *testing.T) {
+func TestTheNextSessionThatKnowsAllVictimsMakesRoom(t *testing.T) {
 	s := newStage(t, "owners")
 	guest := s.pod("guest-1")
 	s.Cache.DeletePod(guest)
@@ -314,11 +314,11 @@ func TestAGroupWithoutPodsIsAdmittedWhileItsRoomIsLeft(t *testing.T) {
 	}
 }
 
-func TestRoomThatIsLeftAnywayIsSetAsideWithoutEvictions(t *testing.T) {
+func TestRoomThatIsLeftAnywayIsReservedWithoutEvictions(t *testing.T) {
 	s := newStage(t, "owners")
 	s.cycle(decision(later, onN1))
-	if s.room() != roomOnN1 || s.told() != "" {
-		t.Errorf("room %q, told %q", s.room(), s.told())
+	if s.room() != roomOnN1 || s.reported() != "" {
+		t.Errorf("room %q, reported %q", s.room(), s.reported())
 	}
 	writes := len(s.groups().Actions())
 	s.cycle(decision(later, onN1))
@@ -329,7 +329,7 @@ func TestRoomThatIsLeftAnywayIsSetAsideWithoutEvictions(t *testing.T) {
 	}
 }
 
-func TestRoomIsNoLongerSetAsideOnceTheGangWaitsOrRuns(t *testing.T) {
+func TestRoomIsNoLongerReservedOnceTheGangWaitsOrRuns(t *testing.T) {
 	s := newStage(t, "owners")
 	s.cycle(decision(later, onN1))
 	s.cycle(decision(wait, nil))
@@ -345,11 +345,11 @@ func TestRoomIsNoLongerSetAsideOnceTheGangWaitsOrRuns(t *testing.T) {
 		t.Errorf("its pods are being bound: room %q", s.room())
 	}
 	s.cycle()
-	if s.room() != "" || s.told() != "" {
-		t.Errorf("its pods are bound: room %q, told %q", s.room(), s.told())
+	if s.room() != "" || s.reported() != "" {
+		t.Errorf("its pods are bound: room %q, reported %q", s.room(), s.reported())
 	}
-	if len(s.action.holds.spent)+len(s.action.holds.written) > 0 {
-		t.Errorf("still remembered: %+v", s.action.holds)
+	if len(s.action.reservations.spent)+len(s.action.reservations.written) > 0 {
+		t.Errorf("still remembered: %+v", s.action.reservations)
 	}
 }
 
@@ -370,11 +370,11 @@ func TestAGangThatCannotBeCompletedIsUnwound(t *testing.T) {
 		t.Errorf("evicted %q", got)
 	}
 	if count, counted := s.Cache.Jobs["bench/guest"].PodGroup.Annotations[annotations.EvictionsKey]; counted {
-		t.Errorf("evictions of guest: %q, expected none: nobody else wanted its room", count)
+		t.Errorf("evictions of guest: %q, expected none: no other gang wanted its room", count)
 	}
 }
 
-func TestAGangThatLeavesUnhealthyDevicesIsToldSo(t *testing.T) {
+func TestAGangThatLeavesUnhealthyDevicesSaysSo(t *testing.T) {
 	s := newStage(t, "owners")
 	leaving := decision(wait, nil, "guest-0")
 	leaving.Job = "group-guest"

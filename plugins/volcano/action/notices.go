@@ -21,15 +21,15 @@ import (
 // False while it waits, with the engine's reason.
 const ConditionType scheduling.PodGroupConditionType = "TephraScheduled"
 
-// waitsForEvictions is the condition's reason where room is set aside that others still have to leave.
+// waitsForEvictions is the condition's reason when room is reserved and its victims have not ended yet.
 const waitsForEvictions = "WaitsForEvictions"
 
-// A reason whose binding constraint stays the same is written anew this often at most: its numbers
+// A reason whose binding constraint stays the same is written again at most this often: its numbers
 // move with every cycle of a busy cluster.
 const rewriteAfter = time.Minute
 
 // What was written this long ago and is still not on the PodGroup was refused at the end of its session, as out of date
-// for one; nobody tells us.
+// for example, and the session does not report it.
 const lostAfter = 10 * time.Second
 
 // notice is what was last said of one gang.
@@ -108,7 +108,7 @@ func (n *notices) take(feed *facts.Feed, reply *pb.CycleReply) {
 			switch decision.GetVerdict() {
 			case pb.Verdict_VERDICT_INFEASIBLE:
 				known.obstacle = "Infeasible"
-				known.text = "could not start if the cluster were empty: " + known.text
+				known.text = "would not start even in an empty cluster: " + known.text
 			case pb.Verdict_VERDICT_START_AFTER_EVICTION:
 				known.obstacle = waitsForEvictions
 				known.text = "waits for evictions: " + known.text
@@ -133,7 +133,7 @@ func placedText(decision *pb.Decision) string {
 	for _, placement := range decision.GetPlacements() {
 		nodes[placement.GetNode()] = true
 	}
-	return fmt.Sprintf("%d tasks placed on %d nodes", len(decision.GetPlacements()), len(nodes))
+	return fmt.Sprintf("%d tasks are placed on %d nodes", len(decision.GetPlacements()), len(nodes))
 }
 
 // write puts what is due on the PodGroups of the session, and what is written on the pods that

@@ -16,7 +16,7 @@ type outcomes struct {
 	memory *memory.Store
 
 	mutex sync.Mutex
-	since []*pb.Event // not told yet
+	since []*pb.Event // not sent yet
 }
 
 func (o *outcomes) add(event *pb.Event) {
@@ -55,7 +55,7 @@ func reminded(events []*pb.Event, of *pb.Memory) []*pb.Event {
 	if len(events) > 0 && events[0].GetKindsDeclared() != nil {
 		at = 1
 	}
-	return slices.Insert(events, at, &pb.Event{Fact: &pb.Event_MemoryTold{MemoryTold: &pb.MemoryTold{Memory: of}}})
+	return slices.Insert(events, at, &pb.Event{Fact: &pb.Event_MemoryRestored{MemoryRestored: &pb.MemoryRestored{Memory: of}}})
 }
 
 // Drain implements link.Source. A plan's outcome goes before newer facts: a slot that a pod left
@@ -64,8 +64,8 @@ func (o *outcomes) Drain() []*pb.Event { return append(o.take(), o.feed.Drain().
 
 // Refused implements link.Source.
 func (o *outcomes) Refused(event *pb.Event, message string) {
-	if told := event.GetMemoryTold(); told != nil {
-		o.memory.Refused(told.GetMemory(), message)
+	if sent := event.GetMemoryRestored(); sent != nil {
+		o.memory.Refused(sent.GetMemory(), message)
 		return
 	}
 	o.feed.RefusedByEngine(event, message)

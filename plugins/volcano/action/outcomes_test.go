@@ -6,9 +6,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"tephra.sh/tests/volcano/sink"
 	"tephra.sh/volcano/facts"
 	"tephra.sh/volcano/memory"
-	"tephra.sh/volcano/sink"
 	pb "tephra.sh/volcano/tephrav1"
 )
 
@@ -24,19 +24,19 @@ func TestEverySyncTellsTheMemoryAfterTheKindsAndBeforeAllElse(t *testing.T) {
 	ok(t, cluster.Add(objects...))
 	ok(t, cluster.Start())
 	o := &outcomes{feed: cluster.Feed, memory: &memory.Store{}}
-	if at, told := memoryIn(o.Sync()); told != nil {
-		t.Errorf("told %v in place %d where nothing is known", told, at)
+	if at, reported := memoryIn(o.Sync()); reported != nil {
+		t.Errorf("reported %v in place %d while nothing is known", reported, at)
 	}
 	for ms := int64(1); ms <= 3; ms++ {
 		remembered := &pb.Memory{Version: 1, AtMs: ms}
 		o.memory.Keep(remembered)
-		if at, told := memoryIn(o.Drain()); told != nil {
-			t.Errorf("told %v in place %d outside a sync", told, at)
+		if at, reported := memoryIn(o.Drain()); reported != nil {
+			t.Errorf("reported %v in place %d outside a sync", reported, at)
 		}
 		events := o.Sync()
-		at, told := memoryIn(events)
-		if !proto.Equal(told, remembered) || at > 1 || at == 1 && events[0].GetKindsDeclared() == nil || len(events) < 3 {
-			t.Errorf("told %v in place %d of %v, expected %v", told, at, events, remembered)
+		at, reported := memoryIn(events)
+		if !proto.Equal(reported, remembered) || at > 1 || at == 1 && events[0].GetKindsDeclared() == nil || len(events) < 3 {
+			t.Errorf("reported %v in place %d of %v, expected %v", reported, at, events, remembered)
 		}
 	}
 }
@@ -54,26 +54,26 @@ func TestTheMemoryComesAfterTheNamesOfKinds(t *testing.T) {
 	}
 }
 
-func TestAMemoryThatTheEngineRefusesIsNotToldAgain(t *testing.T) {
+func TestAMemoryThatTheEngineRefusesIsNotSentAgain(t *testing.T) {
 	o := &outcomes{memory: &memory.Store{}}
 	o.memory.Keep(&pb.Memory{Version: 1})
-	told := reminded(nil, o.memory.Newest())[0]
+	reported := reminded(nil, o.memory.Newest())[0]
 	o.memory.Keep(&pb.Memory{Version: 1, AtMs: 1})
-	o.Refused(told, "no")
+	o.Refused(reported, "no")
 	if o.memory.Newest() == nil {
 		t.Error("a newer one went with it")
 	}
 	o.Refused(reminded(nil, o.memory.Newest())[0], "no")
 	if o.memory.Newest() != nil {
-		t.Error("it is told again")
+		t.Error("it is sent again")
 	}
 }
 
-// memoryIn is the one that is told, and its place; nil: none.
+// memoryIn is the memory in the events, and its place; nil: none.
 func memoryIn(events []*pb.Event) (int, *pb.Memory) {
 	for at, event := range events {
-		if told := event.GetMemoryTold(); told != nil {
-			return at, told.GetMemory()
+		if reported := event.GetMemoryRestored(); reported != nil {
+			return at, reported.GetMemory()
 		}
 	}
 	return -1, nil

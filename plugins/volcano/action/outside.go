@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
@@ -38,7 +39,7 @@ func (o outside) write(namespace, name string, condition v1beta1.PodGroupConditi
 		_, err = groups.Update(ctx, group, metav1.UpdateOptions{})
 		return err
 	})
-	if err != nil {
-		klog.ErrorS(err, "Writing the condition of a group outside the session", "group", namespace+"/"+name)
+	if err != nil && !apierrors.IsNotFound(err) {
+		klog.ErrorS(err, "Could not write the condition of a PodGroup", "group", namespace+"/"+name)
 	}
 }

@@ -41,28 +41,28 @@ func TestPodsAreCompleted(t *testing.T) {
 		options         func(*Options)
 	}{
 		{"whole GPUs, for us", "spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/gpu: 2}}}, {name: b}]}",
-			"spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/gpu: 2, tephra.sh/gpu-ticket: 1}, requests: {tephra.sh/gpu-ticket: 1}}}, {name: b}]}", nil},
+			"spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/gpu: 2, tephra.sh/gpu-slot: 1}, requests: {tephra.sh/gpu-slot: 1}}}, {name: b}]}", nil},
 		{"a part goes to us", "spec: {containers: [{name: a, resources: {limits: {nvidia.com/gpumem: 4000}}}]}",
-			"spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/gpumem: 4000, tephra.sh/gpu-ticket: 1}, requests: {tephra.sh/gpu-ticket: 1}}}]}", nil},
+			"spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/gpumem: 4000, tephra.sh/gpu-slot: 1}, requests: {tephra.sh/gpu-slot: 1}}}]}", nil},
 		{"init containers too", "spec: {initContainers: [{name: i, resources: {limits: {nvidia.com/gpucores: 30, nvidia.com/gpumem: 100}}}], containers: [{name: a}]}",
-			"spec: {schedulerName: tephra, initContainers: [{name: i, resources: {limits: {nvidia.com/gpucores: 30, nvidia.com/gpumem: 100, tephra.sh/gpu-ticket: 1}, requests: {tephra.sh/gpu-ticket: 1}}}], containers: [{name: a}]}", nil},
+			"spec: {schedulerName: tephra, initContainers: [{name: i, resources: {limits: {nvidia.com/gpucores: 30, nvidia.com/gpumem: 100, tephra.sh/gpu-slot: 1}, requests: {tephra.sh/gpu-slot: 1}}}], containers: [{name: a}]}", nil},
 		{"KAI's annotation is of one container", "{metadata: {annotations: {gpu-fraction: '0.5', gpu-fraction-container-name: b}}, spec: {containers: [{name: a}, {name: b}]}}",
-			"{metadata: {annotations: {gpu-fraction: '0.5', gpu-fraction-container-name: b}}, spec: {schedulerName: tephra, containers: [{name: a}, {name: b, resources: {limits: {tephra.sh/gpu-ticket: 1}, requests: {tephra.sh/gpu-ticket: 1}}}]}}", nil},
+			"{metadata: {annotations: {gpu-fraction: '0.5', gpu-fraction-container-name: b}}, spec: {schedulerName: tephra, containers: [{name: a}, {name: b, resources: {limits: {tephra.sh/gpu-slot: 1}, requests: {tephra.sh/gpu-slot: 1}}}]}}", nil},
 		{"a MIG instance", "spec: {containers: [{name: a, resources: {limits: {nvidia.com/mig-1g.10gb: 1}}}]}",
-			"spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/mig-1g.10gb: 1, tephra.sh/gpu-ticket: 1}, requests: {tephra.sh/gpu-ticket: 1}}}]}", nil},
+			"spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/mig-1g.10gb: 1, tephra.sh/gpu-slot: 1}, requests: {tephra.sh/gpu-slot: 1}}}]}", nil},
 		{"whole GPUs of another scheduler", "spec: {containers: [{name: a, resources: {limits: {nvidia.com/gpu: 2}}}]}", "", nil},
 		{"a part of another scheduler that is named", "spec: {schedulerName: other, containers: [{name: a, resources: {limits: {nvidia.com/gpumem: 400}}}]}", "", nil},
 		{"another vendor's", "spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {amd.com/gpu: 2}}}]}", "", nil},
 		{"no devices", "spec: {schedulerName: tephra, containers: [{name: a}]}", "", nil},
-		{"already complete", "spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1, tephra.sh/gpu-ticket: 1}}}]}", "", nil},
+		{"already complete", "spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1, tephra.sh/gpu-slot: 1}}}]}", "", nil},
 		{"what is refused", "spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1, volcano.sh/vgpu-number: 1}}}]}", "", nil},
 		{"parts, of which none are taken", "spec: {containers: [{name: a, resources: {limits: {nvidia.com/gpumem: 400}}}]}", "", func(o *Options) { o.Take = TakeNone }},
 		{"whole ones, of which all are taken", "spec: {containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1}}}]}",
-			"spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1, tephra.sh/gpu-ticket: 1}, requests: {tephra.sh/gpu-ticket: 1}}}]}", func(o *Options) { o.Take = TakeAll }},
+			"spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1, tephra.sh/gpu-slot: 1}, requests: {tephra.sh/gpu-slot: 1}}}]}", func(o *Options) { o.Take = TakeAll }},
 		{"a runtime class and a count", "spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/gpumem: 400}}}]}",
-			"spec: {schedulerName: tephra, runtimeClassName: nvidia, containers: [{name: a, resources: {limits: {nvidia.com/gpumem: 400, nvidia.com/gpu: 1, tephra.sh/gpu-ticket: 1}, requests: {nvidia.com/gpu: 1, tephra.sh/gpu-ticket: 1}}}]}",
+			"spec: {schedulerName: tephra, runtimeClassName: nvidia, containers: [{name: a, resources: {limits: {nvidia.com/gpumem: 400, nvidia.com/gpu: 1, tephra.sh/gpu-slot: 1}, requests: {nvidia.com/gpu: 1, tephra.sh/gpu-slot: 1}}}]}",
 			func(o *Options) { o.RuntimeClass, o.WriteCounts = "nvidia", true }},
-		{"a runtime class of its own", "spec: {schedulerName: tephra, runtimeClassName: own, containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1, tephra.sh/gpu-ticket: 1}}}]}", "",
+		{"a runtime class of its own", "spec: {schedulerName: tephra, runtimeClassName: own, containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1, tephra.sh/gpu-slot: 1}}}]}", "",
 			func(o *Options) { o.RuntimeClass = "nvidia" }},
 	} {
 		o := some()
@@ -118,6 +118,15 @@ func TestContradictionsAreRefused(t *testing.T) {
 		{"in words of KAI", "Pod", "{metadata: {annotations: {gpu-fraction: '2'}}, spec: {schedulerName: tephra, containers: [{name: a}]}}",
 			`metadata.annotations[gpu-fraction]: "2", expected a number from 0.001 to below 1; whole devices are asked for as nvidia.com/gpu`},
 		{"on some nodes it makes sense", "Pod", "spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1, nvidia.com/mig-1g.10gb: 1}}}]}", ""},
+		{"slots for another scheduler", "Pod", "spec: {schedulerName: default-scheduler, containers: [{name: a, resources: {limits: {tephra.sh/gpu-slot: 40}}}]}",
+			"spec.containers[0].resources.limits[tephra.sh/gpu-slot]: 40, expected none in a pod of another scheduler"},
+		{"slots beside a contradiction of another scheduler", "Pod", "spec: {schedulerName: other, initContainers: [{name: i, resources: {limits: {tephra.sh/gpu-slot: 1}}}], " + contradiction + "}",
+			"spec.initContainers[0].resources.limits[tephra.sh/gpu-slot]: 1, expected none in a pod of another scheduler"},
+		{"a slot without devices", "Pod", "spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {tephra.sh/gpu-slot: 1}}}]}",
+			"spec.containers[0].resources.limits[tephra.sh/gpu-slot]: 1, expected none in a container that asks for no devices"},
+		{"two slots", "Pod", "spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1, tephra.sh/gpu-slot: 2}}}]}",
+			"spec.containers[0].resources.limits[tephra.sh/gpu-slot]: 2, expected 1, for all devices of the container"},
+		{"one slot", "Pod", "spec: {schedulerName: tephra, containers: [{name: a, resources: {limits: {nvidia.com/gpu: 8, tephra.sh/gpu-slot: 1}}}]}", ""},
 		{"in a task of a Job", "Job", "spec: {schedulerName: tephra, tasks: [{name: ok, template: {spec: {containers: [{name: a}]}}}, {name: x, template: {spec: {" + contradiction + "}}}]}",
 			"spec.tasks[1].template." + sentence},
 		{"in a Job of another scheduler", "Job", "spec: {schedulerName: other, tasks: [{name: x, template: {spec: {" + contradiction + "}}}]}", ""},
@@ -127,6 +136,11 @@ func TestContradictionsAreRefused(t *testing.T) {
 			t.Errorf("%s: got %+v", test.name, response)
 		}
 	}
+	foreign := some()
+	foreign.AllowForeignSlots = true
+	if response := ask(t, foreign, CheckPath, "Pod", "spec: {schedulerName: other, containers: [{name: a, resources: {limits: {tephra.sh/gpu-slot: 1}}}]}"); !response.Allowed {
+		t.Errorf("foreign slots that the administrator allows: %+v", response)
+	}
 	if response := ask(t, some(), CheckPath, "Secret", "{}"); response.Allowed || !strings.Contains(response.Result.Message, `kind "Secret", expected Pod or Job`) {
 		t.Errorf("another kind: %+v", response)
 	}
@@ -135,7 +149,7 @@ func TestContradictionsAreRefused(t *testing.T) {
 func TestCompletionIsAPatch(t *testing.T) {
 	response := ask(t, some(), CompletePath, "Pod", "spec: {schedulerName: default-scheduler, containers: [{name: a, resources: {limits: {nvidia.com/gpumem: 400}}}]}")
 	const want = `[{"op":"add","path":"/spec/schedulerName","value":"tephra"},{"op":"add","path":"/spec/containers/0/resources","value":` +
-		`{"limits":{"nvidia.com/gpumem":"400","tephra.sh/gpu-ticket":"1"},"requests":{"tephra.sh/gpu-ticket":"1"}}}]`
+		`{"limits":{"nvidia.com/gpumem":"400","tephra.sh/gpu-slot":"1"},"requests":{"tephra.sh/gpu-slot":"1"}}}]`
 	if !response.Allowed || string(response.Patch) != want || response.PatchType == nil || *response.PatchType != admissionv1.PatchTypeJSONPatch {
 		t.Errorf("got %+v, %s", response, response.Patch)
 	}

@@ -18,8 +18,8 @@ type Take string
 
 const (
 	TakeNone  Take = "none"
-	TakeParts Take = "parts" // those that ask for a part of a device, which nobody else would cut
-	TakeAll   Take = "all"   // those that ask for devices
+	TakeParts Take = "parts" // pods that ask for a part of a device, which no other scheduler can give
+	TakeAll   Take = "all"   // pods that ask for devices
 )
 
 // Options are what the administrator chose.
@@ -30,7 +30,9 @@ type Options struct {
 	RuntimeClass string
 	// Write the default number of devices beside a part of one, for quotas and tools that count them.
 	WriteCounts bool
-	Devices     *requests.Table
+	// Pods of other schedulers may ask for slots, each of which is a whole GPU that the node plugin reserves for them.
+	AllowForeignSlots bool
+	Devices           *requests.Table
 }
 
 // Clusters of which one is enough for a pod to make sense: which nodes there are may change until it is
@@ -86,13 +88,24 @@ func (o *Options) ours(pod *corev1.Pod, asks []requests.Ask) bool {
 func (o *Options) Check(pod *corev1.Pod) *requests.Refusal {
 	asks, wrong := o.read(pod)
 	if wrong == nil {
-		return nil
+		return o.checkSlots(pod, asks)
 	}
-	// What makes no sense cannot be told to be a part: a pod that nobody would cut is refused too.
+	// A request that makes no sense may be for a part: the pod is refused, too, because no other scheduler gives parts.
 	if o.ours(pod, asks) || byDefault(pod) && o.Take != TakeNone {
 		return wrong
 	}
-	return nil
+	return o.checkSlots(pod, nil)
+}
+
+// checkSlots refuses slots that the pod did not get from us.
+func (o *Options) checkSlots(pod *corev1.Pod, asks []requests.Ask) *requests.Refusal {
+	if !o.ours(pod, asks) {
+		if o.AllowForeignSlots {
+			return nil
+		}
+		asks = nil
+	}
+	return o.Devices.CheckSlots(pod, asks)
 }
 
 // Complete adds what the pod leaves unsaid, and tells whether that was anything. A pod that is refused
@@ -113,8 +126,8 @@ func (o *Options) Complete(pod *corev1.Pod) bool {
 				changed = want(container, name, count) || changed
 			}
 		}
-		if ticket := o.Devices.Ticket(); ticket != "" {
-			changed = want(container, ticket, 1) || changed
+		if slot := o.Devices.Slot(); slot != "" {
+			changed = want(container, slot, 1) || changed
 		}
 	}
 	if !some {

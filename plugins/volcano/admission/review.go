@@ -64,7 +64,7 @@ func (o *Options) serve(w http.ResponseWriter, r *http.Request, name string, ans
 	w.Header().Set("Content-Type", "application/json")
 	err = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: response})
 	if err != nil {
-		klog.V(2).InfoS("The API server went before its answer", "err", err)
+		klog.V(2).InfoS("The API server closed the connection before its answer", "err", err)
 	}
 }
 

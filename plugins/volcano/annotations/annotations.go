@@ -1,10 +1,10 @@
 // Package annotations reads and writes the annotations that Tephra adds to Kubernetes objects: the
 // slices of a pod, written with its binding and read by the node; the GPU inventory of a node,
-// written by the node and read by the scheduler; the room that is set aside for a pod group and how
+// written by the node and read by the scheduler; the room that is reserved for a pod group and how
 // often it was evicted, written by the scheduler for the one that comes after it. It also reads what
 // owners say about evictions and about themselves, and the inventory that Volcano's own device plugin writes.
 //
-// docs/annotations.md is the contract. A reader takes fields that it does not know for absent; it
+// docs/reference/annotations.md is the contract. A reader takes fields that it does not know for absent; it
 // refuses a version that it does not know, and what it refuses it refuses whole.
 package annotations
 

@@ -16,7 +16,7 @@ type Device struct {
 	Sharing   Sharing
 	// To each device before it. All devices of a node have theirs, or none has.
 	Links []Link
-	NUMA  *int16 // nil: not told, or of several NUMA nodes
+	NUMA  *int16 // nil: not known, or of several NUMA nodes
 }
 
 // Sharing is how a device may be used. Its zero is how any may: whole, or in fractions without bound.
@@ -25,7 +25,7 @@ type Sharing struct {
 	SplitCount    int32  // fractions at a time; 0: no bound
 	MPSClients    int32  // at a time; 0: 48
 	Replicas      int32  // time slices at a time; 0: no bound
-	ComputeFactor int32  // per mille of what there is, promised to fractions; 0: 1000
+	ComputeFactor int32  // per mille of what there is, that fractions may ask for in all; 0: 1000
 	MemoryFactor  int32
 	MIGModel      string // empty: not known to be cut by MIG
 }

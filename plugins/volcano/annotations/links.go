@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// MaxLinkedDevices is how many devices a node has at most whose links are told.
+// MaxLinkedDevices is how many devices a node may have for its links to be listed.
 const MaxLinkedDevices = 16
 
 // Link is what two devices of a node have between them, in the words of `nvidia-smi topo -m`.

@@ -20,7 +20,7 @@ func TestTheNodePluginsInventoryIsReadAndWrittenAlike(t *testing.T) {
 		if err := os.WriteFile(machine, []byte(`{"preset": "`+preset+`"}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		command := exec.Command(built+"/tephra-node", "gpus", "--nvml", built+"/fake_nvml/libnvidia-ml.so.1")
+		command := exec.Command(built+"/tephra-node", "gpus", "--nvml", built+"/../../tests/tools/fake_nvml/libnvidia-ml.so.1")
 		command.Env = append(os.Environ(), "TEPHRA_FAKE_NVML="+machine)
 		said, err := command.Output()
 		if err != nil {

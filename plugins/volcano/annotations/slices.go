@@ -32,8 +32,8 @@ type Slice struct {
 	UUID      string `json:"uuid,omitempty"` // of the device; empty where the node's inventory names none
 	Index     int    `json:"index"`          // of the device in the node's inventory
 	Mode      Mode   `json:"mode"`
-	Compute   int32  `json:"compute"`   // per mille of the device; 0: no share is set aside
-	MemoryMiB int32  `json:"memoryMiB"` // 0: none set aside
+	Compute   int32  `json:"compute"`   // per mille of the device; 0: no share is reserved
+	MemoryMiB int32  `json:"memoryMiB"` // 0: none reserved
 	// Of MIG only.
 	Instance *Instance `json:"mig,omitempty"`
 }
@@ -44,7 +44,7 @@ type ContainerSlices struct {
 	Slices []Slice `json:"slices"`
 }
 
-// What is read: a field that is absent can be told from a zero.
+// What is read: a field that is absent differs from a zero.
 type slicesText struct {
 	Version    *int            `json:"version"`
 	Containers []containerText `json:"containers"`

@@ -63,7 +63,7 @@ func antiAffinity(pod *corev1.Pod) []*antiTerm {
 	return out
 }
 
-// apart knows which living pods keep which others away. "At most one pod of these in a domain" is
+// apart knows which living pods keep which other pods away. "At most one pod of these in a domain" is
 // exact, and the engine's own business, where every pod that an anti-affinity matches carries it
 // too. Where a term matches a stranger, one that does not carry it, both sides are crossed: only
 // Volcano's predicates can judge them.
@@ -95,7 +95,7 @@ var indexLabels = []string{
 	"batch.kubernetes.io/job-completion-index", "controller-revision-hash",
 }
 
-// sharedLabels are the pod's labels without those that only number it.
+// sharedLabels are the pod's labels without labels that only number it.
 func sharedLabels(pod *corev1.Pod) k8slabels.Set {
 	out := make(k8slabels.Set, len(pod.Labels))
 	for key, value := range pod.Labels {

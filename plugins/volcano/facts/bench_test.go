@@ -88,7 +88,7 @@ func BenchmarkNoise(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		feed.setPod(pods[i%len(pods)])
 		if i%1000 == 0 && len(feed.Drain()) > 0 {
-			b.Fatal("told noise")
+			b.Fatal("reported noise")
 		}
 	}
 }

@@ -40,7 +40,7 @@ func idleFeed(t *testing.T, options Options) *Feed {
 	return feed
 }
 
-// noKinds are those of a cluster that nobody has asked for anything.
+// noKinds are the kinds of a cluster without requests.
 func noKinds() *kinds { return &kinds{words: &words{table: requests.Default()}} }
 
 func list(pairs ...string) corev1.ResourceList {

@@ -60,7 +60,7 @@ var labelOperators = map[corev1.NodeSelectorOperator]tephrav1.LabelOperator{
 	corev1.NodeSelectorOpLt:           tephrav1.LabelOperator_LABEL_OPERATOR_LT,
 }
 
-// tolerates is nil for an operator that the engine does not know: what it would have let in stays
+// tolerates is nil for an operator that the engine does not know: what it would have tolerated stays
 // out.
 func tolerates(in corev1.Toleration) *tephrav1.Toleration {
 	out := &tephrav1.Toleration{Key: in.Key, Value: in.Value,

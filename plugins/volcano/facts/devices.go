@@ -130,7 +130,9 @@ func (t *translator) devices(pod *corev1.Pod, on *tephrav1.Node) ([]*tephrav1.De
 	// Another scheduler's pods have their annotations for that one. KAI has pods of its own hold the
 	// devices that it cuts.
 	if refused == nil && t.ours(pod.Spec.SchedulerName) {
-		refused = t.words.table.Annotated(pod, asks)
+		if refused = t.words.table.Annotated(pod, asks); refused == nil {
+			refused = t.words.table.CheckSlots(pod, asks)
+		}
 	}
 	wrong := refusal(refused)
 	out := make([]*tephrav1.DeviceRequest, len(asks))
@@ -159,8 +161,8 @@ var sharings = map[requests.Sharing]tephrav1.Sharing{
 	requests.ByMIG:       tephrav1.Sharing_SHARING_MIG,
 }
 
-// userOf is whom the containers run as that ask for shares of MPS; unsaid it is 0, root. An MPS server
-// serves one user at a time. Of pods that ask for none it is nothing: they are of one class whoever
+// userOf is the user that containers with shares of MPS run as; by default 0, root. An MPS server
+// serves one user at a time. For pods without such shares it is 0: they are of one class, whatever user
 // they run as.
 func userOf(pod *corev1.Pod, devices []*tephrav1.DeviceRequest) (uint32, *fault) {
 	var user *int64
@@ -266,8 +268,8 @@ func podSlices(pod *corev1.Pod, node *tephrav1.Node) ([]*tephrav1.Slice, *fault)
 	var out []*tephrav1.Slice
 	for c, container := range containers {
 		at := fmt.Sprintf("metadata.annotations[%s].containers[%d]", annotations.SlicesKey, c)
-		number, known := names[container.Name]
-		if !known {
+		number := slices.Index(names, container.Name)
+		if number < 0 {
 			return nil, &fault{at + ".name", container.Name, "a container of the pod"}
 		}
 		for s, slice := range container.Slices {
@@ -337,15 +339,15 @@ func deviceIndex(node *tephrav1.Node, slice annotations.Slice) int {
 	return -1
 }
 
-// containerNames numbers the pod's containers as the engine does: init containers first, each
-// kind in the order of the pod.
-func containerNames(pod *corev1.Pod) map[string]int {
-	names := map[string]int{}
-	for _, container := range pod.Spec.InitContainers {
-		names[container.Name] = len(names)
-	}
-	for _, container := range pod.Spec.Containers {
-		names[container.Name] = len(names)
+// containerNames are the names of the pod's containers as the engine numbers them: init containers first,
+// each kind in the order of the pod. One without a name, which the API server does not accept but other
+// sources of pods do, is called by its number.
+func containerNames(pod *corev1.Pod) []string {
+	var names []string
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			names = append(names, cmp.Or(list[i].Name, fmt.Sprintf("container-%d", len(names))))
+		}
 	}
 	return names
 }

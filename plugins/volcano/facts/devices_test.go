@@ -46,7 +46,7 @@ func annotated(key, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations[key] = value }
 }
 
-// asked is what the job's first container asks of devices; nil where the job is not told.
+// asked is what the job's first container asks of devices; nil if the engine does not learn of the job.
 func asked(m *model, job string) *tephrav1.DeviceRequest {
 	if m.jobs[job] == nil {
 		return nil
@@ -138,7 +138,7 @@ func TestPartsAreReadAgainAsNodesComeAndGo(t *testing.T) {
 	steps := []struct {
 		what   string
 		change func()
-		want   int32 // MiB; 0: the job is not told
+		want   int32 // MiB; 0: the engine does not learn of the job
 	}{
 		{"no node", func() {}, 0},
 		{"one", func() { feed.setNode(someNode("n1", gpus(t, h100))) }, 40000},
@@ -198,7 +198,7 @@ func TestARefusedAnnotationIsAProblemOfItsGroup(t *testing.T) {
 	feed.setGroup(someGroup("g", 1))
 	feed.setPod(somePod("p", "g", annotated("nvidia.com/use-gpuindexes", "0")))
 	if m := wholeModel(t, feed); len(m.jobs) != 0 {
-		t.Errorf("told %v", m.jobs)
+		t.Errorf("reported %v", m.jobs)
 	}
 	if problem := problemOf(feed, "group-g"); !strings.HasPrefix(problem, `Pod "team/p": metadata.annotations[nvidia.com/use-gpuindexes]: "0", expected none`) {
 		t.Errorf("problem: %s", problem)
@@ -279,7 +279,7 @@ func TestMPSIsCountedOnceANodeHasIt(t *testing.T) {
 	}
 }
 
-func TestAQueueIsToldInAnyLanguagesWords(t *testing.T) {
+func TestAQueueIsReportedInAnyLanguagesWords(t *testing.T) {
 	queue := &schedulingv1beta1.Queue{}
 	queue.Name = "research"
 	queue.Spec.Capability = list("nvidia.com/gpucores", "250", "nvidia.com/gpumem", "8000", "nvidia.com/gpumem-percentage", "5",

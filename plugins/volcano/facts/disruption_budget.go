@@ -77,7 +77,7 @@ func (f *Feed) disruptionBudgetFact(key string) (int32, bool) {
 	return max(b.obj.Status.DisruptionsAllowed, 0), true
 }
 
-// budgetsOf are those that evicting the pod would draw on. One that lists the pod as disrupted
+// budgetsOf are the budgets that evicting the pod would draw on. One that lists the pod as disrupted
 // has counted it already.
 func (f *Feed) budgetsOf(pod *corev1.Pod) (names []string) {
 	in := f.budgets[pod.Namespace]

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestPodsThatHoldRoomAreToldWithTheBudgetsThatGuardThem(t *testing.T) {
+func TestPodsThatHoldRoomAreReportedWithTheBudgetsThatGuardThem(t *testing.T) {
 	web := map[string]string{"app": "web"}
 	labelled := func(p *corev1.Pod) { p.Labels["app"] = "web" }
 	for _, test := range []struct {
@@ -18,7 +18,7 @@ func TestPodsThatHoldRoomAreToldWithTheBudgetsThatGuardThem(t *testing.T) {
 		pdb  func(*policyv1.PodDisruptionBudget)
 		want []string
 	}{
-		{"a pod of nobody's", somePod("p", "", foreign, labelled, on("n1")), nil, []string{"team/web"}},
+		{"a pod of no group", somePod("p", "", foreign, labelled, on("n1")), nil, []string{"team/web"}},
 		{"one of ours", somePod("p", "g", labelled, on("n1")), nil, []string{"team/web"}},
 		{"one that waits", somePod("p", "g", labelled), nil, nil},
 		{"one without the label", somePod("p", "g", on("n1")), nil, nil},
@@ -77,6 +77,6 @@ func TestABudgetAllowsWhatItsControllerLastSaid(t *testing.T) {
 		t.Errorf("problems %v, want %s", problems, want)
 	}
 	if m := wholeModel(t, feed); len(m.budgets) > 0 {
-		t.Errorf("told %v", m.budgets)
+		t.Errorf("reported %v", m.budgets)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // change, so that the engine knows names alone.
 type domain struct {
 	obj      *topologyv1alpha1.HyperNode
-	known    *tephrav1.Domain // with the members that are named; nil: it cannot be told
+	known    *tephrav1.Domain // with the members that are named; nil: it cannot be described
 	matches  []func(*corev1.Node) bool
 	matching map[string]bool // nodes that one of them means
 }
@@ -116,7 +116,7 @@ func (f *Feed) replaceDomain(name string, after *domain) {
 	}
 }
 
-// members are the nodes that the engine is told of, those that are both named and meant twice.
+// members are the nodes that the engine learns of; a node that is both named and selected is listed twice.
 func (d *domain) members() []string {
 	if d == nil || d.known == nil {
 		return nil

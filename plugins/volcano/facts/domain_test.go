@@ -10,7 +10,7 @@ import (
 	"tephra.sh/volcano/tephrav1"
 )
 
-func TestHyperNodesAreToldWithTheNodesThatTheirSelectorsMean(t *testing.T) {
+func TestHyperNodesAreReportedWithTheNodesThatTheirSelectorsMean(t *testing.T) {
 	feed := idleFeed(t, Options{})
 	inZone := func(zone string) func(*corev1.Node) {
 		return func(n *corev1.Node) { n.Labels["zone"] = zone }
@@ -45,13 +45,13 @@ func TestHyperNodesAreToldWithTheNodesThatTheirSelectorsMean(t *testing.T) {
 		test.change()
 		got := wholeModel(t, feed).domains["rack"]
 		if got == nil {
-			t.Fatalf("%s: not told; problems %v", test.name, feed.Problems())
+			t.Fatalf("%s: not reported; problems %v", test.name, feed.Problems())
 		}
 		expect(t, test.name, got, &tephrav1.Domain{}, `name: "rack" tier: 1 tier_name: "rack" `+test.want)
 	}
 }
 
-func TestHyperNodesThatCannotBeReadAreNamedAndNotTold(t *testing.T) {
+func TestHyperNodesThatCannotBeReadAreNamedAndLeftOut(t *testing.T) {
 	byLabel := nodeMember(topologyv1alpha1.MemberSelector{LabelMatch: &metav1.LabelSelector{
 		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "zone", Operator: "Near"}}}})
 	byPattern := nodeMember(topologyv1alpha1.MemberSelector{RegexMatch: &topologyv1alpha1.RegexMatch{Pattern: "a(b"}})
@@ -71,8 +71,8 @@ func TestHyperNodesThatCannotBeReadAreNamedAndNotTold(t *testing.T) {
 	} {
 		feed := idleFeed(t, Options{})
 		feed.setDomain(someHyperNode("rack", test.tier, test.member))
-		if told := wholeModel(t, feed).domains; len(told) > 0 {
-			t.Errorf("told %v", told)
+		if reported := wholeModel(t, feed).domains; len(reported) > 0 {
+			t.Errorf("reported %v", reported)
 		}
 		if problems := feed.Problems(); len(problems) != 1 || problems[0].Error() != `HyperNode "rack": `+test.want {
 			t.Errorf("problems %v\nwant %s", problems, test.want)

@@ -9,15 +9,15 @@ import (
 	"tephra.sh/volcano/tephrav1"
 )
 
-// told is what was said of a pod.
-type told struct {
+// reportedTask is what the engine knows of a pod.
+type reportedTask struct {
 	fact  *tephrav1.Task
-	shape *shape // of its role; nil: told as a foreign pod
+	shape *shape // of its role; nil: described as a foreign pod
 }
 
 func sameMessage[M proto.Message](a, b M) bool { return proto.Equal(a, b) }
 
-func sameTask(a, b told) bool {
+func sameTask(a, b reportedTask) bool {
 	return a.shape == b.shape && samePlace(a, b) && a.fact.Phase == b.fact.Phase &&
 		a.fact.Node == b.fact.Node && a.fact.StartedMs == b.fact.StartedMs &&
 		a.fact.CheckpointedMs == b.fact.CheckpointedMs && a.fact.NotPreemptible == b.fact.NotPreemptible &&
@@ -30,13 +30,13 @@ func samePriority(a, b *tephrav1.Task) bool {
 	return (a.Priority == nil) == (b.Priority == nil) && a.GetPriority() == b.GetPriority()
 }
 
-func samePlace(a, b told) bool {
+func samePlace(a, b reportedTask) bool {
 	return a.fact.Job == b.fact.Job && a.fact.Role == b.fact.Role && a.fact.Index == b.fact.Index
 }
 
 func sameSlice(a, b *tephrav1.Slice) bool {
 	return a.Container == b.Container && a.Device == b.Device && a.Mode == b.Mode &&
-		a.Compute == b.Compute && a.MemoryMib == b.MemoryMib
+		a.Compute == b.Compute && a.MemoryMib == b.MemoryMib && a.MigProfile == b.MigProfile && a.MigStart == b.MigStart
 }
 
 // Sync is everything that is true now, for an engine that knows nothing: resource kinds, queues,
@@ -47,7 +47,7 @@ func (f *Feed) Sync() []*tephrav1.Event {
 	if len(f.translator.kinds.left) > 0 {
 		f.chooseKinds()
 	}
-	f.kindsTold = 0
+	f.kindsReported = 0
 	f.tellQueues.forget(sortedKeys(f.queues))
 	f.tellNodes.forget(sortedKeys(f.nodes))
 	f.tellDomains.forget(f.domainNames())
@@ -69,21 +69,21 @@ func (f *Feed) Sync() []*tephrav1.Event {
 	return f.drain()
 }
 
-// Drain is what has changed since the last Sync or Drain, each object once: nothing is told of
-// what came and went between.
+// Drain is what has changed since the last Sync or Drain, each object once; an object that came and went
+// between is left out.
 func (f *Feed) Drain() []*tephrav1.Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.drain()
 }
 
-// drain writes the facts so that each one comes after those that it needs: a job after the masks
-// that its pods name, a task after its job, what is gone after those that used it.
+// drain writes the facts so that each one comes after the facts that it needs: a job after the masks
+// that its pods name, a task after its job, a removal after the removals of its users.
 func (f *Feed) drain() []*tephrav1.Event {
 	f.settleAll()
 	var out []*tephrav1.Event
-	if names := f.translator.kinds.names; len(names) > f.kindsTold {
-		f.kindsTold = len(names)
+	if names := f.translator.kinds.names; len(names) > f.kindsReported {
+		f.kindsReported = len(names)
 		out = append(out, &tephrav1.Event{Fact: &tephrav1.Event_KindsDeclared{
 			KindsDeclared: &tephrav1.KindsDeclared{Names: slices.Clone(names)}}})
 	}
@@ -135,9 +135,9 @@ func removals[T any](out []*tephrav1.Event, all []news[T], event func(name strin
 	return out
 }
 
-// forgetRefusals: what is told anew has not been refused.
+// forgetRefusals: what is sent again has not been refused.
 func (f *Feed) forgetRefusals(queues []news[*tephrav1.Queue], nodes []news[*tephrav1.Node], domains []news[*tephrav1.Domain],
-	tasks []news[told]) {
+	tasks []news[reportedTask]) {
 	if len(f.problems.standing) == 0 {
 		return
 	}
@@ -166,14 +166,14 @@ func (f *Feed) next() uint64 {
 
 // leavesItsPlace: the engine keeps what a running task was started with. To be charged in another
 // place, or as something else, it has to go first.
-func leavesItsPlace(was, is told) bool {
+func leavesItsPlace(was, is reportedTask) bool {
 	holdsRoom := was.fact.Phase == tephrav1.TaskPhase_TASK_PHASE_RUNNING ||
 		was.fact.Phase == tephrav1.TaskPhase_TASK_PHASE_RELEASING
 	return was.shape != nil && is.shape != nil &&
 		(!samePlace(was, is) || holdsRoom && was.shape != is.shape)
 }
 
-// retell: the tasks of a job that comes or goes are told anew, as its tasks or as foreign pods.
+// retell: the tasks of a job that comes or goes are sent again, as its tasks or as foreign pods.
 func (f *Feed) retell(job news[*tephrav1.Job]) {
 	g := f.groupsOf[job.name]
 	if g == nil {
@@ -188,7 +188,7 @@ func (f *Feed) retell(job news[*tephrav1.Job]) {
 		for uid := range g.pods {
 			f.tellTasks.touch(uid)
 			if wasRefused {
-				delete(f.tellTasks.told, uid)
+				delete(f.tellTasks.reported, uid)
 			}
 		}
 	}
@@ -240,8 +240,8 @@ func (f *Feed) settleAll() {
 	f.noteKindsLeft()
 }
 
-// podlessGroupsChanged: those whose pods are still to come are read again, and those that could not
-// be told, of which nothing is known.
+// podlessGroupsChanged: groups whose pods do not exist yet are read again, and groups that could not be
+// described, of which nothing is known.
 func (f *Feed) podlessGroupsChanged() {
 	for _, g := range f.groups {
 		if len(g.templates) > 0 || g.obj != nil && f.problems.stands(groupObject(g.obj), "") {
@@ -266,7 +266,7 @@ func (f *Feed) kindsChanged() {
 	}
 }
 
-// chooseKinds gives the numbers anew, to what is asked for now.
+// chooseKinds gives the numbers again, to what is asked for now.
 func (f *Feed) chooseKinds() {
 	for _, name := range sortedKeys(f.translator.kinds.left) {
 		f.note(Object{Kind: "Resource", Name: name}, "", "", nil)
@@ -286,12 +286,12 @@ func (f *Feed) chooseKinds() {
 
 func (f *Feed) noteKindsLeft() {
 	for _, name := range sortedKeys(f.translator.kinds.left) {
-		f.note(Object{Kind: "Resource", Name: name}, "", "", &fault{"requests", "one kind too many",
-			"at most 11 extended resources asked for; Volcano's predicates alone watch this one"})
+		f.note(Object{Kind: "Resource", Name: name}, "", "", &fault{"requests", "one resource kind too many",
+			"at most 11 extended resources in all requests; only Volcano's predicates check this one"})
 	}
 }
 
-// pruneMasks forgets those that no pod names any more.
+// pruneMasks forgets masks that no pod names any more.
 func (f *Feed) pruneMasks() {
 	if len(f.masks) <= f.masksWorth {
 		return
@@ -316,7 +316,7 @@ func (f *Feed) pruneMasks() {
 	f.masksWorth = 16 + 2*len(f.masks)
 }
 
-// pruneShapes forgets those that no pod has any more.
+// pruneShapes forgets shapes that no pod has any more.
 func (f *Feed) pruneShapes() {
 	const spare = 1024
 	if len(f.translator.shapes) < spare+2*len(f.pods) {

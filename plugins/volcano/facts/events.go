@@ -34,7 +34,7 @@ func jobUpserted(n news[*tephrav1.Job], version uint64) *tephrav1.Event {
 		JobUpserted: &tephrav1.JobUpserted{Job: n.is, Version: version}}}
 }
 
-func taskUpserted(n news[told], version uint64) *tephrav1.Event {
+func taskUpserted(n news[reportedTask], version uint64) *tephrav1.Event {
 	return &tephrav1.Event{Fact: &tephrav1.Event_TaskUpserted{
 		TaskUpserted: &tephrav1.TaskUpserted{Task: n.is.fact, Version: version}}}
 }

@@ -50,7 +50,7 @@ func notPreemptable(meta *metav1.ObjectMeta) (bool, *fault) {
 	}
 	preemptable, err := strconv.ParseBool(text)
 	if err != nil {
-		return true, &fault{field, strconv.Quote(text), `"true" or "false"; nothing of it is evicted until then`}
+		return true, &fault{field, strconv.Quote(text), `"true" or "false"; until then its pods are not evicted`}
 	}
 	return !preemptable, nil
 }
@@ -122,7 +122,7 @@ func (f *Feed) readEvictability(g *group) {
 	f.note(object, evictionsAspect, "", wrong)
 	g.movable, wrong = movable(g.obj)
 	f.note(object, movableAspect, "", wrong)
-	g.held, wrong = heldRoom(g.obj)
+	g.held, wrong = reservedRoom(g.obj)
 	f.note(object, heldAspect, "", wrong)
 }
 
@@ -135,11 +135,11 @@ func (f *Feed) tellEvictability(g *group, job *tephrav1.Job) {
 	job.NotPreemptible, job.MinRunMs = g.protection.never, minRun.Milliseconds()
 	job.Evictions, job.Held = g.evictions, g.held
 	job.Movable = g.movable
-	job.EvictsNobody = f.evictsNobody(g)
+	job.NeverEvicts = f.neverEvicts(g)
 }
 
-// evictsNobody: the group's priority class says so or one of its pods does, for they start together.
-func (f *Feed) evictsNobody(g *group) bool {
+// neverEvicts: the group's priority class says so or one of its pods does, for they start together.
+func (f *Feed) neverEvicts(g *group) bool {
 	if class := f.priorities[g.obj.Spec.PriorityClassName]; class != nil && never(class.PreemptionPolicy) {
 		return true
 	}
@@ -175,7 +175,7 @@ func evictions(obj *schedulingv1beta1.PodGroup) (int32, *fault) {
 	return count, nil
 }
 
-// What cannot be read moves nobody.
+// A value that cannot be read lets no pod move.
 func movable(obj *schedulingv1beta1.PodGroup) (bool, *fault) {
 	text, given := obj.Annotations[annotations.MovableKey]
 	if !given {

@@ -31,7 +31,7 @@ const (
 	cooldown    = schedulingv1beta1.CooldownTime
 )
 
-func TestWhatOwnersSayAboutEvictionsIsTold(t *testing.T) {
+func TestWhatOwnersSayAboutEvictionsIsReported(t *testing.T) {
 	for _, test := range []struct {
 		name       string
 		group, pod map[string]string
@@ -59,10 +59,10 @@ func TestWhatOwnersSayAboutEvictionsIsTold(t *testing.T) {
 			problem: `PodGroup "team/g": metadata.annotations[tephra.sh/evictions]: "3.5", expected 0 to 2147483647`},
 		{name: "it may be moved", group: map[string]string{annotations.MovableKey: "true"}, want: `movable: true`},
 		{name: "it says that it may not be moved", group: map[string]string{annotations.MovableKey: "false"}},
-		{name: "an unreadable word moves nobody", group: map[string]string{annotations.MovableKey: "yes"},
+		{name: "an unreadable word moves no pod", group: map[string]string{annotations.MovableKey: "yes"},
 			problem: `PodGroup "team/g": metadata.annotations[tephra.sh/movable]: "yes", expected "true" or "false"`},
-		{name: "unreadable room", group: map[string]string{annotations.HeldRoomKey: `{"version":1,"tasks":[{"role":"a"}]}`},
-			problem: `PodGroup "team/g": metadata.annotations[tephra.sh/held-room].tasks[0].index: absent, expected 0 to 65535`},
+		{name: "unreadable room", group: map[string]string{annotations.ReservedRoomKey: `{"version":1,"tasks":[{"role":"a"}]}`},
+			problem: `PodGroup "team/g": metadata.annotations[tephra.sh/reserved-room].tasks[0].index: absent, expected 0 to 65535`},
 	} {
 		feed := idleFeed(t, Options{Admit: true})
 		feed.setGroup(someGroup("g", 1, func(g *schedulingv1beta1.PodGroup) { mark(&g.ObjectMeta, test.group) }))
@@ -84,7 +84,7 @@ func TestWhatOwnersSayAboutEvictionsIsTold(t *testing.T) {
 	}
 }
 
-func TestAPodThatStaysIsToldAsSuchAndItsGroupIsNot(t *testing.T) {
+func TestAPodThatStaysIsReportedAsSuchAndItsGroupIsNot(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		pod  func(*corev1.Pod)
@@ -109,7 +109,7 @@ func TestAPodThatStaysIsToldAsSuchAndItsGroupIsNot(t *testing.T) {
 	}
 }
 
-func TestNobodyIsEvictedForAGroupThatSaysSo(t *testing.T) {
+func TestNoPodIsEvictedForAGroupThatSaysSo(t *testing.T) {
 	never := corev1.PreemptNever
 	for name, test := range map[string]struct {
 		class, pod *corev1.PreemptionPolicy
@@ -122,13 +122,13 @@ func TestNobodyIsEvictedForAGroupThatSaysSo(t *testing.T) {
 		feed.setGroup(someGroup("g", 2, func(g *schedulingv1beta1.PodGroup) { g.Spec.PriorityClassName = "five" }))
 		feed.setPod(somePod("p", "g"))
 		feed.setPod(somePod("q", "g", func(p *corev1.Pod) { p.Spec.PreemptionPolicy = test.pod }))
-		if got := wholeModel(t, feed).jobs["group-g"].EvictsNobody; got != test.want {
+		if got := wholeModel(t, feed).jobs["group-g"].NeverEvicts; got != test.want {
 			t.Errorf("%s: %v, expected %v", name, got, test.want)
 		}
 	}
 }
 
-func TestARunningTaskIsToldWithItsStartAndItsLastCheckpoint(t *testing.T) {
+func TestARunningTaskIsReportedWithItsStartAndItsLastCheckpoint(t *testing.T) {
 	feed := idleFeed(t, Options{Admit: true})
 	feed.setGroup(someGroup("g", 1))
 	running := func(change ...func(*corev1.Pod)) *corev1.Pod {
@@ -164,13 +164,13 @@ func TestARunningTaskIsToldWithItsStartAndItsLastCheckpoint(t *testing.T) {
 	}
 }
 
-func TestHeldRoomGoesToTheAnnotationAndBackToTheEngine(t *testing.T) {
+func TestReservedRoomGoesToTheAnnotationAndBackToTheEngine(t *testing.T) {
 	whole := func(container, device uint32) *tephrav1.Slice {
 		return &tephrav1.Slice{Container: container, Device: device, Mode: tephrav1.SliceMode_SLICE_MODE_WHOLE,
 			Compute: 1000, MemoryMib: 5}
 	}
 	part := &tephrav1.Slice{Device: 2, Mode: tephrav1.SliceMode_SLICE_MODE_FRACTION, Compute: 250, MemoryMib: 2}
-	text, err := HeldRoomAnnotation([]*tephrav1.Placement{
+	text, err := ReservedRoomAnnotation([]*tephrav1.Placement{
 		{Role: "worker", Index: 1, Node: "n1", Slices: []*tephrav1.Slice{whole(0, 0), whole(0, 3), part, whole(1, 3)}},
 		{Role: "master", Node: "n2"},
 	})
@@ -191,10 +191,10 @@ func TestHeldRoomGoesToTheAnnotationAndBackToTheEngine(t *testing.T) {
 	m := wholeModel(t, feed)
 	held := func(value string) *schedulingv1beta1.PodGroup {
 		return someGroup("g", 1, func(g *schedulingv1beta1.PodGroup) {
-			mark(&g.ObjectMeta, map[string]string{annotations.HeldRoomKey: value})
+			mark(&g.ObjectMeta, map[string]string{annotations.ReservedRoomKey: value})
 		})
 	}
-	told := func(of string) {
+	reported := func(of string) {
 		t.Helper()
 		if err := m.apply(feed.Drain()); err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestHeldRoomGoesToTheAnnotationAndBackToTheEngine(t *testing.T) {
 		expect(t, "held", &tephrav1.Job{Held: m.jobs["group-g"].Held}, &tephrav1.Job{}, of)
 	}
 	feed.setGroup(held(text))
-	told(`held { role: "worker" index: 1 node: "n1" slices { device: 0 mode: SLICE_MODE_WHOLE compute: 1000 memory_mib: 5 }
+	reported(`held { role: "worker" index: 1 node: "n1" slices { device: 0 mode: SLICE_MODE_WHOLE compute: 1000 memory_mib: 5 }
 		slices { device: 3 mode: SLICE_MODE_WHOLE compute: 1000 memory_mib: 5 }
 		slices { device: 2 mode: SLICE_MODE_FRACTION compute: 250 memory_mib: 2 }
 		slices { container: 1 device: 3 mode: SLICE_MODE_WHOLE compute: 1000 memory_mib: 5 } }
@@ -211,28 +211,28 @@ func TestHeldRoomGoesToTheAnnotationAndBackToTheEngine(t *testing.T) {
 	again.Status.Conditions = []schedulingv1beta1.PodGroupCondition{{Type: "Noise"}}
 	feed.setGroup(again)
 	if events := feed.Drain(); len(events) > 0 {
-		t.Errorf("the same room, told again: %v", events)
+		t.Errorf("the same room, sent again: %v", events)
 	}
 	feed.setGroup(someGroup("g", 1))
-	told(``)
+	reported(``)
 }
 
 func TestRoomIsHeldUntilTheGangHasWhatItNeeds(t *testing.T) {
 	feed := idleFeed(t, Options{Admit: true})
 	feed.setGroup(someGroup("g", 2, func(g *schedulingv1beta1.PodGroup) {
-		mark(&g.ObjectMeta, map[string]string{annotations.HeldRoomKey: `{"version":1,"tasks":[]}`})
+		mark(&g.ObjectMeta, map[string]string{annotations.ReservedRoomKey: `{"version":1,"tasks":[]}`})
 	}))
 	feed.setPod(somePod("a", "g"))
 	feed.setPod(somePod("b", "g"))
 	spent := func(want ...string) {
 		t.Helper()
 		feed.Drain()
-		if got := feed.SpentHolds(); !slices.Equal(got, want) {
+		if got := feed.SpentReservations(); !slices.Equal(got, want) {
 			t.Errorf("spent %v, expected %v", got, want)
 		}
 	}
 	spent()
-	if job, known := feed.Job("group-g"); !known || !job.Holds || job.Queue != "research" || job.Called != "team/g" {
+	if job, known := feed.Job("group-g"); !known || !job.Reserves || job.Queue != "research" || job.Called != "team/g" {
 		t.Errorf("job %+v", job)
 	}
 	feed.HandedOver("pod-a", "n1", nil)
@@ -247,7 +247,7 @@ func TestRoomIsHeldUntilTheGangHasWhatItNeeds(t *testing.T) {
 	over := feed.groupsOf["group-g"].obj.DeepCopy()
 	over.Status.Phase = schedulingv1beta1.PodGroupCompleted
 	feed.setGroup(over)
-	spent("group-g") // it asks for nothing, and the engine was told that it is gone
+	spent("group-g") // it asks for nothing, and the engine knows that it is gone
 	feed.dropGroup(feed.groupsOf["group-g"].obj)
 	spent()
 }
@@ -260,7 +260,7 @@ func TestEvictionsAreCountedFromWhateverStandsThere(t *testing.T) {
 	}
 }
 
-func TestAPodThatMayNoLongerGoIsToldAgain(t *testing.T) {
+func TestAPodThatMayNoLongerGoIsSentAgain(t *testing.T) {
 	feed := idleFeed(t, Options{Admit: true})
 	feed.setGroup(someGroup("g", 1))
 	feed.setPod(somePod("p", "g", on("n1")))

@@ -28,8 +28,8 @@ func (f *Feed) readExpectedRuntime(g *group) {
 	f.note(groupObject(g.obj), expectedRuntimeAspect, "", wrong)
 }
 
-// expectedRunMs: as the group says, or until the last of its pods is killed at its deadline; 0 where one of them has none.
-func (g *group) expectedRunMs() int64 {
+// estimatedRuntimeMs: as the group says, or until the last of its pods is killed at its deadline; 0 where one of them has none.
+func (g *group) estimatedRuntimeMs() int64 {
 	if g.expected > 0 {
 		return min(g.expected.Milliseconds(), mostRunMs)
 	}

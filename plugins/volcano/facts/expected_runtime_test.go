@@ -10,7 +10,7 @@ import (
 	"tephra.sh/volcano/annotations"
 )
 
-func TestHowLongAGroupRunsIsTold(t *testing.T) {
+func TestHowLongAGroupRunsIsReported(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		said      map[string]string
@@ -18,11 +18,11 @@ func TestHowLongAGroupRunsIsTold(t *testing.T) {
 		want      int64   // ms
 		problem   string
 	}{
-		{name: "nobody says", deadlines: []int64{0, 0}},
+		{name: "no estimate", deadlines: []int64{0, 0}},
 		{name: "the group says", said: map[string]string{annotations.ExpectedRuntimeKey: "1h30m"}, deadlines: []int64{60, 0}, want: 5_400_000},
 		{name: "the last deadline", deadlines: []int64{60, 90}, want: 90_000},
-		{name: "one that may run for ever", deadlines: []int64{60, 0}},
-		{name: "more than anybody waits for", said: map[string]string{annotations.ExpectedRuntimeKey: "2000000h"}, deadlines: []int64{0}, want: mostRunMs},
+		{name: "one that may run forever", deadlines: []int64{60, 0}},
+		{name: "more than the bound", said: map[string]string{annotations.ExpectedRuntimeKey: "2000000h"}, deadlines: []int64{0}, want: mostRunMs},
 		{name: "no duration", said: map[string]string{annotations.ExpectedRuntimeKey: "soon"}, deadlines: []int64{30}, want: 30_000,
 			problem: `PodGroup "team/g": metadata.annotations[tephra.sh/expected-runtime]: "soon", expected a duration`},
 	} {
@@ -35,7 +35,7 @@ func TestHowLongAGroupRunsIsTold(t *testing.T) {
 				}
 			}))
 		}
-		if got := wholeModel(t, feed).jobs["group-g"].ExpectedRunMs; got != test.want {
+		if got := wholeModel(t, feed).jobs["group-g"].EstimatedRuntimeMs; got != test.want {
 			t.Errorf("%s: %d ms, expected %d", test.name, got, test.want)
 		}
 		problems := feed.Problems()

@@ -17,7 +17,7 @@ import (
 	"tephra.sh/volcano/tephrav1"
 )
 
-// Sources are informers that somebody else starts and stops: the scheduler's own.
+// Sources are the scheduler's informers, which the scheduler starts and stops.
 type Sources struct {
 	Kube    informers.SharedInformerFactory
 	Volcano vcinformers.SharedInformerFactory
@@ -27,8 +27,8 @@ type Sources struct {
 type Options struct {
 	// Pods that name one of these and a pod group are ours; all others only take room.
 	SchedulerNames []string
-	// Pod groups without pods are told as well, so that the engine admits them. Otherwise
-	// somebody else moves them to the phase Inqueue.
+	// The engine learns of pod groups without pods as well, so that it admits them. Otherwise
+	// Volcano's action enqueue moves them to the phase Inqueue.
 	Admit bool
 	// Keys of node labels, from the widest to the nearest, that say where a node is that is in no
 	// HyperNode. REQUIRES: CheckDomainLabels is nil.
@@ -49,7 +49,7 @@ type Feed struct {
 	synced  []cache.InformerSynced
 
 	mu         sync.Mutex
-	version    uint64 // of the last fact told
+	version    uint64 // of the last fact
 	translator translator
 	nodes      map[string]*node
 	queues     map[string]*queue
@@ -57,7 +57,7 @@ type Feed struct {
 	jobs       map[string]*batchv1alpha1.Job // by namespace/name
 	groups     map[string]*group             // by namespace/name
 	groupsOf   map[string]*group             // by the uid of the pod group
-	holding    map[string]*group             // those of them that say that room is set aside for them
+	holding    map[string]*group             // groups whose annotation reserves room for them
 	ofJob      map[string]map[*group]bool    // by the namespace/name of the Job that owns them
 	pods       map[string]*pod               // by uid
 	masks      map[string][]string
@@ -67,7 +67,7 @@ type Feed struct {
 	problems   problems
 
 	kindsRead     int // how many there were when nodes and foreign pods were last read
-	kindsTold     int
+	kindsReported int
 	masksWorth    int // how many masks there may be before those of no pod are looked for
 	modelsChanged bool
 	dirtyGroups   map[*group]bool
@@ -77,7 +77,7 @@ type Feed struct {
 	tellNodes  table[*tephrav1.Node]
 	tellMasks  table[[]string]
 	tellJobs   table[*tephrav1.Job]
-	tellTasks  table[told]
+	tellTasks  table[reportedTask]
 
 	tellDomains table[*tephrav1.Domain]
 	tellBudgets table[int32]
@@ -92,7 +92,7 @@ type node struct {
 
 type queue struct {
 	obj  *schedulingv1beta1.Queue
-	fact *tephrav1.Queue // nil: it cannot be told
+	fact *tephrav1.Queue // nil: it cannot be described
 }
 
 // New registers with the informers; they may already run. REQUIRES: they are started after this at
@@ -240,6 +240,9 @@ func (f *Feed) dropNode(obj *corev1.Node) {
 func (f *Feed) advertise(before, now *corev1.Node) {
 	more, fewer := f.translator.words.advertises(now, +1), f.translator.words.advertises(before, -1)
 	f.modelsChanged = f.modelsChanged || more || fewer
+	if more || fewer {
+		f.kindsRead = -1 // nodes are read again: what is counted there has changed
+	}
 }
 
 // devicesChanged: slices name devices, wishes name models, and parts are parts of a device.

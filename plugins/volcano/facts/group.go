@@ -2,8 +2,6 @@ package facts
 
 import (
 	"cmp"
-	"fmt"
-	"strconv"
 	"time"
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -15,7 +13,7 @@ import (
 	"tephra.sh/volcano/tephrav1"
 )
 
-// group is a pod group, its pods of ours, and what the engine is told of them.
+// group is a pod group, its pods of ours, and what the engine knows of them.
 type group struct {
 	key  string                      // namespace/name
 	obj  *schedulingv1beta1.PodGroup // nil: only its pods are known
@@ -24,15 +22,15 @@ type group struct {
 	// The pods that its minimum asks for were all there once, and some still are.
 	complete bool
 
-	user       string // whose it says that it is; empty: nobody's
+	user       string // that the group names; empty: none
 	protection protection
 	evictions  int32
 	movable    bool
-	held       []*tephrav1.HeldRoom
+	held       []*tephrav1.RecordedReservation
 	expected   time.Duration // of its run, as it says itself; 0: it does not
 
-	fact      *tephrav1.Job // nil: the engine is not told
-	roles     map[slot]*pod // nil: the engine is not told of its pods either
+	fact      *tephrav1.Job // nil: the engine does not know it
+	roles     map[slot]*pod // nil: the engine does not know its pods either
 	templates []made        // what it asks for while its pods are not there
 	refused   bool          // by the engine, as it is now
 }
@@ -65,7 +63,7 @@ func (f *Feed) setGroup(obj *schedulingv1beta1.PodGroup) {
 		f.own(g, "")
 	}
 	f.groupsOf[string(obj.UID)] = g
-	if _, held := obj.Annotations[annotations.HeldRoomKey]; held {
+	if _, held := obj.Annotations[annotations.ReservedRoomKey]; held {
 		f.holding[string(obj.UID)] = g
 	} else {
 		delete(f.holding, string(obj.UID))
@@ -87,6 +85,7 @@ func (f *Feed) dropGroup(obj *schedulingv1beta1.PodGroup) {
 	f.note(groupObject(obj), "", "", nil)
 	f.problems.set(groupObject(obj), engineSays, nil)
 	f.problems.set(groupObject(obj), userAspect, nil)
+	f.problems.set(groupObject(obj), queueAspect, nil)
 	f.forgetProtection(groupObject(obj))
 	f.own(g, "")
 	g.obj, g.complete, g.refused = nil, false, false
@@ -116,6 +115,10 @@ func (f *Feed) own(g *group, job string) {
 
 func groupObject(obj *schedulingv1beta1.PodGroup) Object {
 	return Object{"PodGroup", obj.Namespace, obj.Name, string(obj.UID)}
+}
+
+func jobObject(job *batchv1alpha1.Job) Object {
+	return Object{"Job", job.Namespace, job.Name, string(job.UID)}
 }
 
 func jobOwner(obj *schedulingv1beta1.PodGroup) *metav1.OwnerReference {
@@ -212,33 +215,34 @@ func (f *Feed) settle(g *group) {
 	}
 	gang, problem := f.gangOf(g)
 	if problem == nil {
-		problem = tooLarge(g.obj, gang)
+		problem = gangBounds(g.obj, gang)
 	}
 	f.problems.set(groupObject(g.obj), "", problem)
-	if problem != nil || gang == nil {
-		g.roles, g.templates = nil, nil
-		return
+	begun := g.complete
+	if problem != nil {
+		gang, begun = f.gangOfHolders(g), true
 	}
-	queue := g.obj.Spec.Queue
-	if queue == "" {
-		queue = schedulingv1beta1.DefaultQueue
+	if gang == nil {
+		g.roles, g.templates = nil, nil
+		f.problems.set(groupObject(g.obj), queueAspect, nil)
+		return
 	}
 	g.fact = &tephrav1.Job{
 		Uid:       string(g.obj.UID),
 		Name:      g.userName(),
-		Queue:     queue,
+		Queue:     f.queueOf(g),
 		Priority:  f.priority(g.obj.Spec.PriorityClassName),
 		CreatedMs: g.obj.CreationTimestamp.UnixMilli(),
 		Gang:      gang,
-		PodsExist: g.complete,
+		PodsExist: begun,
 		User:      g.user,
 	}
 	g.fact.Locality, _ = localityOf(localityAt, g.obj.Spec.NetworkTopology) // what is wrong with it gangOf has said
 	f.tellEvictability(g, g.fact)
-	g.fact.ExpectedRunMs = g.expectedRunMs()
+	g.fact.EstimatedRuntimeMs = g.estimatedRuntimeMs()
 }
 
-// userName is what whoever submitted it calls it: Volcano names a Job's group by the Job's uid as well.
+// userName is the name that the user gave it: Volcano names a Job's group by the Job's uid as well.
 func (g *group) userName() string {
 	if g.job != "" {
 		return g.job
@@ -259,6 +263,12 @@ func (f *Feed) gangOf(g *group) (*tephrav1.Gang, *Problem) {
 	if job != nil && jobEnded(job) {
 		return nil, nil
 	}
+	if job != nil {
+		if wrong := jobBounds(job); wrong != nil && f.oursByJob(job) {
+			problem := wrong.of(jobObject(job), string(g.obj.UID))
+			return nil, &problem
+		}
+	}
 	sub, wrong := subGroupsOf(g.obj)
 	if wrong == nil {
 		_, wrong = localityOf(localityAt, g.obj.Spec.NetworkTopology)
@@ -268,7 +278,7 @@ func (f *Feed) gangOf(g *group) (*tephrav1.Gang, *Problem) {
 		return nil, &problem
 	}
 	if !f.options.Admit && isPending(g.obj) && !g.started() {
-		return nil, nil // until somebody else admits it
+		return nil, nil // until Volcano admits it
 	}
 	present := g.present()
 	g.complete = g.complete || g.isComplete(present)
@@ -276,7 +286,7 @@ func (f *Feed) gangOf(g *group) (*tephrav1.Gang, *Problem) {
 		return f.gangByPods(g, sub, job, present)
 	}
 	if len(present) == 0 && len(g.pods) > 0 {
-		return nil, nil // they are going, and nobody knows yet what comes after them
+		return nil, nil // they end, and it is not known yet what follows them
 	}
 	if !f.options.Admit || job == nil && g.job != "" {
 		return nil, nil // a Job that owns it will come, or is gone
@@ -289,22 +299,6 @@ func (f *Feed) gangOf(g *group) (*tephrav1.Gang, *Problem) {
 
 // localityAt is where a group says how near to each other all of its tasks are to be.
 const localityAt = "spec.networkTopology"
-
-// Each task is a row of the engine, whether its pod exists or not.
-const mostTasks = 1 << 16
-
-func tooLarge(obj *schedulingv1beta1.PodGroup, gang *tephrav1.Gang) *Problem {
-	var sum int64
-	for _, role := range gang.GetRoles() {
-		sum += int64(role.Replicas)
-	}
-	if sum <= mostTasks {
-		return nil
-	}
-	wrong := &fault{"tasks", strconv.FormatInt(sum, 10), fmt.Sprintf("at most %d", mostTasks)}
-	problem := wrong.of(groupObject(obj), string(obj.UID))
-	return &problem
-}
 
 // minTask are the minima of the roles. As in Volcano they do not count where the group as a whole
 // asks for less. The name "" is that of pods which name no task.

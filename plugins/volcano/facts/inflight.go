@@ -13,6 +13,7 @@ import (
 // handover is a binding that was asked of the API server.
 type handover struct {
 	node   string
+	queue  string // of its group, as the engine knows it
 	slices []*tephrav1.Slice
 	tell   bool // the engine no longer assumes it
 }
@@ -30,14 +31,14 @@ type PodRef struct {
 type JobRef struct {
 	UID             string
 	Namespace, Name string
-	Called          string // by whoever submitted it
-	Queue           string // as the engine was last told; empty: it was told nothing
+	Called          string // by the user
+	Queue           string // as the engine knows it; empty: it knows nothing
 	Phase           schedulingv1beta1.PodGroupPhase
-	HasPods         bool // as the engine was last told: its pods ask, and no template does
-	Holds           bool // its annotation says that room is set aside for it
+	HasPods         bool // as the engine knows it: its pods ask, and no template does
+	Reserves        bool // its annotation reserves room for it
 }
 
-// Pod is the pod in that place of the job, as it was last told.
+// Pod is the pod in that place of the job, as the engine knows it.
 func (f *Feed) Pod(jobUID, role string, index int32) (PodRef, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +69,7 @@ func (f *Feed) Job(uid string) (JobRef, bool) {
 		return JobRef{}, false
 	}
 	return JobRef{UID: uid, Namespace: g.obj.Namespace, Name: g.obj.Name, Called: g.userName(), Queue: g.fact.GetQueue(),
-		Phase: g.obj.Status.Phase, HasPods: g.fact.GetPodsExist(), Holds: f.holding[uid] != nil}, true
+		Phase: g.obj.Status.Phase, HasPods: g.fact.GetPodsExist(), Reserves: f.holding[uid] != nil}, true
 }
 
 // HandedOver: a binding of the pod to the node, with these slices, is on its way to the API server.
@@ -79,6 +80,9 @@ func (f *Feed) HandedOver(podUID, node string, chosen []*tephrav1.Slice) {
 	defer f.mu.Unlock()
 	if p := f.pods[podUID]; p != nil {
 		p.handed = &handover{node: node, slices: chosen}
+		if p.group != nil {
+			p.handed.queue = p.group.fact.GetQueue()
+		}
 	}
 }
 
@@ -100,6 +104,9 @@ func (f *Feed) BindFailed(podUID string) {
 	if p := f.pods[podUID]; p != nil && p.inFlight() {
 		p.handed = nil
 		f.tellTasks.touch(podUID)
+		if p.group != nil {
+			f.dirtyGroups[p.group] = true // its queue may change now
+		}
 	}
 }
 
@@ -113,18 +120,15 @@ func (f *Feed) SlicesAnnotation(podUID, node string, chosen []*tephrav1.Slice) (
 	defer f.mu.Unlock()
 	p, n := f.pods[podUID], f.nodes[node]
 	if p == nil {
-		return "", fmt.Errorf("pod %q: not known, expected one that was told to the engine", podUID)
+		return "", fmt.Errorf("pod %q: not known, expected one that the engine knows", podUID)
 	}
 	if n == nil || n.fact == nil {
 		return "", fmt.Errorf("%s: node %q: not known", p.object(), node)
 	}
-	init, main := p.obj.Spec.InitContainers, p.obj.Spec.Containers
-	written := make([]annotations.ContainerSlices, len(init)+len(main))
-	for i := range init {
-		written[i].Name = init[i].Name
-	}
-	for i := range main {
-		written[len(init)+i].Name = main[i].Name
+	names := containerNames(p.obj)
+	written := make([]annotations.ContainerSlices, len(names))
+	for i := range names {
+		written[i].Name = names[i]
 	}
 	for i, slice := range chosen {
 		if int(slice.Container) >= len(written) || int(slice.Device) >= len(n.fact.Devices) {
@@ -143,7 +147,7 @@ func (f *Feed) SlicesAnnotation(podUID, node string, chosen []*tephrav1.Slice) (
 const engineSays = "engine"
 
 // RefusedByEngine: the engine did not take the fact, which Sync or Drain gave, and says why. It is
-// told again once it has changed; until then the pods of a refused job count as foreign ones.
+// sent again once it has changed; until then the pods of a refused job count as foreign ones.
 func (f *Feed) RefusedByEngine(event *tephrav1.Event, why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,7 +164,7 @@ func (f *Feed) RefusedByEngine(event *tephrav1.Event, why string) {
 		uid := fact.JobUpserted.Job.Uid
 		g := f.groupsOf[uid]
 		if g == nil || g.fact != fact.JobUpserted.Job {
-			return // it has changed meanwhile, and is told again
+			return // it has changed meanwhile, and is sent again
 		}
 		g.refused = true
 		f.refuse(groupObject(g.obj), uid, why)
@@ -177,5 +181,5 @@ func (f *Feed) RefusedByEngine(event *tephrav1.Event, why string) {
 }
 
 func (f *Feed) refuse(object Object, job, why string) {
-	f.problems.set(object, engineSays, &Problem{Object: object, Job: job, Message: why})
+	f.problems.set(object, engineSays, &Problem{Object: object, Job: job, Message: short(why)})
 }

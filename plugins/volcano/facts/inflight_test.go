@@ -50,7 +50,7 @@ func TestAHandedOverPodRunsForASyncAndSaysNothingToADrain(t *testing.T) {
 	runsUntilItsBindFails(t, feed, m)
 }
 
-func TestAPodThatIsStillBeingBoundIsToldAsRunningOnceTheEngineHasGivenItUp(t *testing.T) {
+func TestAPodThatIsStillBeingBoundIsReportedAsRunningOnceTheEngineHasGivenItUp(t *testing.T) {
 	feed := idleFeed(t, Options{Admit: true})
 	feed.setNode(gpuNode("n1"))
 	feed.setGroup(someGroup("g", 1))
@@ -101,7 +101,7 @@ func TestABoundPodHasTheSlicesOfItsAnnotation(t *testing.T) {
 	} {
 		feed.setPod(boundPod(annotation))
 		if got := wholeModel(t, feed).tasks["pod-p"]; got.Phase != tephrav1.TaskPhase_TASK_PHASE_RUNNING || len(got.Slices) != 0 {
-			t.Errorf("%s: told %v", annotation, got)
+			t.Errorf("%s: reported %v", annotation, got)
 		}
 		if standing := feed.Problems(); len(standing) != 1 || !strings.Contains(standing[0].Error(), problem) || standing[0].Job != "" {
 			t.Errorf("%s: problems %v", annotation, standing)
@@ -134,10 +134,10 @@ func TestARefusedJobIsForeignUntilItChanges(t *testing.T) {
 	events := feed.Drain()
 	for _, event := range events {
 		if task := event.GetTaskUpserted().GetTask(); task != nil && (task.Job != "" || task.Uid != "pod-a") {
-			t.Errorf("told %v", event)
+			t.Errorf("reported %v", event)
 		}
 		if event.GetJobUpserted() != nil {
-			t.Errorf("told again: %v", event)
+			t.Errorf("reported again: %v", event)
 		}
 	}
 	feed.setGroup(someGroup("g", 2))
@@ -153,7 +153,7 @@ func TestARefusedJobIsForeignUntilItChanges(t *testing.T) {
 	}
 }
 
-func TestAMaskIsToldWhenItChanges(t *testing.T) {
+func TestAMaskIsSentWhenItChanges(t *testing.T) {
 	feed := idleFeed(t, Options{Admit: true})
 	feed.setGroup(someGroup("g", 1))
 	feed.setPod(somePod("p", "g", func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "x"}} }))
@@ -172,6 +172,6 @@ func TestAMaskIsToldWhenItChanges(t *testing.T) {
 	}
 	feed.HandedOver("pod-p", "n3", nil)
 	if classes := feed.MaskedClasses(); len(classes) != 0 {
-		t.Errorf("nobody waits: %v", classes)
+		t.Errorf("no pod is pending: %v", classes)
 	}
 }

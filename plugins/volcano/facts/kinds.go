@@ -27,8 +27,8 @@ const (
 	maxSum    = int64(1) << 60
 )
 
-// kinds are the extended resources that the engine knows by number. Only those that some pod of
-// ours or some queue's limit asks for are worth a number; what a node has of others is nothing to
+// kinds are the extended resources that the engine knows by number. Only resources that a pod of
+// ours or a queue's limit asks for get a number; what a node has of other resources does not matter to
 // the engine. Numbers are given in the order of first asking and stay until Forget.
 type kinds struct {
 	words *words

@@ -11,17 +11,17 @@ import (
 	"tephra.sh/volcano/tephrav1"
 )
 
-// labelDomains are those that labels of nodes tell, for nodes that are in no HyperNode: one for each
+// labelDomains are the domains that labels of nodes describe, for nodes that are in no HyperNode: one for each
 // sequence of values that some node has, from the widest key on.
 //
 // Sources of such labels: Kubernetes, well-known labels (topology.kubernetes.io/region, zone); NVIDIA
-// Topograph, docs/reference/node-labels.md (network.topology.nvidia.com/core, spine, leaf, accelerator).
+// Topograph, its page node-labels.md (network.topology.nvidia.com/core, spine, leaf, accelerator).
 type labelDomains struct {
 	keys  []string // from the widest to the nearest
 	tiers []string // their names
 	known map[string]*labelDomain
 	home  map[string]string // by node, the nearest domain that it is in
-	// By node, how many HyperNodes that the engine is told have it.
+	// By node, how many HyperNodes that the engine knows have it.
 	inHyperNodes map[string]int
 }
 
@@ -191,16 +191,16 @@ func (f *Feed) touchDomain(name string) {
 }
 
 // labelDomainFact is of the domain as the engine is to name it.
-func (f *Feed) labelDomainFact(told string) (*tephrav1.Domain, bool) {
-	name, beside := strings.CutSuffix(told, besideHyperNode)
+func (f *Feed) labelDomainFact(called string) (*tephrav1.Domain, bool) {
+	name, beside := strings.CutSuffix(called, besideHyperNode)
 	if fact := f.byLabels.fact(name); fact != nil && beside == (f.domains[name] != nil) {
-		fact.Name = told
+		fact.Name = called
 		return fact, true
 	}
 	return nil, false
 }
 
-// domainNames are all that domains may be told under.
+// domainNames are all names that the engine may know domains by.
 func (f *Feed) domainNames() []string {
 	names := sortedKeys(f.domains)
 	for name := range f.byLabels.known {

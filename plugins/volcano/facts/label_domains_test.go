@@ -36,10 +36,10 @@ func named(nodes ...string) *topologyv1alpha1.HyperNode {
 // forest is what the feed tells of domains, one a line: "zone-a (zone, 3): n1 n2 [parts]".
 func forest(t *testing.T, feed *Feed) string {
 	t.Helper()
-	told := wholeModel(t, feed).domains
+	reported := wholeModel(t, feed).domains
 	var lines []string
-	for _, name := range sortedKeys(told) {
-		lines = append(lines, lineOf(told[name]))
+	for _, name := range sortedKeys(reported) {
+		lines = append(lines, lineOf(reported[name]))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -73,7 +73,7 @@ b (zone, 3): zone-only [b/s1]
 b/s1 (spine, 2):  [b/s1/l1]
 b/s1/l1 (leaf, 1): n4 []`
 	if got := forest(t, feed); got != want {
-		t.Errorf("told\n%s\nwant\n%s", got, want)
+		t.Errorf("reported\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestWithoutKeysLabelsTellNoDomains(t *testing.T) {
 	feed := idleFeed(t, Options{})
 	feed.setNode(someNode("n1", at("a", "s1", "l1")))
 	if got := forest(t, feed); got != "" {
-		t.Errorf("told %s", got)
+		t.Errorf("reported %s", got)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestALabelThatChangesChangesOnlyTheDomainsItNames(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func()
-		want   []string // of domains, "-" before those that are gone
+		want   []string // of domains, "-" before domains that are gone
 	}{
 		{"another leaf", func() { feed.setNode(someNode("n00", at("z0", "s0", "l1"))) }, []string{"z0/s0/l0", "z0/s0/l1"}},
 		{"and back", func() { feed.setNode(someNode("n00", at("z0", "s0", "l0"))) }, []string{"z0/s0/l0", "z0/s0/l1"}},
@@ -123,7 +123,7 @@ func TestALabelThatChangesChangesOnlyTheDomainsItNames(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, test.want) {
-			t.Errorf("%s: told of %v, want %v", test.name, got, test.want)
+			t.Errorf("%s: reported %v, want %v", test.name, got, test.want)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func TestHyperNodesWinOverLabelsNodeByNode(t *testing.T) {
 		{"none", func() {}, "a (zone, 1): n1 n2 []"},
 		{"of the name of a domain", func() { feed.setDomain(named("n1")) }, "a (rack, 1): n1 []\na/ (zone, 1): n2 []"},
 		{"with both", func() { feed.setDomain(named("n1", "n2")) }, "a (rack, 1): n1 n2 []"},
-		{"that cannot be told", func() { feed.setDomain(unreadable) }, "a/ (zone, 1): n1 n2 []"},
+		{"that cannot be described", func() { feed.setDomain(unreadable) }, "a/ (zone, 1): n1 n2 []"},
 		{"gone", func() { feed.dropDomain(unreadable) }, "a (zone, 1): n1 n2 []"},
 		{"by pattern", func() { feed.setDomain(byLabel) }, "b (rack, 1): n1 n2 []"},
 		{"in two", func() { feed.setDomain(named("n1")) }, "a (rack, 1): n1 []\nb (rack, 1): n1 n2 []"},
@@ -156,7 +156,7 @@ func TestHyperNodesWinOverLabelsNodeByNode(t *testing.T) {
 	} {
 		test.change()
 		if got := forest(t, feed); got != test.want {
-			t.Errorf("%s: told\n%s\nwant\n%s", test.name, got, test.want)
+			t.Errorf("%s: reported\n%s\nwant\n%s", test.name, got, test.want)
 		}
 	}
 }

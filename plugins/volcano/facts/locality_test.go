@@ -9,7 +9,7 @@ import (
 	"tephra.sh/volcano/tephrav1"
 )
 
-func TestHowNearAGroupsTasksAreToBeIsTold(t *testing.T) {
+func TestHowNearAGroupsTasksAreToBeIsReported(t *testing.T) {
 	const none, preferred, required = tephrav1.LocalityMode_LOCALITY_MODE_UNSPECIFIED,
 		tephrav1.LocalityMode_LOCALITY_MODE_PREFERRED, tephrav1.LocalityMode_LOCALITY_MODE_REQUIRED
 	two, below := 2, -1
@@ -35,7 +35,7 @@ func TestHowNearAGroupsTasksAreToBeIsTold(t *testing.T) {
 		feed.setPod(somePod("p", "g"))
 		got := wholeModel(t, feed).jobs["group-g"].GetLocality()
 		if got.GetMode() != test.mode || got.GetHighestTier() != test.tier || got.GetHighestTierName() != test.name {
-			t.Errorf("%+v: told %v", test.says, got)
+			t.Errorf("%+v: reported %v", test.says, got)
 		}
 		problems := feed.Problems()
 		if (test.problem == "") != (len(problems) == 0) ||

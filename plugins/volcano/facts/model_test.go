@@ -107,7 +107,7 @@ func (m *model) has(task *tephrav1.Task) bool {
 	return false
 }
 
-// dropUnplaced: pods that wait and whose place is gone are forgotten; others live on without it.
+// dropUnplaced: pods that wait and whose place is gone are forgotten; pods that run go on without it.
 func (m *model) dropUnplaced(job string) {
 	for uid, task := range m.tasks {
 		if task.Job == job && task.Node == "" && !m.has(task) {

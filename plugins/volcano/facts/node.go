@@ -18,8 +18,8 @@ const (
 )
 
 // GPUTopologyLabel is the label that Alibaba's ACK has for it: with the value "default" whole GPUs of
-// the node are taken whatever is between them; with "topology", or without the label, those that are
-// best linked.
+// the node are taken whatever is between them; with "topology", or without the label, the GPUs with the
+// best links.
 const GPUTopologyLabel = "ack.node.gpu.schedule"
 
 // translateNode never fails: what cannot be read is left out, and the fault says what it was.
@@ -52,7 +52,7 @@ func translateNode(node *corev1.Node, k *kinds, topologyLabel string) (*tephrav1
 	if overflow != nil {
 		return out, overflow.in("status.allocatable") // and room for nothing
 	}
-	out.Allocatable = amounts
+	out.Allocatable = addSlots(amounts, node, k)
 	return out, wrong
 }
 

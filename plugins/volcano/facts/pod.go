@@ -36,7 +36,7 @@ func (t *translator) load(pod *corev1.Pod, on *tephrav1.Node, strict bool) (*tep
 	for i := range pod.Spec.InitContainers {
 		container := &pod.Spec.InitContainers[i]
 		kind := tephrav1.ContainerKind_CONTAINER_KIND_INIT
-		if container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+		if isSidecar(container) {
 			kind = tephrav1.ContainerKind_CONTAINER_KIND_SIDECAR
 		}
 		if wrong := add(fmt.Sprintf("spec.initContainers[%d]", i), container, kind); wrong != nil {
@@ -56,6 +56,12 @@ func (t *translator) load(pod *corev1.Pod, on *tephrav1.Node, strict bool) (*tep
 	out.Overhead = overhead
 	out.Limits = domainLimits(pod)
 	return out, nil
+}
+
+// isSidecar: the init container runs beside the pod's containers for as long as they do. Init containers
+// with any other restart policy, or with rules for restarts, end before the pod's containers start.
+func isSidecar(container *corev1.Container) bool {
+	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
 // overhead is the pod's own, and what its pod-level requests are above those of its containers:
@@ -89,7 +95,7 @@ func domainLimits(pod *corev1.Pod) []*tephrav1.DomainLimit {
 	limits := map[domainLimit]bool{}
 	containers := slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
 	for i, container := range containers {
-		lasting := i >= len(pod.Spec.InitContainers) || container.RestartPolicy != nil
+		lasting := i >= len(pod.Spec.InitContainers) || isSidecar(&container)
 		for _, port := range container.Ports {
 			if !lasting || port.HostPort == 0 {
 				continue
@@ -126,7 +132,7 @@ func ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// asks: nobody has decided about the pod yet, and it wants somebody to.
+// asks: the pod is not placed yet, and may be.
 func asks(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName == "" && !ended(pod) && pod.DeletionTimestamp == nil &&
 		len(pod.Spec.SchedulingGates) == 0
@@ -148,7 +154,7 @@ func taskPhase(pod *corev1.Pod) tephrav1.TaskPhase {
 }
 
 // translator reads pods of one cluster: it knows the cluster's resource kinds and GPU models, and
-// which pods keep which others away.
+// which pods keep which other pods away.
 type translator struct {
 	ours     func(schedulerName string) bool
 	words    *words

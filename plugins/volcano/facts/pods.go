@@ -18,7 +18,7 @@ type pod struct {
 	node  *node  // that it is bound to; nil: none
 	kin   *kin   // nil: it has ended
 
-	shape  *shape // of ours, as the engine is to place it; nil if wrong
+	shape  *shape // of ours, as the engine is to place it; nil if wrong, unless it holds room
 	wrong  *fault
 	load   *tephrav1.PodTemplate // as a foreign pod; nil: not read yet
 	slot   slot
@@ -72,6 +72,7 @@ func (f *Feed) setPod(obj *corev1.Pod) {
 	if before == nil || before.Spec.NodeName != obj.Spec.NodeName || ended(before) != ended(obj) ||
 		before.Annotations[annotations.SlicesKey] != obj.Annotations[annotations.SlicesKey] {
 		f.readSlices(p)
+		f.noteSlots(p)
 	}
 	f.join(p, f.groupOf(obj))
 	if p.group == nil {
@@ -98,6 +99,7 @@ func (f *Feed) dropPod(obj *corev1.Pod) {
 	f.join(p, "")
 	f.note(p.object(), "", "", nil)
 	f.note(p.object(), slicesAspect, "", nil)
+	f.note(p.object(), slotsAspect, "", nil)
 	f.problems.set(p.object(), engineSays, nil)
 }
 

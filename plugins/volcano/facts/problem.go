@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Object names a Kubernetes object.
@@ -21,15 +22,17 @@ func (o Object) String() string {
 	return fmt.Sprintf("%s \"%s/%s\"", o.Kind, o.Namespace, o.Name)
 }
 
-// Problem is why an object, or part of what it says, was not told to the engine.
+// Problem is why the engine does not learn of an object, or of part of what it says.
 type Problem struct {
 	Object Object
 	// The pod group that cannot be scheduled because of it, by uid. Empty: the problem keeps no
-	// group waiting; the object is told without the part in question.
+	// group waiting; the engine learns of the object without the part in question.
 	Job      string
 	Field    string
 	Value    string
 	Expected string
+	// The type of a condition that the object has while the problem stands; empty: none of its own.
+	Condition string
 	// The engine's own words where it was the engine that refused; then Field, Value and Expected
 	// are empty.
 	Message string
@@ -48,7 +51,16 @@ type fault struct {
 }
 
 func (f *fault) of(object Object, job string) Problem {
-	return Problem{Object: object, Job: job, Field: f.field, Value: f.value, Expected: f.expected}
+	return Problem{Object: object, Job: job, Field: short(f.field), Value: short(f.value), Expected: f.expected}
+}
+
+// short is the text, or its beginning where it is long: events and conditions hold little.
+func short(text string) string {
+	const most = 500
+	if len(text) <= most {
+		return text
+	}
+	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
 }
 
 // in puts the field below another one.
@@ -65,7 +77,7 @@ type ProblemChange struct {
 	Gone bool
 }
 
-// problems are those that stand, by what they are about.
+// problems are the standing problems, by what they are about.
 type problems struct {
 	standing map[problemKey]Problem
 	changed  map[problemKey]*Problem // as it was last reported; nil: it was not standing
@@ -154,7 +166,7 @@ func (f *Feed) Problems() []Problem {
 	return f.problems.all()
 }
 
-// DrainProblems are those that have come, changed or gone since the last call, by object. They
+// DrainProblems are the problems that have come, changed or gone since the last call, by object. They
 // are brought up to date by Sync and Drain.
 func (f *Feed) DrainProblems() []ProblemChange {
 	f.mu.Lock()

@@ -19,7 +19,7 @@ const rootQueue = "root"
 // volcano.sh/vgpu-cores N is N x 10 (they are hundredths), volcano.sh/vgpu-memory is GPU memory in
 // MiB. volcano.sh/vgpu-number counts shares of any size, for which the engine has no kind: it is
 // left out here. Where both nvidia.com/gpu and vgpu-cores are given, the smaller limit and the larger
-// promise count. nvidia.com/gpu.MODEL N is N x 1000 of the GPUs of that model, which the engine has a
+// guarantee count. nvidia.com/gpu.MODEL N is N x 1000 of the GPUs of that model, which the engine has a
 // kind for as soon as a queue names it.
 func translateQueue(queue *schedulingv1beta1.Queue, k *kinds) (*tephrav1.Queue, *fault) {
 	out := &tephrav1.Queue{
@@ -122,7 +122,7 @@ func queueKind(name corev1.ResourceName, k *kinds) (uint32, bool) {
 func countsGPUs(name corev1.ResourceName) bool { return name == wholeGPU || modelOf(name) != "" }
 
 // modelKind is what the engine's kinds of one GPU model begin with. No resource of Kubernetes does:
-// those that are not its own have a domain before their name.
+// resources that are not its own have a domain before their name.
 const modelKind = "gpu."
 
 // modelOf is the GPU model that a queue's resource counts: H100 of nvidia.com/gpu.H100; empty: none.

@@ -10,7 +10,7 @@ import (
 	"tephra.sh/volcano/tephrav1"
 )
 
-func TestAQueuesPromisesAreToldInTheEnginesUnits(t *testing.T) {
+func TestAQueuesGuaranteesAreReportedInTheEnginesUnits(t *testing.T) {
 	no := false
 	got, wrong := translateQueue(&schedulingv1beta1.Queue{
 		ObjectMeta: metav1.ObjectMeta{Name: "team"},
@@ -21,7 +21,7 @@ func TestAQueuesPromisesAreToldInTheEnginesUnits(t *testing.T) {
 	if wrong != nil {
 		t.Fatal(wrong)
 	}
-	expect(t, "the promises", got, &tephrav1.Queue{}, `name: "team" parent: "root" weight: 1 state: QUEUE_STATE_OPEN
+	expect(t, "the guarantees", got, &tephrav1.Queue{}, `name: "team" parent: "root" weight: 1 state: QUEUE_STATE_OPEN
 		not_reclaimable: true fifo: true guarantee { kind: 0 amount: 2000 }
 		deserved { kind: 3 amount: 4500 } deserved { kind: 4 amount: 7 } deserved { kind: 5 amount: 2 }`)
 	for _, test := range []struct {
@@ -63,7 +63,7 @@ func TestAQueuesGPUsOfOneModelAreAKindOfTheirOwn(t *testing.T) {
 	}
 	_, wrong = translateQueue(&schedulingv1beta1.Queue{Spec: schedulingv1beta1.QueueSpec{Deserved: list("nvidia.com/gpu.H100", "-1")}}, known)
 	if wrong == nil || wrong.field != "spec.deserved.nvidia.com/gpu.H100" {
-		t.Errorf("a promise below zero: got %v", wrong)
+		t.Errorf("a guarantee below zero: got %v", wrong)
 	}
 }
 

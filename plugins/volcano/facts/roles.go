@@ -25,7 +25,7 @@ type made struct {
 	shape *shape
 }
 
-// present are the group's pods by name, without those that go before anyone decided about them.
+// present are the group's pods by name, without pods that were deleted before they were placed.
 func (g *group) present() []*pod {
 	var out []*pod
 	for _, p := range g.pods {
@@ -46,16 +46,16 @@ func (f *Feed) gangByJob(g *group, sub subGroups, job *batchv1alpha1.Job) (*teph
 	gang := &tephrav1.Gang{MinMember: g.obj.Spec.MinMember}
 	least := minTask(g.obj)
 	parts := map[string]part{}
+	if !f.oursByJob(job) {
+		return nil, nil
+	}
 	for i := range job.Spec.Tasks {
 		task := &job.Spec.Tasks[i]
 		pod := podOf(job, task)
-		if !f.ours(pod.Spec.SchedulerName) {
-			return nil, nil
-		}
 		shape, wrong := f.translator.shapeOf(pod, nil)
 		if wrong != nil {
 			problem := wrong.in(fmt.Sprintf("spec.tasks[%d].template", i)).of(
-				Object{"Job", job.Namespace, job.Name, string(job.UID)}, string(g.obj.UID))
+				jobObject(job), string(g.obj.UID))
 			return nil, &problem
 		}
 		g.templates = append(g.templates, made{pod, shape})
@@ -68,6 +68,16 @@ func (f *Feed) gangByJob(g *group, sub subGroups, job *batchv1alpha1.Job) (*teph
 	}
 	sub.fill(gang, parts, nil, least)
 	return gang, nil
+}
+
+// oursByJob: all pods of the Job will be for our scheduler.
+func (f *Feed) oursByJob(job *batchv1alpha1.Job) bool {
+	for i := range job.Spec.Tasks {
+		if !f.ours(cmp.Or(job.Spec.Tasks[i].Template.Spec.SchedulerName, job.Spec.SchedulerName)) {
+			return false
+		}
+	}
+	return true
 }
 
 func taskName(task *batchv1alpha1.TaskSpec) string {
@@ -170,11 +180,13 @@ func shareOf(sum corev1.ResourceList, count int64) corev1.ResourceRequirements {
 func (f *Feed) gangByPods(g *group, sub subGroups, job *batchv1alpha1.Job, present []*pod) (*tephrav1.Gang, *Problem) {
 	var order []part
 	replicas := map[part]int32{}
+	tasks := &jobTasks{job: job, byName: map[string]*batchv1alpha1.TaskSpec{}, made: map[string]made{}}
 	if job != nil {
 		for i := range job.Spec.Tasks {
 			of, pods := sub.partsOf(&job.Spec.Tasks[i])
 			order = append(order, of...)
 			maps.Copy(replicas, pods)
+			tasks.byName[taskName(&job.Spec.Tasks[i])] = &job.Spec.Tasks[i]
 		}
 	}
 	byPart := map[part][]*pod{}
@@ -190,7 +202,7 @@ func (f *Feed) gangByPods(g *group, sub subGroups, job *batchv1alpha1.Job, prese
 	}
 	var others []part
 	for of := range byPart {
-		if !slices.Contains(order, of) {
+		if _, ofJob := replicas[of]; !ofJob {
 			others = append(others, of)
 		}
 	}
@@ -206,7 +218,7 @@ func (f *Feed) gangByPods(g *group, sub subGroups, job *batchv1alpha1.Job, prese
 		if len(byPart[of]) == 0 && replicas[of] == 0 {
 			continue
 		}
-		made, problem := f.rolesOfPart(g, sub, job, of, replicas[of], least[of.task], byPart[of])
+		made, problem := f.rolesOfPart(g, sub, tasks, of, replicas[of], least[of.task], byPart[of])
 		if problem != nil {
 			return nil, problem
 		}
@@ -227,7 +239,7 @@ func (f *Feed) gangByPods(g *group, sub subGroups, job *batchv1alpha1.Job, prese
 	return gang, nil
 }
 
-func (f *Feed) rolesOfPart(g *group, sub subGroups, job *batchv1alpha1.Job, of part, replicas, least int32,
+func (f *Feed) rolesOfPart(g *group, sub subGroups, tasks *jobTasks, of part, replicas, least int32,
 	pods []*pod) ([]*tephrav1.Role, *Problem) {
 	name := sub.role(of)
 	if of.policy >= 0 {
@@ -253,15 +265,11 @@ func (f *Feed) rolesOfPart(g *group, sub subGroups, job *batchv1alpha1.Job, of p
 		byShape[shapes[0]] = append(byShape[shapes[0]], over...)
 	}
 	if len(shapes) == 0 {
-		template := podOf(job, taskNamed(job, of.task))
-		shape, wrong := f.translator.shapeOf(template, nil)
-		if wrong != nil {
-			problem := wrong.in("spec.tasks["+of.task+"].template").of(
-				Object{"Job", job.Namespace, job.Name, string(job.UID)}, string(g.obj.UID))
-			return nil, &problem
+		template, problem := f.templateOf(g, tasks, of.task)
+		if problem != nil {
+			return nil, problem
 		}
-		g.templates = append(g.templates, made{template, shape})
-		shapes = append(shapes, shape)
+		shapes = append(shapes, template.shape)
 	}
 	var roles []*tephrav1.Role
 	for i, shape := range shapes {
@@ -287,11 +295,27 @@ func (f *Feed) rolesOfPart(g *group, sub subGroups, job *batchv1alpha1.Job, of p
 	return roles, nil
 }
 
-func taskNamed(job *batchv1alpha1.Job, name string) *batchv1alpha1.TaskSpec {
-	at := slices.IndexFunc(job.Spec.Tasks, func(task batchv1alpha1.TaskSpec) bool {
-		return taskName(&task) == name
-	})
-	return &job.Spec.Tasks[at]
+// jobTasks are the tasks of a group's Job while its gang is read; job is nil where it has none.
+type jobTasks struct {
+	job    *batchv1alpha1.Job
+	byName map[string]*batchv1alpha1.TaskSpec
+	made   map[string]made // one for each task, however many partitions have no pod yet
+}
+
+// templateOf is the pod that the task's next pod will be like. REQUIRES: the Job has the task.
+func (f *Feed) templateOf(g *group, tasks *jobTasks, task string) (made, *Problem) {
+	if known, ok := tasks.made[task]; ok {
+		return known, nil
+	}
+	pod := podOf(tasks.job, tasks.byName[task])
+	shape, wrong := f.translator.shapeOf(pod, nil)
+	if wrong != nil {
+		problem := wrong.in("spec.tasks["+task+"].template").of(jobObject(tasks.job), string(g.obj.UID))
+		return made{}, &problem
+	}
+	tasks.made[task] = made{pod, shape}
+	g.templates = append(g.templates, tasks.made[task])
+	return tasks.made[task], nil
 }
 
 // place gives the pods indexes in the role and returns how many places that takes. A pod keeps

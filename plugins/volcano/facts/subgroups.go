@@ -33,6 +33,9 @@ type subGroupPolicy struct {
 
 func subGroupsOf(obj *schedulingv1beta1.PodGroup) (subGroups, *fault) {
 	var out subGroups
+	if policies := len(obj.Spec.SubGroupPolicy); policies > mostSubGroupPolicies {
+		return subGroups{}, &fault{"spec.subGroupPolicy", fmt.Sprintf("%d policies", policies), fmt.Sprintf("at most %d", mostSubGroupPolicies)}
+	}
 	for i := range obj.Spec.SubGroupPolicy {
 		spec := &obj.Spec.SubGroupPolicy[i]
 		at := fmt.Sprintf("spec.subGroupPolicy[%d]", i)
@@ -40,7 +43,13 @@ func subGroupsOf(obj *schedulingv1beta1.PodGroup) (subGroups, *fault) {
 		if slices.ContainsFunc(out.policies, func(other subGroupPolicy) bool { return other.name == policy.name }) {
 			return subGroups{}, &fault{at + ".name", strconv.Quote(spec.Name), "a name that no other sub-group policy has"}
 		}
+		if keys := len(spec.MatchLabelKeys); keys > mostMatchLabelKeys {
+			return subGroups{}, &fault{at + ".matchLabelKeys", fmt.Sprintf("%d keys", keys), fmt.Sprintf("at most %d", mostMatchLabelKeys)}
+		}
 		if spec.LabelSelector != nil {
+			if values := selectorValues(spec.LabelSelector); values > mostSelectorValues {
+				return subGroups{}, &fault{at + ".labelSelector", fmt.Sprintf("%d labels and values", values), fmt.Sprintf("at most %d", mostSelectorValues)}
+			}
 			var err error
 			if policy.selector, err = metav1.LabelSelectorAsSelector(spec.LabelSelector); err != nil {
 				return subGroups{}, &fault{at + ".labelSelector", err.Error(), "a label selector"}
@@ -127,6 +136,7 @@ func (s subGroups) index(p *pod) (int32, bool) {
 }
 
 // partsOf are the parts of a Job's task, in the order of its pods, and how many pods each will have.
+// REQUIRES: the Job is within jobBounds.
 func (s subGroups) partsOf(task *batchv1alpha1.TaskSpec) ([]part, map[part]int32) {
 	var order []part
 	pods := map[part]int32{}
@@ -138,19 +148,22 @@ func (s subGroups) partsOf(task *batchv1alpha1.TaskSpec) ([]part, map[part]int32
 		pods[of] += count
 	}
 	have := klabels.Merge(klabels.Set(task.Template.Labels), klabels.Set{batchv1alpha1.TaskSpecKey: taskName(task)})
-	policy := task.PartitionPolicy
-	if policy == nil || policy.PartitionSize <= 0 || len(s.policies) == 0 {
+	partitions := partitionsOf(task)
+	if partitions == 0 || len(s.policies) == 0 {
 		add(have, task.Replicas)
 		return order, pods
 	}
-	for first := int32(0); first < task.Replicas; first += policy.PartitionSize {
-		have = klabels.Merge(have, klabels.Set{batchv1alpha1.TaskPartitionID: strconv.Itoa(int(first / policy.PartitionSize))})
-		add(have, min(policy.PartitionSize, task.Replicas-first))
+	left := task.Replicas
+	for i := range partitions {
+		have[batchv1alpha1.TaskPartitionID] = strconv.FormatInt(i, 10)
+		size := min(task.PartitionPolicy.PartitionSize, left)
+		add(have, size)
+		left -= size
 	}
 	return order, pods
 }
 
-// fill tells the gang its sub-groups, of roles that are told with theirs. The first of a policy, by their values, are
+// fill gives the gang its sub-groups, and each role the name of its sub-group. The first of a policy, by their values, are
 // the ones that it needs: as many as the policy says, its tasks' minimums take, or the gang's minimum. One of `begun` with fewer
 // pods than its size runs all the same, and is as large as it is.
 func (s subGroups) fill(gang *tephrav1.Gang, parts map[string]part, begun map[part]bool, least map[string]int32) {
@@ -181,7 +194,7 @@ func (s subGroups) fill(gang *tephrav1.Gang, parts map[string]part, begun map[pa
 	slices.SortStableFunc(order, func(a, b *made) int {
 		return cmp.Or(cmp.Compare(a.of.policy, b.of.policy), compareValues(a.of.values, b.of.values))
 	})
-	needed := map[string]int32{} // of tasks: pods that are still to be promised
+	needed := map[string]int32{} // of tasks: pods that the needed sub-groups still lack
 	for task, count := range least {
 		needed[task] = count
 	}

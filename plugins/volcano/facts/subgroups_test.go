@@ -85,7 +85,7 @@ func TestPartitionsOfATaskAreSubGroupsBeforeAndAfterItsPodsAreMade(t *testing.T)
 			feed.setGroup(someGroup("g", test.min, ownedBy(job), partitioned(2, test.least)))
 			gang := wholeModel(t, feed).jobs["group-g"].GetGang()
 			if got := inALine(gang); got != test.before {
-				t.Errorf("told\n %s, expected\n %s", got, test.before)
+				t.Errorf("reported\n %s, expected\n %s", got, test.before)
 			}
 			for _, group := range gang.GetGroups() {
 				if near := group.GetLocality(); near.GetMode() != tephrav1.LocalityMode_LOCALITY_MODE_REQUIRED || near.GetHighestTier() != 1 {
@@ -104,7 +104,7 @@ func TestPartitionsOfATaskAreSubGroupsBeforeAndAfterItsPodsAreMade(t *testing.T)
 			}
 			m := wholeModel(t, feed)
 			if got := inALine(m.jobs["group-g"].GetGang()); got != test.before {
-				t.Errorf("with its pods told\n %s, expected\n %s", got, test.before)
+				t.Errorf("with its pods reported\n %s, expected\n %s", got, test.before)
 			}
 			for i := range 4 {
 				fact := m.tasks[fmt.Sprintf("pod-train-worker-%d", i)]
@@ -134,11 +134,11 @@ func TestPodsOfOneSubGroupMayBeOfSeveralTasks(t *testing.T) {
 	gang := wholeModel(t, feed).jobs["group-g"].GetGang()
 	const want = "2 leader=1 set/9/leader=1@set/9 set/10/leader=1@set/10 set/9/worker=1@set/9 set/10/worker=1@set/10 set/9>=2 (set/10>=2)"
 	if got := inALine(gang); got != want {
-		t.Errorf("told\n %s, expected\n %s", got, want)
+		t.Errorf("reported\n %s, expected\n %s", got, want)
 	}
 }
 
-func TestWhatIsWrongWithASubGroupPolicyIsToldWithItsPlace(t *testing.T) {
+func TestWhatIsWrongWithASubGroupPolicyIsReportedWithItsPlace(t *testing.T) {
 	below, tier := int32(-1), -1
 	for want, policies := range map[string][]schedulingv1beta1.SubGroupPolicySpec{
 		`spec.subGroupPolicy[1].name: "a", expected a name that no other`:           {{Name: "a"}, {Name: "a"}},
@@ -150,7 +150,7 @@ func TestWhatIsWrongWithASubGroupPolicyIsToldWithItsPlace(t *testing.T) {
 		feed.setGroup(someGroup("g", 1, func(g *schedulingv1beta1.PodGroup) { g.Spec.SubGroupPolicy = policies }))
 		feed.setPod(somePod("p", "g"))
 		if m := wholeModel(t, feed); len(m.jobs) > 0 {
-			t.Errorf("%s: told %v", want, m.jobs)
+			t.Errorf("%s: reported %v", want, m.jobs)
 		}
 		problems := feed.Problems()
 		if !slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.Error(), want) }) {

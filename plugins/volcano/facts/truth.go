@@ -33,15 +33,15 @@ func (f *Feed) jobFact(uid string) (*tephrav1.Job, bool) {
 	return g.fact, true
 }
 
-func (f *Feed) taskFact(uid string) (told, bool) {
+func (f *Feed) taskFact(uid string) (reportedTask, bool) {
 	p := f.pods[uid]
 	if p == nil {
-		return told{}, false
+		return reportedTask{}, false
 	}
 	if p.inFlight() && !f.whole && !p.handed.tell {
-		// Nobody has denied it yet: what was said last stands, be it that it waits, which the
+		// The binding has not failed yet: what was reported last stands, even that the pod is pending, which the
 		// engine takes for "is being bound".
-		before, known := f.tellTasks.told[uid]
+		before, known := f.tellTasks.reported[uid]
 		return before, known
 	}
 	fact := &tephrav1.Task{Uid: uid, Phase: taskPhase(p.obj)}
@@ -58,7 +58,7 @@ func (f *Feed) taskFact(uid string) (told, bool) {
 	}
 	if g := p.group; g != nil && g.fact != nil && !g.refused && g.roles[p.slot] == p {
 		if fact.Phase == tephrav1.TaskPhase_TASK_PHASE_PENDING && !asks(p.obj) {
-			return told{}, false
+			return reportedTask{}, false
 		}
 		fact.Job, fact.Role, fact.Index = string(g.obj.UID), p.slot.role, p.slot.index
 		if fact.Node != "" {
@@ -67,16 +67,16 @@ func (f *Feed) taskFact(uid string) (told, bool) {
 		if bound(p.obj) {
 			fact.StartedMs, fact.CheckpointedMs = p.since()
 		}
-		return told{fact, p.shape}, true
+		return reportedTask{fact, p.shape}, true
 	}
 	if fact.Node == "" {
-		return told{}, false
+		return reportedTask{}, false
 	}
 	if p.load == nil {
 		p.load, _ = f.translator.load(p.obj, f.nodeOf(p), false)
 	}
 	fact.Pod = p.load
-	return told{fact, nil}, true
+	return reportedTask{fact, nil}, true
 }
 
 // since is from when the pod runs and when it last saved what it has done, in ms; 0: not known.
@@ -90,7 +90,7 @@ func (p *pod) since() (started, checkpointed int64) {
 	return started, checkpointed
 }
 
-// slicesOf are those that the pod's annotation names, or, where it has none, those that it was
+// slicesOf are the slices that the pod's annotation names, or, if it has none, the slices that it was
 // bound with. Empty: the engine assumes the lowest free devices.
 func slicesOf(p *pod) []*tephrav1.Slice {
 	if p.slices == nil && p.handed != nil && p.handed.node == p.obj.Spec.NodeName {

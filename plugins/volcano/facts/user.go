@@ -5,7 +5,7 @@ import "tephra.sh/volcano/annotations"
 // userAspect is what concerns the name of a group's user among its problems.
 const userAspect = "user"
 
-// readUser notes whose the group says that it is; nobody's where that cannot be read. REQUIRES: the
+// readUser notes the user that the group names; none if the name cannot be read. REQUIRES: the
 // group is known.
 func (f *Feed) readUser(g *group) {
 	var wrong *fault

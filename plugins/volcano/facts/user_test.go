@@ -43,7 +43,7 @@ func TestAJobIsTheUsersThatItsGroupNames(t *testing.T) {
 }
 
 // Volcano copies a Job's annotations when it makes the group, and not again; what the group says counts.
-func TestAnotherUserOfAJobThatWaitsIsToldAtOnce(t *testing.T) {
+func TestAnotherUserOfAJobThatWaitsIsReportedAtOnce(t *testing.T) {
 	feed := idleFeed(t, Options{Admit: true})
 	said := func(user string) func(*schedulingv1beta1.PodGroup) {
 		return func(g *schedulingv1beta1.PodGroup) {
@@ -56,6 +56,6 @@ func TestAnotherUserOfAJobThatWaitsIsToldAtOnce(t *testing.T) {
 	feed.setGroup(someGroup("g", 1, said("bob")))
 	events := feed.Drain()
 	if len(events) != 1 || events[0].GetJobUpserted().GetJob().GetUser() != "bob" {
-		t.Errorf("told %v, expected the job of bob alone", events)
+		t.Errorf("reported %v, expected the job of bob alone", events)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
 	"k8s.io/klog/v2"
 
 	pb "tephra.sh/volcano/tephrav1"
@@ -19,9 +20,6 @@ import (
 
 const (
 	protocolVersion = 1
-	// A message of a sync holds at most this many events, so that none comes near the limit below.
-	eventsPerMessage = 2000
-	maxMessageBytes  = 64 << 20
 	// An engine that asks for a new sync this often within one cycle will not be satisfied.
 	maxSyncsPerCycle = 3
 )
@@ -36,11 +34,20 @@ type Source interface {
 	Refused(event *pb.Event, message string)
 }
 
+// Options of a link.
+type Options struct {
+	Socket string // Unix socket of the engine
+	Client string // names this process to the engine
+	// LeaseTerm is how often the leader election lease has changed hands; nil: there is no leader election. The
+	// engine leaves an older scheduler for one with a higher term.
+	LeaseTerm func() uint64
+}
+
 // Link keeps one stream to one engine. One goroutine may use it at a time.
 type Link struct {
-	client string
-	source Source
-	conn   *grpc.ClientConn
+	options Options
+	source  Source
+	conn    *grpc.ClientConn
 
 	stream   pb.EngineService_ScheduleClient // nil: not connected
 	cancel   context.CancelFunc
@@ -49,19 +56,22 @@ type Link struct {
 	sequence uint64
 	synced   bool
 	syncs    int64
-	told     []batch // since the last plan
+	sent     []batch // since the last plan
 }
 
 // New prepares a link to the engine that listens on a Unix socket. It connects with the first
 // cycle, and again whenever the stream was lost.
-func New(socket, client string, source Source) (*Link, error) {
-	conn, err := grpc.NewClient("unix:"+socket,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes)))
-	if err != nil {
-		return nil, fmt.Errorf("engine socket %q: %w", socket, err)
+func New(options Options, source Source) (*Link, error) {
+	if options.LeaseTerm == nil {
+		options.LeaseTerm = func() uint64 { return 0 }
 	}
-	return &Link{client: client, source: source, conn: conn}, nil
+	conn, err := grpc.NewClient("unix:"+options.Socket,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReplyBytes)))
+	if err != nil {
+		return nil, fmt.Errorf("engine socket %q: %w", options.Socket, err)
+	}
+	return &Link{options: options, source: source, conn: conn}, nil
 }
 
 // Close ends the stream and the connection.
@@ -90,7 +100,7 @@ func (l *Link) Cycle(ctx context.Context, now time.Time) (*pb.CycleReply, error)
 	if err != nil {
 		return nil, err
 	}
-	l.told = nil
+	l.sent = nil
 	return reply, nil
 }
 
@@ -122,7 +132,7 @@ func (l *Link) connect(ctx context.Context) error {
 	stream, err := pb.NewEngineServiceClient(l.conn).Schedule(streamCtx)
 	if err == nil {
 		err = stream.Send(&pb.ScheduleRequest{Content: &pb.ScheduleRequest_Hello{
-			Hello: &pb.Hello{ProtocolVersion: protocolVersion, Client: l.client}}})
+			Hello: &pb.Hello{ProtocolVersion: protocolVersion, Client: l.options.Client, LeaseTerm: l.options.LeaseTerm()}}})
 	}
 	var reply *pb.ScheduleReply
 	if err == nil || errors.Is(err, io.EOF) {
@@ -150,7 +160,7 @@ func (l *Link) connect(ctx context.Context) error {
 }
 
 func (l *Link) startEpoch(epoch uint64) {
-	l.epoch, l.sequence, l.synced, l.told = epoch, 0, false, nil
+	l.epoch, l.sequence, l.synced, l.sent = epoch, 0, false, nil
 }
 
 func (l *Link) drop() {
@@ -206,25 +216,27 @@ func (l *Link) tell() error {
 	}
 	l.synced = true
 	l.syncs++
-	klog.InfoS("Told the engine everything", "events", len(events), "epoch", l.epoch)
+	klog.InfoS("Sent the engine a full sync", "events", len(events), "epoch", l.epoch)
 	return nil
 }
 
 func (l *Link) sendFacts(events []*pb.Event, sync bool) error {
-	for first := 0; first < len(events) || (sync && first == 0); {
-		last := min(first+eventsPerMessage, len(events))
+	messages := cut(events, func(event *pb.Event, why string) {
+		klog.InfoS("A fact is too large for the engine, which does not learn of it", "fact", fmt.Sprintf("%T", event.GetFact()), "why", why)
+		l.source.Refused(event, why)
+	})
+	if len(messages) == 0 && sync {
+		messages = []message{{}}
+	}
+	for i, message := range messages {
 		l.sequence++
-		facts := &pb.Facts{Epoch: l.epoch, Sequence: l.sequence, Events: events[first:last]}
+		facts := &pb.Facts{Epoch: l.epoch, Sequence: l.sequence, Events: message.wire}
 		if sync {
-			facts.Sync = syncMark(first == 0, last == len(events))
+			facts.Sync = syncMark(i == 0, i == len(messages)-1)
 		}
-		l.told = append(l.told, batch{l.sequence, facts.Events})
+		l.sent = append(l.sent, batch{l.sequence, message.events})
 		if err := l.send(&pb.ScheduleRequest{Content: &pb.ScheduleRequest_Facts{Facts: facts}}); err != nil {
 			return err
-		}
-		first = last
-		if first == len(events) {
-			break
 		}
 	}
 	return nil
@@ -242,8 +254,9 @@ func syncMark(first, last bool) pb.SyncMark {
 	return pb.SyncMark_SYNC_MARK_UNSPECIFIED
 }
 
-// answer reads up to the plan; nil without an error where the engine wants a new sync first.
+// answer reads up to the end of the plan; nil without an error if the engine wants a new sync first.
 func (l *Link) answer() (*pb.CycleReply, error) {
+	var whole *pb.CycleReply
 	for {
 		reply, err := l.stream.Recv()
 		if err != nil {
@@ -251,8 +264,17 @@ func (l *Link) answer() (*pb.CycleReply, error) {
 		}
 		switch content := reply.GetContent().(type) {
 		case *pb.ScheduleReply_Cycle:
-			if content.Cycle.GetEpoch() == l.epoch && content.Cycle.GetSequence() == l.sequence {
-				return content.Cycle, nil
+			if content.Cycle.GetEpoch() != l.epoch || content.Cycle.GetSequence() != l.sequence {
+				continue
+			}
+			if whole == nil {
+				whole = content.Cycle
+			} else {
+				proto.Merge(whole, content.Cycle) // which appends lists
+			}
+			if !content.Cycle.GetMore() {
+				whole.More = false
+				return whole, nil
 			}
 		case *pb.ScheduleReply_Resync:
 			klog.InfoS("The engine asks for a full sync", "why", content.Resync.GetWhy())
@@ -267,7 +289,7 @@ func (l *Link) answer() (*pb.CycleReply, error) {
 }
 
 func (l *Link) refused(refused *pb.FactRefused) {
-	for _, b := range l.told {
+	for _, b := range l.sent {
 		if b.sequence == refused.GetSequence() && int(refused.GetIndex()) < len(b.events) {
 			l.source.Refused(b.events[refused.GetIndex()], refused.GetMessage())
 			return

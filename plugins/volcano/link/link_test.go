@@ -33,13 +33,14 @@ func (c *cluster) Refused(event *pb.Event, message string) {
 	c.refused = append(c.refused, event.GetNodeRemoved().GetName()+": "+message)
 }
 
-// script is an engine that answers as a test tells it to, and notes what it was told.
+// script is an engine that answers as a test says, and notes what it received.
 type script struct {
 	pb.UnimplementedEngineServiceServer
-	onHello func(*pb.Hello) error
-	onCycle func(cycle int) *pb.ScheduleReply // nil: a plan
-	told    []string
-	cycles  int
+	onHello  func(*pb.Hello) error
+	onCycle  func(cycle int) *pb.ScheduleReply // nil: a plan
+	parts    []*pb.CycleReply                  // of the plan, in its place
+	received []string
+	cycles   int
 }
 
 func (s *script) Schedule(stream pb.EngineService_ScheduleServer) error {
@@ -58,13 +59,22 @@ func (s *script) Schedule(stream pb.EngineService_ScheduleServer) error {
 			err = stream.Send(&pb.ScheduleReply{Content: &pb.ScheduleReply_Welcome{Welcome: &pb.Welcome{ProtocolVersion: 1, Epoch: 10}}})
 		case *pb.ScheduleRequest_Facts:
 			for _, event := range content.Facts.GetEvents() {
-				s.told = append(s.told, event.GetNodeRemoved().GetName())
+				s.received = append(s.received, event.GetNodeRemoved().GetName())
 			}
 			if content.Facts.GetSync() == pb.SyncMark_SYNC_MARK_BEGIN || content.Facts.GetSync() == pb.SyncMark_SYNC_MARK_WHOLE {
-				s.told = append(s.told, "|")
+				s.received = append(s.received, "|")
 			}
 		case *pb.ScheduleRequest_Cycle:
 			s.cycles++
+			for i, part := range s.parts {
+				part.Epoch, part.Sequence = content.Cycle.GetEpoch(), content.Cycle.GetSequence()
+				if err = stream.Send(&pb.ScheduleReply{Content: &pb.ScheduleReply_Cycle{Cycle: part}}); err != nil {
+					return err
+				}
+				if i == len(s.parts)-1 {
+					return nil
+				}
+			}
 			reply := (*pb.ScheduleReply)(nil)
 			if s.onCycle != nil {
 				reply = s.onCycle(s.cycles)
@@ -98,12 +108,12 @@ func serve(t *testing.T, engine pb.EngineServiceServer) (*cluster, *Link) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer()
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20))
 	pb.RegisterEngineServiceServer(server, engine)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	source := &cluster{}
-	l, err := New(socket, "test", source)
+	l, err := New(Options{Socket: socket, Client: "test"}, source)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,15 +138,15 @@ func TestFirstCycleTellsEverythingAndLaterOnesWhatIsNew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := []string{"a", "b", "|", "c"}; !slices.Equal(engine.told, want) {
-		t.Errorf("told %v, expected %v", engine.told, want)
+	if want := []string{"a", "b", "|", "c"}; !slices.Equal(engine.received, want) {
+		t.Errorf("received %v, expected %v", engine.received, want)
 	}
 	if l.Syncs() != 1 {
 		t.Errorf("%d syncs, expected 1", l.Syncs())
 	}
 }
 
-func TestWhatIsToldAheadIsPartOfTheNextCycle(t *testing.T) {
+func TestWhatIsSentAheadIsPartOfTheNextCycle(t *testing.T) {
 	refusal := &pb.FactRefused{Sequence: 2, Message: "bad"}
 	engine := &script{}
 	source, l := serve(t, engine)
@@ -154,15 +164,15 @@ func TestWhatIsToldAheadIsPartOfTheNextCycle(t *testing.T) {
 	if err := cycle(t, l); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"a", "b", "|", "c", "d"}; !slices.Equal(engine.told, want) {
-		t.Errorf("told %v, expected %v", engine.told, want)
+	if want := []string{"a", "b", "|", "c", "d"}; !slices.Equal(engine.received, want) {
+		t.Errorf("received %v, expected %v", engine.received, want)
 	}
 	if want := []string{"c: bad"}; !slices.Equal(source.refused, want) {
 		t.Errorf("refused %v, expected %v", source.refused, want)
 	}
 }
 
-func TestTellingAheadStartsOverWhenTheStreamWasLost(t *testing.T) {
+func TestSendingAheadStartsOverWhenTheStreamWasLost(t *testing.T) {
 	engine := &script{}
 	source, l := serve(t, engine)
 	if err := cycle(t, l); err != nil {
@@ -176,8 +186,8 @@ func TestTellingAheadStartsOverWhenTheStreamWasLost(t *testing.T) {
 	if err := cycle(t, l); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"a", "b", "|", "a", "b", "|", "c"}; !slices.Equal(engine.told, want) {
-		t.Errorf("told %v, expected %v", engine.told, want)
+	if want := []string{"a", "b", "|", "a", "b", "|", "c"}; !slices.Equal(engine.received, want) {
+		t.Errorf("received %v, expected %v", engine.received, want)
 	}
 }
 
@@ -192,8 +202,8 @@ func TestAResyncIsAnsweredWithinTheSameCycle(t *testing.T) {
 	if err := cycle(t, l); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"a", "b", "|", "a", "b", "|"}; !slices.Equal(engine.told, want) {
-		t.Errorf("told %v, expected %v", engine.told, want)
+	if want := []string{"a", "b", "|", "a", "b", "|"}; !slices.Equal(engine.received, want) {
+		t.Errorf("received %v, expected %v", engine.received, want)
 	}
 }
 
@@ -220,7 +230,7 @@ func TestARefusedFactComesBackToItsSource(t *testing.T) {
 	}
 }
 
-func TestAfterALostStreamEverythingIsToldAnew(t *testing.T) {
+func TestAfterALostStreamEverythingIsSentAgain(t *testing.T) {
 	engine := &script{}
 	source, l := serve(t, engine)
 	if err := cycle(t, l); err != nil {
@@ -231,8 +241,8 @@ func TestAfterALostStreamEverythingIsToldAnew(t *testing.T) {
 	if err := cycle(t, l); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"a", "b", "|", "a", "b", "|"}; !slices.Equal(engine.told, want) {
-		t.Errorf("told %v, expected %v", engine.told, want)
+	if want := []string{"a", "b", "|", "a", "b", "|"}; !slices.Equal(engine.received, want) {
+		t.Errorf("received %v, expected %v", engine.received, want)
 	}
 }
 
@@ -249,7 +259,7 @@ func TestALongSyncIsCutIntoMessagesWithABeginningAndAnEnd(t *testing.T) {
 }
 
 func TestNoEngineIsAnErrorWithinTheTimeGiven(t *testing.T) {
-	l, err := New(filepath.Join(t.TempDir(), "nobody.sock"), "test", &cluster{})
+	l, err := New(Options{Socket: filepath.Join(t.TempDir(), "absent.sock"), Client: "test"}, &cluster{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ const version = 1
 // before: what it counts as 256 KiB is about twice that as text.
 const mostBytes = 1 << 20
 
-// mostAhead is how far the clock of whoever wrote a record may have been ahead of ours. What is of a
+// mostAhead is how far the clock of the record's writer may have been ahead of ours. What is of a
 // later time would not decay until then.
 const mostAhead = 10 * time.Minute
 

@@ -24,7 +24,7 @@ func (s *Store) warn(reason, text string) {
 }
 
 func (s *Store) notRead(why string) {
-	s.warn("MemoryNotRead", why+"; past usage begins anew, and the next memory takes its place")
+	s.warn("MemoryNotRead", why+"; past usage starts at zero, and the next memory takes its place")
 }
 
 // say says once that writing fails, and once that it does no longer.
@@ -37,7 +37,7 @@ func (s *Store) say(err error) {
 		s.warn("MemoryNotWritten", err.Error()+"; tried again until it is")
 		return
 	}
-	klog.InfoS("The engine's memory is written again", "configMap", s.where())
+	klog.InfoS("The record of past usage is written again", "configMap", s.where())
 	s.recorder.Event(s.self, v1.EventTypeNormal, "MemoryWritten", "ConfigMap "+s.where()+": the engine's memory is written again")
 }
 

@@ -1,5 +1,5 @@
 // Package memory keeps what the engine knows and no object of the cluster says, which is past usage: in
-// this process for an engine that begins anew, and in a ConfigMap for the scheduler that comes after.
+// this process for an engine that starts over, and in a ConfigMap for the scheduler that comes after.
 package memory
 
 import (
@@ -42,7 +42,7 @@ type Store struct {
 	newest *pb.Memory // nil: none is known
 
 	standing     *v1.ConfigMap // what the API server had when we looked; nil: nothing
-	seen         bool          // nobody is known to have written since
+	seen         bool          // no other process is known to have written since
 	known, tried string        // what stood there or was written last; what we tried to write, and may have
 	written      *pb.Memory
 	failing      bool
@@ -54,7 +54,7 @@ func New(client kubernetes.Interface, namespace, name string, recorder record.Ev
 		object: v1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: namespace, Name: name}}
 }
 
-// Newest is what an engine that begins anew is told; nil: nothing.
+// Newest is what an engine that starts over gets; nil: nothing.
 func (s *Store) Newest() *pb.Memory {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -72,15 +72,15 @@ func (s *Store) Keep(memory *pb.Memory) {
 	}
 }
 
-// Refused: the engine did not take what it was told, and is not told it again.
-func (s *Store) Refused(told *pb.Memory, why string) {
+// Refused: the engine did not take the memory, and does not get it again.
+func (s *Store) Refused(sent *pb.Memory, why string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.newest == told {
+	if s.newest == sent {
 		s.newest = nil
 	}
 	if s.client == nil {
-		klog.InfoS("The engine refuses its own memory", "why", why)
+		klog.InfoS("The engine refused the record of past usage", "why", why)
 		return
 	}
 	s.notRead("the engine refuses it: " + why)
@@ -110,10 +110,10 @@ func (s *Store) Read(ctx context.Context) {
 		return
 	}
 	if found == nil {
-		klog.InfoS("No memory was kept", "configMap", s.where())
+		klog.InfoS("There is no record of past usage yet", "configMap", s.where())
 		return
 	}
-	klog.InfoS("Read the engine's memory", "configMap", s.where(), "of", of(found), "queues", len(found.GetQueues()))
+	klog.InfoS("Read the record of past usage", "configMap", s.where(), "of", of(found), "queues", len(found.GetQueues()))
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.newest, s.written = found, found
@@ -162,7 +162,7 @@ func (s *Store) write(ctx context.Context) error {
 	return err
 }
 
-// put makes one try. A conflict says that somebody else wrote: the next one looks first.
+// put makes one try. A conflict says that another process wrote: the next try reads first.
 func (s *Store) put(ctx context.Context, newest *pb.Memory, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
@@ -217,7 +217,7 @@ func (s *Store) replaces(newest *pb.Memory) bool {
 	case err != nil:
 		s.warn("MemoryReplaced", err.Error()+"; it is replaced")
 	case found.GetAtMs() > newest.GetAtMs():
-		klog.InfoS("A newer memory stands already", "configMap", s.where(), "of", of(found), "ours", of(newest))
+		klog.InfoS("The ConfigMap already has a newer record of past usage", "configMap", s.where(), "of", of(found), "ours", of(newest))
 		return false
 	default:
 		s.warn("MemoryReplaced", "a memory of "+of(found).Format(time.RFC3339)+", which this scheduler has neither read nor written, is replaced")

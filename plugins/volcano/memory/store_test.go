@@ -202,7 +202,7 @@ func TestWhatIsNotAMemoryIsSaidAndCountsAsNothing(t *testing.T) {
 		"garbage":                     `"garbage", expected JSON of version 1 (`,
 		`[]`:                          `"[]", expected JSON of version 1 (`,
 		`{}`:                          `version: absent, expected 1`,
-		`{"version":2,"more":"then"}`: `version: 2, expected 1; past usage begins anew, and the next memory takes its place`,
+		`{"version":2,"more":"then"}`: `version: 2, expected 1; past usage starts at zero, and the next memory takes its place`,
 		`{"version":1,"atMs":"x"}`:    `"{\"version\":1,\"atMs\":\"x\"}", expected a memory of version 1 (`,
 		`{"version":1,"queues":{}}`:   `"{\"version\":1,\"queues\":{}}", expected a memory of version 1 (`,
 		textOf(t, tomorrow):           `atMs: `,
@@ -246,7 +246,7 @@ func TestAMemoryThatCouldNotBeReadIsNotReplacedInSilence(t *testing.T) {
 	d := newDesk(t, kept(textOf(t, memoryOf(1))))
 	d.fails("get", 1, apierrors.NewForbidden(v1.Resource("configmaps"), name, errors.New("no role")))
 	d.Read(t.Context())
-	d.expectSaid("Warning MemoryNotRead " + intro + `configmaps "tephra-memory" is forbidden: no role; past usage begins anew`)
+	d.expectSaid("Warning MemoryNotRead " + intro + `configmaps "tephra-memory" is forbidden: no role; past usage starts at zero`)
 	d.runs()
 	d.Keep(memoryOf(2))
 	d.waitFor(memoryOf(2))
@@ -308,14 +308,14 @@ func TestANewerMemoryOfAnotherSchedulerStands(t *testing.T) {
 	d.waitFor(memoryOf(6))
 }
 
-func TestWhatTheEngineRefusesIsSaidAndNotToldAgain(t *testing.T) {
+func TestWhatTheEngineRefusesIsSaidAndNotSentAgain(t *testing.T) {
 	d := newDesk(t, kept(textOf(t, memoryOf(1))))
 	d.Read(t.Context())
 	d.Refused(d.Newest(), "memory: half_life_ms: 0, expected above 0")
 	if d.Newest() != nil {
-		t.Error("it would be told again")
+		t.Error("it would be sent again")
 	}
-	d.expectSaid("Warning MemoryNotRead " + intro + "the engine refuses it: memory: half_life_ms: 0, expected above 0; past usage begins anew")
+	d.expectSaid("Warning MemoryNotRead " + intro + "the engine refuses it: memory: half_life_ms: 0, expected above 0; past usage starts at zero")
 }
 
 func TestWithoutAConfigMapThisProcessRemembers(t *testing.T) {
@@ -329,6 +329,6 @@ func TestWithoutAConfigMapThisProcessRemembers(t *testing.T) {
 	}
 	s.Refused(s.Newest(), "why not")
 	if s.Newest() != nil {
-		t.Error("it would be told again")
+		t.Error("it would be sent again")
 	}
 }

@@ -204,7 +204,7 @@ func (t *Table) container(c *corev1.Container, cluster *Cluster) (Ask, *Refusal)
 	var part Ask       // by MIG, MPS or time slice
 	for _, name := range t.names(c) {
 		known := t.wordOf(name)
-		if known.role == Aside || known.mayBeAdvertised() && t.Counted(name, cluster) {
+		if known.role == Aside || known.role == Slot || known.mayBeAdvertised() && t.Counted(name, cluster) {
 			continue
 		}
 		value, wrong := amount(c, name)

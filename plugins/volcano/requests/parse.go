@@ -134,12 +134,12 @@ func (t *Table) addVendor(v *Vendor) error {
 			return fmt.Errorf(".aside: %w", err)
 		}
 	}
-	if v.Ticket != "" {
+	if v.Slot != "" {
 		if !v.Cut {
-			return fmt.Errorf(".ticket: %q, expected none: devices of %s are not cut", v.Ticket, v.Name)
+			return fmt.Errorf(".slot: %q, expected none: devices of %s are not cut", v.Slot, v.Name)
 		}
-		if err := t.add(v.Ticket, &word{role: Aside}); err != nil {
-			return fmt.Errorf(".ticket: %w", err)
+		if err := t.add(v.Slot, &word{role: Slot}); err != nil {
+			return fmt.Errorf(".slot: %w", err)
 		}
 	}
 	for i := range v.Refused {

@@ -1,8 +1,8 @@
 // Package requests reads what pods ask of devices, in the languages that people write: whole GPUs
 // (nvidia.com/gpu), HAMi's and Volcano's resources, KAI's annotations. Which names these have, and
-// what is refused, is one table; docs/requests.md says what each means.
+// what is refused, is one table; docs/reference/requests.md says what each means.
 //
-// Reading is pure: it knows a pod and the table, and of the cluster only what it is told.
+// Reading is pure: it knows a pod and the table, and of the cluster only what the caller says.
 package requests
 
 import (
@@ -14,14 +14,14 @@ import (
 	"tephra.sh/volcano/annotations"
 )
 
-// Table names the resources and annotations. It does not change once read, so anybody may use it.
+// Table names the resources and annotations. It does not change once read, so any goroutine may use it.
 type Table struct {
 	Vendors     []Vendor `json:"vendors"`
 	Annotations []Rule   `json:"annotations"`
 
 	resources dictionary[word]
 	keys      dictionary[Rule] // of annotations
-	domains   map[string]bool  // of any name: what others have in theirs is not ours to read
+	domains   map[string]bool  // of any name: annotations in other domains are not ours to read
 	languages []*Language
 }
 
@@ -43,11 +43,11 @@ type Vendor struct {
 	Aside []string `json:"aside"`
 	// The resource by which a kubelet hands a container that gets devices to the node plugin: one a
 	// container, of as many as the node can share its devices by. It says nothing of how much either.
-	Ticket  string    `json:"ticket"`
+	Slot    string    `json:"slot"`
 	Refused []Refused `json:"refused"`
 }
 
-// Language is how containers ask for parts of devices. Its keys are those that HAMi and Volcano have
+// Language is how containers ask for parts of devices. Its keys are the keys that HAMi and Volcano have
 // in their own configuration.
 type Language struct {
 	Name             string `json:"name"`
@@ -112,6 +112,7 @@ const (
 	MemoryPercentage
 	Cores
 	Aside
+	Slot // by which a kubelet hands a container to the node plugin
 	Denied
 	MIGInstance
 	TimeSlices
@@ -126,7 +127,7 @@ type word struct {
 	refused  *Refused
 	mps      *MPS   // of MPSCores, MPSMemory
 	reason   string // of Denied
-	// The vendor's devices are those that containers get by inventory.
+	// Containers get the vendor's devices by inventory.
 	cut bool
 }
 
@@ -151,11 +152,11 @@ func (t *Table) Role(name corev1.ResourceName) (role Role, unit int64) {
 	}
 }
 
-// Ticket is the resource by which a kubelet hands a container to the node plugin; empty: there is none.
-func (t *Table) Ticket() corev1.ResourceName {
+// Slot is the resource by which a kubelet hands a container to the node plugin; empty: there is none.
+func (t *Table) Slot() corev1.ResourceName {
 	for i := range t.Vendors {
-		if t.Vendors[i].Ticket != "" {
-			return corev1.ResourceName(t.Vendors[i].Ticket)
+		if t.Vendors[i].Slot != "" {
+			return corev1.ResourceName(t.Vendors[i].Slot)
 		}
 	}
 	return ""
@@ -166,7 +167,7 @@ func (t *Table) Parts() []string {
 	var out []string
 	for name, meaning := range t.resources.names {
 		switch meaning.role {
-		case Memory, MemoryPercentage, Cores, Aside, TimeSlices, MPSCores, MPSMemory:
+		case Memory, MemoryPercentage, Cores, Aside, Slot, TimeSlices, MPSCores, MPSMemory:
 			out = append(out, name)
 		}
 	}
@@ -187,5 +188,5 @@ func (t *Table) MayBeAdvertised(name corev1.ResourceName) bool {
 }
 
 func (w *word) mayBeAdvertised() bool {
-	return w.role >= MIGInstance || w.refused != nil && w.refused.UnlessAdvertised
+	return w.role >= MIGInstance || w.role == Slot || w.refused != nil && w.refused.UnlessAdvertised
 }

@@ -103,7 +103,7 @@ func (c *configuration) watch(ctx context.Context, changed func(metrics map[stri
 	}
 	watcher, err := filewatcher.NewFileWatcher(filepath.Dir(c.path))
 	if err != nil {
-		klog.ErrorS(err, "The scheduler configuration will not be reloaded", "path", c.path)
+		klog.ErrorS(err, "Could not watch the folder of the scheduler configuration, so changes need a restart", "path", c.path)
 		return
 	}
 	defer watcher.Close()
@@ -112,10 +112,10 @@ func (c *configuration) watch(ctx context.Context, changed func(metrics map[stri
 		case <-ctx.Done():
 			return
 		case err := <-watcher.Errors():
-			klog.ErrorS(err, "Watching the scheduler configuration", "path", c.path)
+			klog.ErrorS(err, "Could not watch the scheduler configuration", "path", c.path)
 		case <-watcher.Events():
 			if err := c.reload(); err != nil {
-				klog.ErrorS(err, "Keeping the configuration that was in force")
+				klog.ErrorS(err, "The scheduler configuration is wrong; the previous configuration stays in force")
 				continue
 			}
 			changed(c.current().metrics)

@@ -31,7 +31,7 @@ func (e *evictor) Evict(pod *v1.Pod, reason string) error {
 	if !strings.HasPrefix(reason, "tephra: ") {
 		text = "Pod is evicted, because of " + reason // a stock action's single word
 	}
-	klog.V(3).InfoS("Evicting", "pod", pod.Namespace+"/"+pod.Name, "why", text)
+	klog.V(3).InfoS("Evicting a pod", "pod", pod.Namespace+"/"+pod.Name, "why", text)
 	e.recorder.Event(pod, v1.EventTypeWarning, "Evict", text)
 	ctx, cancel := context.WithTimeout(context.Background(), evictWithin)
 	defer cancel()
@@ -43,7 +43,7 @@ func (e *evictor) Evict(pod *v1.Pod, reason string) error {
 	if err == nil || apierrors.IsNotFound(err) {
 		return nil
 	}
-	klog.ErrorS(err, "Evicting", "pod", pod.Namespace+"/"+pod.Name)
+	klog.ErrorS(err, "Could not evict a pod", "pod", pod.Namespace+"/"+pod.Name)
 	return fmt.Errorf("evicting pod %s/%s: %w", pod.Namespace, pod.Name, err)
 }
 

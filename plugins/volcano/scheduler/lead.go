@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 
@@ -15,13 +14,22 @@ import (
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 )
 
-// ErrLostLease ends a process that led and may do so no longer: another does, and two schedulers of
-// one name would both bind.
-var ErrLostLease = errors.New("the leader election lease was lost")
-
-// Lead runs the function while this process leads, or at once where no election is asked for.
-func Lead(ctx context.Context, config *rest.Config, opt *options.ServerOption, run func(context.Context)) error {
+// NewLease is the lease that Lead will take; nil: no leader election was asked for.
+func NewLease(opt *options.ServerOption) (*Lease, error) {
 	if !opt.LeaderElection.LeaderElect {
+		return nil, nil
+	}
+	hostname, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("host name for the leader election: %w", err)
+	}
+	return newLease(hostname+"_"+string(uuid.NewUUID()), opt.LeaderElection.RenewDeadline.Duration), nil
+}
+
+// Lead runs the function while this process holds the lease, or at once if the lease is nil. The
+// configuration is for the lease alone.
+func Lead(ctx context.Context, config *rest.Config, opt *options.ServerOption, lease *Lease, run func(context.Context)) error {
+	if lease == nil {
 		run(ctx)
 		return ctx.Err()
 	}
@@ -29,31 +37,36 @@ func Lead(ctx context.Context, config *rest.Config, opt *options.ServerOption, r
 	if err != nil {
 		return err
 	}
-	hostname, err := os.Hostname()
-	if err != nil {
-		return fmt.Errorf("host name for the leader election: %w", err)
-	}
 	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, opt.LeaderElection.ResourceNamespace,
 		opt.LeaderElection.ResourceName, client.CoreV1(), client.CoordinationV1(),
-		resourcelock.ResourceLockConfig{Identity: hostname + "_" + string(uuid.NewUUID())})
+		resourcelock.ResourceLockConfig{Identity: lease.self})
 	if err != nil {
 		return err
 	}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock:            lock,
+		Lock:            watchedLock{lock, lease},
 		LeaseDuration:   opt.LeaderElection.LeaseDuration.Duration,
 		RenewDeadline:   opt.LeaderElection.RenewDeadline.Duration,
 		RetryPeriod:     opt.LeaderElection.RetryPeriod.Duration,
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: run,
-			OnStoppedLeading: func() { klog.InfoS("No longer leading") },
+			OnStoppedLeading: func() { klog.InfoS("This process no longer leads") },
 		},
 	})
 	if err != nil {
 		return err
 	}
-	elector.Run(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		elector.Run(ctx)
+	}()
+	select {
+	case <-lease.lost: // the elector would go on to ask for the lease until its deadline
+		return ErrLostLease
+	case <-ended:
+	}
 	if ctx.Err() == nil {
 		return ErrLostLease
 	}

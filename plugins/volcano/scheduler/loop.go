@@ -18,7 +18,7 @@ const (
 	changedPeriods = 1
 )
 
-// unsettledPart of a period passes at most before what became of a plan is looked at and told.
+// unsettledPart of a period passes at most before the outcome of a plan is read and reported.
 const unsettledPart = 10
 
 // changed asks for a session.
@@ -82,7 +82,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 func (s *Scheduler) session() {
 	started := time.Now()
 	now := s.conf.current()
-	// Stock actions read this to learn what others run beside them.
+	// Stock actions read this to learn which other actions run beside them.
 	conf.EnabledActionMap = map[string]bool{}
 	for _, action := range now.actions {
 		conf.EnabledActionMap[action.Name()] = true

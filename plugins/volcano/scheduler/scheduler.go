@@ -29,6 +29,8 @@ type Options struct {
 	EngineSocket  string
 	EngineTimeout time.Duration
 	Client        string // name and version, for the engine's logs
+	// LeaseTerm, if set, is the term of the leader election lease, by which the engine knows the newest of two schedulers.
+	LeaseTerm func() uint64
 	// FallBack schedules with Volcano's stock actions while the engine does not answer.
 	FallBack bool
 	// Admit lets the engine decide which groups may have pods; otherwise the stock action "enqueue"
@@ -62,7 +64,7 @@ type Scheduler struct {
 }
 
 // localVolumes is the provisioner that classes of local volumes name. They are attached to nothing, but
-// Volcano's cache counts them against the attachments of a node unless it is told otherwise.
+// Volcano's cache counts them against the attachments of a node unless configured otherwise.
 const localVolumes = "kubernetes.io/no-provisioner"
 
 // New prepares a scheduler of the cluster that config names. Nothing runs yet.
@@ -89,7 +91,7 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 	if own.MemoryConfigMap != "" {
 		s.memory = memory.New(s.cache.Client(), ownNamespace(opt), own.MemoryConfigMap, s.cache.EventRecorder(), self)
 	}
-	actionOptions := action.Options{EngineSocket: own.EngineSocket, Client: own.Client, Timeout: own.EngineTimeout,
+	actionOptions := action.Options{EngineSocket: own.EngineSocket, Client: own.Client, LeaseTerm: own.LeaseTerm, Timeout: own.EngineTimeout,
 		Memory: s.memory, Recorder: s.cache.EventRecorder(), Self: self}
 	if own.FallBack {
 		for _, name := range []string{"enqueue", "allocate", "backfill"} {
@@ -130,11 +132,11 @@ func (s *Scheduler) Run(ctx context.Context) {
 	for !s.feed.Synced() && ctx.Err() == nil {
 		time.Sleep(10 * time.Millisecond)
 	}
-	s.memory.Read(ctx) // of whoever led before, so not earlier
+	s.memory.Read(ctx) // of the leader before this one, so not earlier
 	go s.memory.Run(ctx)
 	klog.InfoS("Caches have synced; scheduling begins")
 	s.loop(ctx)
 	if err := s.action.Close(); err != nil {
-		klog.ErrorS(err, "Closing the link to the engine")
+		klog.ErrorS(err, "Could not close the connection to the engine")
 	}
 }

@@ -1,7 +1,6 @@
-// Line charts, drawn by dygraphs; legends and values under the pointer are ours, so that names
-// stay text.
+// Line charts, drawn by dygraphs. This page draws legends and values itself, so that names stay text.
 
-// The stretch of time that is looked at. Charts over time and GPUs share it.
+// The visible time span. All charts over time share it.
 class View {
   constructor(end) {
     this.end = end;
@@ -22,8 +21,7 @@ class View {
 
 const DASHES = {dashed: [6, 4], dotted: [2, 3]};
 
-// A line of steps with dashes. Those of dygraphs begin anew at each step, so that short ones are a
-// solid line.
+// A dashed line of steps. dygraphs restarts its dash pattern at each step, so short steps look solid.
 function dashed(pattern) {
   return ({drawingContext: context, points, color, strokeWidth}) => {
     context.save();
@@ -44,7 +42,7 @@ function dashed(pattern) {
 }
 
 // series: [{name, colour, look: undefined|'dashed'|'dotted', fill, width}]
-// rows: [x, value of the first series, ...], null where a series has none.
+// rows: [x, value of the first series, ...], null if a series has no value.
 // settings: {title, height, view (null: x is not time) or range (of x), max (of y), ticks, xText, yText}
 class Chart {
   constructor(host, series, rows, settings) {
@@ -122,8 +120,8 @@ class Chart {
   }
 }
 
-// Steps of several runs in one list: columns[run] is a list of that run's columns. After the last
-// step of a run its values hold to that step's end.
+// The steps of several runs in one list: columns[run] is the list of columns of that run. The last
+// values of a run hold until the end of its last step.
 function stepRows(runs, columns) {
   const width = columns.reduce((sum, list) => sum + list.length, 0);
   const rows = new Map();
@@ -144,7 +142,7 @@ function stepRows(runs, columns) {
   return [...rows.values()].sort((a, b) => a[0] - b[0]);
 }
 
-// Distributions on a logarithmic axis; what is less than `least` stands there.
+// Distributions on a logarithmic axis. Values below `least` are drawn at `least`.
 function distributionRows(distributions, least) {
   const rows = new Map();
   distributions.forEach((distribution, d) => {

@@ -34,7 +34,7 @@ function fillHead() {
   });
 }
 
-// better: -1 less, 1 more, 0 neither is better.
+// better: -1 if less is better, 1 if more is better, 0 if neither.
 function fillTiles() {
   const tile = (label, get, text, better, note) => {
     const values = runs.map(get);
@@ -50,29 +50,29 @@ function fillTiles() {
   const all = key => run => run.all[key];
   const of = (key, what) => run => run.all[key].jobs > 0 ? run.all[key][what] : null;
   tile('Jobs', all('jobs'), number, 0, run => `${number(run.all.finished)} finished`);
-  tile('GPUs held', run => run.there > 0 ? run.held / run.there : null, percent, 1,
+  tile('GPUs used', run => run.there > 0 ? run.held / run.there : null, percent, 1,
        run => `mean of ${number(run.there / run.end_s)} GPUs`);
   tile('GPUs fragmented', run => run.there > 0 ? run.broken / run.there : null, percent, -1,
-       () => 'idle, of no use to the usual pods');
+       () => 'idle, but not usable by the typical pods');
   tile('Mean wait', of('wait_s', 'mean'), duration, -1, run => `median ${duration(of('wait_s', 'p50')(run))}`);
-  tile('95 % wait at most', of('wait_s', 'p95'), duration, -1,
-       run => `the longest ${duration(of('wait_s', 'most')(run))}`);
+  tile('95th percentile of wait', of('wait_s', 'p95'), duration, -1,
+       run => `maximum ${duration(of('wait_s', 'most')(run))}`);
   tile('Mean completion time', of('jct_s', 'mean'), duration, -1,
        run => `median ${duration(of('jct_s', 'p50')(run))}`);
   tile('Bounded slowdown', of('bounded_slowdown', 'mean'), number, -1,
        run => `mean; median ${number(of('bounded_slowdown', 'p50')(run))}`);
   tile('Evictions', all('evictions'), number, -1, run => `${number(run.all.failures)} failures, ${number(run.all.restarts)} restarts`);
-  tile('GPU hours', all('gpu_hours'), number, 0, () => 'held by jobs');
+  tile('GPU hours', all('gpu_hours'), number, 0, () => 'used by jobs');
   tile('GPU hours lost', all('lost_gpu_hours'), number, -1,
        run => (run.all.gpu_hours > 0 ? `${percent(run.all.lost_gpu_hours / run.all.gpu_hours)} of all; ` : '') +
-           'done and not saved');
-  tile('Fairness of queues', run => run.fairness.jain_queues, number, 1, () => "Jain's index; 1: all alike");
-  tile('Fairness of users', run => run.fairness.jain_users, number, 1, () => 'of their slowdowns');
+           'work that was done and not saved');
+  tile('Fairness of queues', run => run.fairness.jain_queues, number, 1, () => "Jain's index; 1 is perfectly fair");
+  tile('Fairness of users', run => run.fairness.jain_users, number, 1, () => "Jain's index of their mean slowdowns");
 }
 
 function difference([a, b], text, better) {
   if (typeof a !== 'number' || typeof b !== 'number') return element('div.note', '');
-  if (a === b) return element('div.note', 'the same');
+  if (a === b) return element('div.note', 'no difference');
   const good = better === 0 ? '' : (b - a) * better > 0 ? '.good' : '.bad';
   const part = a !== 0 ? ` (${b > a ? '+' : '\u2212'}${number(Math.abs(100 * (b - a) / a))} %)` : '';
   const sign = b > a ? '+' : '\u2212', size = Math.abs(b - a);
@@ -87,18 +87,18 @@ const overTime =
 
 function fillOverTime() {
   const lines = runs.flatMap((run, r) => [
-    {name: `${LETTERS[r]} held`.trim(), colour: CARRIED[r], fill: !two, width: 1.8},
+    {name: `${LETTERS[r]} used`.trim(), colour: CARRIED[r], fill: !two, width: 1.8},
     {name: `${LETTERS[r]} fragmented`.trim(), colour: two ? CARRIED[r] : 's7', look: two ? 'dashed' : undefined},
-    {name: `${LETTERS[r]} there`.trim(), colour: 'faint', look: r === 0 ? undefined : 'dotted', width: 1},
+    {name: `${LETTERS[r]} capacity`.trim(), colour: 'faint', look: r === 0 ? undefined : 'dotted', width: 1},
   ]);
   const columns = runs.map(({steps}) => [steps.used, steps.fragmented, steps.gpus]);
   charts.push(new Chart(byId('gpus-chart'), lines, stepRows(runs, columns),
                         overTime({title: 'GPUs', height: 240, max: ceiling(columns.flat())})));
   const jobs = runs.flatMap((run, r) => [
     {name: `${LETTERS[r]} running`.trim(), colour: CARRIED[r], fill: !two},
-    {name: `${LETTERS[r]} waiting`.trim(), colour: two ? CARRIED[r] : 's1', look: two ? 'dashed' : undefined},
+    {name: `${LETTERS[r]} pending`.trim(), colour: two ? CARRIED[r] : 's1', look: two ? 'dashed' : undefined},
   ]);
-  const counts = runs.map(({steps}) => [steps.running, steps.waiting]);
+  const counts = runs.map(({steps}) => [steps.running, steps.pending]);
   charts.push(new Chart(byId('jobs-chart'), jobs, stepRows(runs, counts),
                         overTime({title: 'Jobs', height: 170, max: ceiling(counts.flat())})));
 }
@@ -107,8 +107,8 @@ function fillQueues() {
   const names = [...new Set(runs.flatMap(run => run.queues.list.map(queue => queue.name)))];
   const none = run => Array(run.steps.time_s.length).fill(0);
   const left = runs[0].queues.of - runs[0].queues.list.length;
-  byId('queues-note').textContent = 'GPUs held by each queue and those under it, its fair share of all, and what it has a claim to. ' +
-      (left > 0 ? `The ${runs[0].queues.list.length} queues that used most, of ${runs[0].queues.of}.` : '');
+  byId('queues-note').textContent = 'GPUs used by each queue (with its child queues), its fair share of the cluster, and what it deserves. ' +
+      (left > 0 ? `The charts show the ${runs[0].queues.list.length} queues with the highest use, of ${runs[0].queues.of}.` : '');
   byId('queues').hidden = names.length === 0;
   for (const name of names) {
     const host = element('div');
@@ -117,10 +117,10 @@ function fillQueues() {
         {used: none(run), share: none(run), deserved: none(run)});
     const columns = found.map(queue => two ? [queue.used, queue.share] : [queue.used, queue.share, queue.deserved]);
     const lines = two ? runs.flatMap((run, r) => [
-      {name: `${LETTERS[r]} held`, colour: CARRIED[r]},
+      {name: `${LETTERS[r]} used`, colour: CARRIED[r]},
       {name: `${LETTERS[r]} fair share`, colour: CARRIED[r], look: 'dashed'},
     ]) : [
-      {name: 'held', colour: 's0', fill: true},
+      {name: 'used', colour: 's0', fill: true},
       {name: 'fair share', colour: 's1'},
       {name: 'deserved', colour: 'soft', look: 'dashed'},
     ];
@@ -135,7 +135,7 @@ function fillDistributions() {
     byId('distribution-charts').append(host);
     const lists = runs.map(run => run[key]);
     if (lists.every(list => list.of === 0)) {
-      host.append(element('h3', title), element('p.note', 'There is no such job.'));
+      host.append(element('h3', title), element('p.note', 'No job started or finished.'));
       return;
     }
     const most = Math.max(...lists.map(list => list.value[list.value.length - 1] || least), least * 10);
@@ -157,14 +157,14 @@ function fillSums() {
       (run, r) => numberColumn(two ? `${LETTERS[r]} ${title}` : title[0].toUpperCase() + title.slice(1), row => get(row.sums[r]) ?? null, text));
   const note = key => {
     const {of, list} = runs[0][key];
-    return list.length < of ? `the ${list.length} with the most GPU hours of ${number(of)}` : null;
+    return list.length < of ? `the ${list.length} of ${number(of)} with the most GPU hours` : null;
   };
-  const name = title => ({title, get: row => row.name, text: value => value || 'nobody', kind: 'name'});
+  const name = title => ({title, get: row => row.name, text: value => value || '(none)', kind: 'name'});
   const some = (sums, key, what) => sums[key] && sums[key].jobs > 0 ? sums[key][what] : null;
   new Table(host, [
     name('Queue'), ...each('jobs', sums => sums.jobs), ...each('GPU hours', sums => sums.gpu_hours),
     ...each('mean wait', sums => some(sums, 'wait_s', 'mean'), duration),
-    ...(two ? [] : each('95 % wait at most', sums => some(sums, 'wait_s', 'p95'), duration)),
+    ...(two ? [] : each('p95 wait', sums => some(sums, 'wait_s', 'p95'), duration)),
     ...each('slowdown', sums => some(sums, 'bounded_slowdown', 'mean')), ...each('evictions', sums => sums.evictions),
     ...(two ? [] : each('GPU hours lost', sums => sums.lost_gpu_hours)),
   ], named('by_queue'), {note: note('by_queue')});
@@ -186,24 +186,24 @@ function meanOver(steps, column, from, to) {
   return span > 0 ? sum / span : null;
 }
 
-// What there was while the job waited: how full the cluster, how far its queue was with its share.
+// The state of the cluster while the job waited: GPU use, fragmentation, and the use and share of its queue.
 function meanwhile(run, queue, from, to) {
   const steps = run.steps, there = meanOver(steps, steps.gpus, from, to);
   if (there === null || there === 0) return '';
-  const words = [`${percent(meanOver(steps, steps.used, from, to) / there)} of GPUs held`];
+  const words = [`${percent(meanOver(steps, steps.used, from, to) / there)} of GPUs used`];
   const broken = meanOver(steps, steps.fragmented, from, to) / there;
   if (broken >= 0.01) words.push(`${percent(broken)} fragmented`);
   const its = run.queues.list.find(candidate => candidate.name === queue);
   if (its) {
     const [held, share] = [meanOver(steps, its.used, from, to), meanOver(steps, its.share, from, to)];
-    words.push(`its queue held ${number(held)}, fair share ${number(share)}`);
+    words.push(`its queue used ${number(held)} GPUs of a fair share of ${number(share)}`);
   }
   return words.join('; ');
 }
 
 function fillWaited() {
-  byId('waited-note').textContent = 'From when a job came to when its gang first started, or to the end of the run. Why: the ' +
-      'engine\u2019s last word on a job that does not run; of jobs that did run how full it was meanwhile.';
+  byId('waited-note').textContent = 'The wait lasts from submission to the first start, or to the end of the run. For a pending job, the reason is the ' +
+      'engine\u2019s last verdict. For a job that started, it is the state of the cluster during the wait.';
   runs.forEach((run, r) => {
     const {of, columns, rows} = run.waited;
     const jobs = rows.map(row => Object.fromEntries(columns.map((column, c) => [column, row[c]])));
@@ -219,10 +219,10 @@ function fillWaited() {
       {title: 'Queue', get: get('queue'), kind: 'name'},
       {title: 'User', get: get('user'), kind: 'name'},
       {title: 'State', get: get('state')},
-      numberColumn('Came at', get('submit_s'), duration),
+      numberColumn('Submitted', get('submit_s'), duration),
       numberColumn('Slowdown', get('bounded_slowdown')),
-      numberColumn('Evicted', get('evictions')),
-      {title: 'Why', get: job => job.reason || job.meanwhile, kind: 'long'},
+      numberColumn('Evictions', get('evictions')),
+      {title: 'Reason', get: job => job.reason || job.meanwhile, kind: 'long'},
     ], jobs, {
       title: two ? heading(r, '') : null, sort: 1,
       note: of > rows.length ? `the ${number(rows.length)} of ${number(of)} jobs that waited` : `${number(of)} jobs waited`,
@@ -235,8 +235,8 @@ function fillChanges() {
   if (!two) return;
   byId('changes').hidden = false;
   const {both, shorter, longer, only_a: onlyA, only_b: onlyB, columns, rows} = changes;
-  byId('changes-note').textContent = `Of ${number(both)} jobs in both runs ${number(shorter)} waited shorter in B, ` +
-      `${number(longer)} longer, ${number(both - shorter - longer)} as long. Only in A: ${number(onlyA)}, only in B: ${number(onlyB)}.`;
+  byId('changes-note').textContent = `${number(both)} jobs are in both runs. In B, ${number(shorter)} of them waited less, ${number(longer)} waited longer ` +
+      `and ${number(both - shorter - longer)} waited the same. Jobs only in A: ${number(onlyA)}; only in B: ${number(onlyB)}.`;
   const at = key => row => row[columns.indexOf(key)];
   const signed = value => value > 0 ? '+' + duration(value) : duration(value);
   new Table(byId('changes-table'), [
@@ -252,14 +252,14 @@ function fillChanges() {
 // The same colour for a name in both runs: those with the most GPU hours first.
 function palette(key) {
   const names = [...new Set(runs.flatMap(run => run[key].list.map(entry => entry.name)))];
-  return new Map(names.map((name, i) => [name, i < COLOURS ? 's' + i : 'others']));
+  return new Map(names.map((name, i) => [name, i < COLOURS ? 's' + i : 'rest']));
 }
 
 function fillGantts() {
   const palettes = {queue: palette('by_queue'), user: palette('by_user')};
   runs.forEach((run, r) => {
     if (!run.gantt || run.gantt.nodes.length === 0) {
-      const why = run.gantt ? ' There are no GPUs.' : ' There is no tasks.csv.';
+      const why = run.gantt ? ' The cluster has no GPUs.' : ' The run has no tasks.csv (outputs.tasks is false).';
       byId('gantts').append(element('p.note', mark(r), why));
       return;
     }

@@ -1,4 +1,4 @@
-// Tables that are sorted by a click on a heading, and filtered by a word.
+// Tables. A click on a heading sorts by that column; the search box filters rows.
 
 // columns: [{title, get: row => value, text: value => shown, kind: 'number'|'long'|'name', look: value => class}]
 // settings: {title, note, filter: row => text to look in, sort: column, down}
@@ -52,7 +52,7 @@ class Table {
       rows = [...rows].sort((a, b) => {
         const [x, y] = [get(a), get(b)];
         if (typeof x === 'string') return sign * x.localeCompare(y, 'en', {numeric: true});
-        if (x === null || y === null) return (x === null) - (y === null);  // what is not there comes last
+        if (x === null || y === null) return (x === null) - (y === null);  // missing values come last
         return sign * (x - y);
       });
     }

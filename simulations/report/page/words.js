@@ -1,10 +1,10 @@
-// Numbers and times as words, and elements. Names come in as text only: nothing here, or on the
-// page, reads one as HTML.
+// Formatting of numbers and times, and creation of elements. Names are always inserted as text, never
+// as HTML.
 
 const DAY = 86400, HOUR = 3600, MINUTE = 60;
 const NONE = '\u2013';
 
-// "4.2 s", "12m 30s", "3h 5m", "2d 6h": two units at the most.
+// "4.2 s", "12m 30s", "3h 5m", "2d 6h": at most two units.
 function duration(seconds) {
   if (seconds === null || seconds === undefined || Number.isNaN(seconds)) return NONE;
   if (seconds < 0) return '\u2212' + duration(-seconds);
@@ -17,7 +17,7 @@ function duration(seconds) {
       .map(([count, unit]) => count + unit).join(' ');
 }
 
-// A moment of the run, as exact as a step between ticks makes necessary: "2d 6h", "2d 06:30".
+// A point in time, as precise as the step between ticks needs: "2d 6h", "2d 06:30".
 function moment(seconds, step) {
   if (seconds === 0) return '0';
   const s = Math.round(seconds * 1000) / 1000;
@@ -66,7 +66,7 @@ function percent(part) {
   return (100 * part).toFixed(part > 0 && part < 0.1 ? 1 : 0) + ' %';
 }
 
-// The last word of a path.
+// The last component of a path.
 const baseName = path => path.replace(/\/+$/, '').split('/').pop() || path;
 
 // element('p.note', 'text', child...): strings become text.
@@ -78,7 +78,7 @@ function element(kind, ...children) {
   return made;
 }
 
-// Colours of the scheme of now, by the names in the style sheet.
+// The value of a colour of the style sheet in the current scheme.
 function colour(name) {
   const probe = element('i');
   probe.style.color = `var(--${name})`;

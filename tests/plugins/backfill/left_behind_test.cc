@@ -6,7 +6,7 @@
 namespace tephra {
 namespace {
 
-TEST_CASE("What a deleted job leaves behind is expected to end when that was, and promises stand") {
+TEST_CASE("Pods of a deleted job keep the job's estimate, and reservations stand") {
   EngineConfig config;
   config.backfill.mode = Backfill::Mode::kEasy;
   SmallCluster cluster(config);
@@ -21,13 +21,13 @@ TEST_CASE("What a deleted job leaves behind is expected to end when that was, an
   cluster.Confirm();
   cluster.Add(job("large", 2, 1, kRun));
   cluster.Tick(kSecondMs);
-  const TimeMs promised = cluster.job("large").promise.at;
-  REQUIRE(promised >= kRun);
+  const TimeMs reserved = cluster.job("large").reservation.at;
+  REQUIRE(reserved >= kRun);
 
   cluster.Tell(JobRemoved{"holder"});
   cluster.Add(job("long", 1, 2, 2 * kRun));
   cluster.Tick(2 * kSecondMs);
-  CHECK(cluster.job("large").promise.at == promised);
+  CHECK(cluster.job("large").reservation.at == reserved);
   CHECK_FALSE(cluster.job("long").satisfied());
   CHECK(cluster.engine().state().CheckBooks() == "");
 }

@@ -5,8 +5,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "plugins/framework/run_history.h"
-#include "plugins/framework/timeline.h"
+#include "engine/run_history.h"
+#include "engine/timeline.h"
 #include "tests/support/dice.h"
 
 namespace tephra {
@@ -55,7 +55,7 @@ TEST_CASE("A profile finds the earliest time as a table of each instant does") {
   }
 }
 
-TEST_CASE("What may run for ever starts where it is never short") {
+TEST_CASE("A task without an end starts where there is always room") {
   Profile profile(0, 4, {{10, -4}, {20, +4}});
   CHECK(profile.Earliest(0, 10, 4) == 0);
   CHECK(profile.Earliest(0, 11, 4) == 20);
@@ -65,7 +65,7 @@ TEST_CASE("What may run for ever starts where it is never short") {
   CHECK(Until(kForever - 1, 2) == kForever);
 }
 
-TEST_CASE("One that outlives what was expected is expected to run on, each time for longer") {
+TEST_CASE("A task that outlives its estimate gets a longer estimate each time") {
   CHECK(ExpectedEnd(100, 0, 500) == 0);
   CHECK(ExpectedEnd(100, 50, 150) == 150);
   CHECK(ExpectedEnd(100, 50, 151) == 150 + kMinuteMs);
@@ -75,7 +75,7 @@ TEST_CASE("One that outlives what was expected is expected to run on, each time 
   CHECK(ExpectedEnd(0, 50, 51 + 100 * kHourMs) == 50 + 200 * kHourMs);
 }
 
-TEST_CASE("How long a job runs is told by those of its user before it") {
+TEST_CASE("The estimate of a job comes from earlier jobs of its user") {
   RunHistory history;
   const RunPrediction last_two, most{RunPrediction::By::kQuantile, 90},
       none{RunPrediction::By::kNone, 90};

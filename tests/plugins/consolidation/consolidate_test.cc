@@ -1,5 +1,5 @@
-// What becomes of moves outside a simulation: pods that come again one by one or not at all,
-// disruption budgets, decisions that are not carried out, times of the day.
+// Moves outside a simulation: pods that are created again one by one or not at all, disruption
+// budgets, decisions that are not carried out, times of the day.
 #include "plugins/consolidation/consolidate.h"
 
 #include <catch2/catch.hpp>
@@ -32,8 +32,8 @@ TaskFact Pod(const std::string& job, int index, TaskPhase phase, const std::stri
   return fact;
 }
 
-// Two tasks of `pair` on the first node, room for it in pieces on the two others, and a gang that
-// needs the first node whole. Pods exist: who is evicted comes again when its pod is made anew.
+// Two tasks of `pair` on the first node, room for it in pieces on the other two nodes, and a gang that
+// needs the whole first node. Pods exist: an evicted task returns when its pod is created again.
 struct Stage {
   SmallCluster cluster;
   std::uint64_t version = 1000;
@@ -69,14 +69,14 @@ struct Stage {
   void Sound() { REQUIRE(cluster.engine().state().CheckBooks() == ""); }
 };
 
-TEST_CASE("Consolidate: a moved gang starts where room was kept once all of its pods are back") {
+TEST_CASE("Consolidate: a moved gang starts in its reserved room once all of its pods are back") {
   Stage world;
   world.Tick(kSecondMs);
   const NamedDecision train = world.cluster.Of("train");
   CHECK(train.verdict == Verdict::kStartAfterEviction);
   REQUIRE(train.moves.size() == 2);
   CHECK(train.reason->moving == Moving::kDone);
-  CHECK(world.cluster.job("pair").berths == 2);
+  CHECK(world.cluster.job("pair").reserved_rows == 2);
   world.cluster.Gone("pair/w/0");
   world.cluster.Add(AJob("thief").Role("w", 1, APod().Gpus(1)));
   CHECK_FALSE((world.Tick(2 * kSecondMs), world.cluster.Started("thief")));
@@ -94,10 +94,10 @@ TEST_CASE("Consolidate: a moved gang starts where room was kept once all of its 
       if (move.pod == pod) CHECK(move.node == placed.node);
     }
   }
-  CHECK(world.cluster.job("pair").berths == 0);
+  CHECK(world.cluster.job("pair").reserved_rows == 0);
 }
 
-TEST_CASE("Consolidate: who does not come again is not waited for longer than is said") {
+TEST_CASE("Consolidate: a reservation ends when its task has not returned within the timeout") {
   Stage world;
   world.Tick(kSecondMs);
   world.cluster.Gone("pair/w/0").Gone("pair/w/1");
@@ -107,18 +107,18 @@ TEST_CASE("Consolidate: who does not come again is not waited for longer than is
   world.cluster.Confirm();
   world.Comes(0);
   world.Tick(On().consolidation.return_timeout_ms);
-  CHECK(world.cluster.job("pair").berths == 2);
+  CHECK(world.cluster.job("pair").reserved_rows == 2);
   world.Tick(On().consolidation.return_timeout_ms + kSecondMs);
-  CHECK(world.cluster.job("pair").berths == 0);
+  CHECK(world.cluster.job("pair").reserved_rows == 0);
   CHECK(world.cluster.Started("next"));
 }
 
-TEST_CASE("Consolidate: a decision that is not carried out moves nobody") {
+TEST_CASE("Consolidate: a decision that is not carried out moves no task") {
   Stage world;
   world.Tick(kSecondMs);
   world.cluster.Tell(PlanStale{"train", "the group is gone"});
   world.Sound();
-  CHECK(world.cluster.job("pair").berths == 0);
+  CHECK(world.cluster.job("pair").reserved_rows == 0);
   CHECK(world.cluster.job("pair").satisfied());
 }
 
@@ -138,14 +138,14 @@ TEST_CASE("Consolidate: no more tasks move than a disruption budget allows") {
   CHECK(two.cluster.Of("train").verdict == Verdict::kStartAfterEviction);
 }
 
-TEST_CASE("Consolidate: a budget of moves too small for all of a gang is told with its numbers") {
+TEST_CASE("Consolidate: a budget of moves too small for a whole gang is reported with its numbers") {
   EngineConfig config = On();
   config.consolidation.moves_per_hour = 1;
   Stage world(config);
   world.Tick(kSecondMs);
   CHECK(world.cluster.Of("train").reason->moving == Moving::kBudget);
   CHECK(world.cluster.Why("train").find(
-            "to move 2 tasks of 1 job would make room, but 1 may be moved now") !=
+            "migrating 2 tasks of 1 job would make room, but only 1 may migrate now") !=
         std::string::npos);
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("Consolidate: least run time, and jobs that are not preemptible, are l
   CHECK(world.cluster.Of("train").verdict == Verdict::kWait);
 }
 
-TEST_CASE("Consolidate: in a dry run the plan proposes, and nothing is set aside") {
+TEST_CASE("Consolidate: in a dry run the plan proposes, and nothing is reserved") {
   EngineConfig config = On();
   config.consolidation.mode = Consolidation::Mode::kDryRun;
   Stage world(config);
@@ -179,7 +179,16 @@ TEST_CASE("Consolidate: in a dry run the plan proposes, and nothing is set aside
   CHECK(plan.proposals[0].moves.size() == 2);
   CHECK(plan.proposals[0].reason->moving == Moving::kProposed);
   for (const Decision& decision : plan.decisions) CHECK(decision.evictions.empty());
-  CHECK(world.cluster.job("pair").berths == 0);
+  CHECK(world.cluster.job("pair").reserved_rows == 0);
+}
+
+TEST_CASE("Consolidate: a window that ends when it begins is refused by its field and value") {
+  EngineConfig config;
+  config.consolidation.windows = {{60, 120}, {600, 600}};
+  const absl::Status status = DefaultAssembly().validate(config);
+  CHECK(std::string(status.message()).find("600 to 600") != std::string::npos);
+  config.consolidation.windows.pop_back();
+  CHECK(DefaultAssembly().validate(config).ok());
 }
 
 TEST_CASE("Consolidate: windows of the day may go past midnight") {

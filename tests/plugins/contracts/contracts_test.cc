@@ -30,7 +30,7 @@ void Fill(Frozen& cluster, Dice& dice) {
   cluster.Add(ANode("huge").Cores(4096).Memory(std::int64_t{1} << 50).Gpus(64, "A", 500000));
   cluster.Add(
       AJob("huge").Role("w", 1, APod().Cores(2048).Gpus(64)).Role("v", 1, APod().Cores(4000)));
-  REQUIRE(cluster.told_ok());
+  REQUIRE(cluster.applied_ok());
 }
 
 template <class Each>

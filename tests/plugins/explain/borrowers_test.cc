@@ -1,4 +1,4 @@
-// Who holds what a queue was promised, and whether it can be taken back.
+// The queues that use the share of another queue, and whether it can be reclaimed.
 #include "plugins/explain/borrowers.h"
 
 #include <catch2/catch.hpp>
@@ -29,7 +29,7 @@ std::vector<std::string> WordsOf(SmallCluster& cluster, const std::string& job, 
   return lines;
 }
 
-// Eight GPUs all lent to `dev` before anybody of `research` asks.
+// All eight GPUs are lent to `dev` before a job of `research` requests any.
 SmallCluster Lent(const AQueue& dev, AJob job = AJob("lent"), const EngineConfig& config = {}) {
   SmallCluster cluster(config);
   cluster.Add(ANode("a").Gpus(8)).Add(AQueue("research").Deserved(kGpu, 6000)).Add(dev);
@@ -38,40 +38,40 @@ SmallCluster Lent(const AQueue& dev, AJob job = AJob("lent"), const EngineConfig
   return cluster;
 }
 
-const char kHas[] = "queue research is to have 4 GPU (deserves 6 GPU) and holds 0 GPU";
+const char kShare[] = "queue research has a share of 4 GPUs (deserved: 6 GPUs) and uses 0 GPUs";
 
-TEST_CASE("Borrowers: who holds more than its own, and that it may be reclaimed") {
+TEST_CASE("Borrowers: a queue above its share is named, with what can be reclaimed") {
   SmallCluster cluster = Lent(AQueue("dev"));
   CHECK(WordsOf(cluster, "j") ==
         std::vector<std::string>{
-            kHas, "queue dev holds 8 GPU, 4 GPU more than its own: 4 GPU may be reclaimed"});
+            kShare, "queue dev uses 8 GPUs, 4 GPUs above its share: 4 GPUs reclaimable"});
   CHECK(WordsOf(cluster, "lent").empty());
 }
 
-TEST_CASE("Borrowers: why what they hold is left alone") {
+TEST_CASE("Borrowers: the text says why resources are not reclaimable") {
   const auto why = [](SmallCluster cluster) { return WordsOf(cluster, "j", 1).at(1); };
-  const std::string begin = "queue dev holds 8 GPU, 4 GPU more than its own: 8 GPU ";
+  const std::string begin = "queue dev uses 8 GPUs, 4 GPUs above its share: 8 GPUs ";
   CHECK(why(Lent(AQueue("dev").Reclaimable(false))) ==
-        begin + "is left alone, since its queue is not reclaimable");
+        begin + "not reclaimable (setting of the queue)");
   CHECK(why(Lent(AQueue("dev"), AJob("lent").Preemptible(false))) ==
-        begin + "is held by jobs that are not preemptible");
+        begin + "not reclaimable (jobs are not preemptible)");
   CHECK(why(Lent(AQueue("dev"), AJob("lent").MinRun(60 * kSecondMs))) ==
-        begin + "is held by tasks that have not run for their least time yet");
+        begin + "not reclaimable yet (minimum run time)");
   EngineConfig config;
   config.disabled_actions = {"reclaim"};
   CHECK(why(Lent(AQueue("dev"), AJob("lent"), config)) ==
-        begin + "is left alone, since the action reclaim is disabled");
+        begin + "not reclaimable (the action reclaim is disabled)");
 }
 
-TEST_CASE("Borrowers: a job that asks for more than its queue is to have takes nothing back") {
+TEST_CASE("Borrowers: a job that needs more than the share of its queue reclaims nothing") {
   SmallCluster cluster = Lent(AQueue("dev"));
   cluster.Add(AJob("large").In("research").Role("w", 8, APod().Gpus(1)));
   CHECK(WordsOf(cluster, "large").at(1) ==
-        "queue dev holds 8 GPU, 7 GPU more than its own: 8 GPU is left alone, since with this job "
-        "its queue would hold more than its own");
+        "queue dev uses 8 GPUs, 7 GPUs above its share: 8 GPUs not reclaimable (this job would "
+        "take its own queue above its share)");
 }
 
-TEST_CASE("Borrowers: those beside the queue above are named at their level") {
+TEST_CASE("Borrowers: queues beside a parent queue are named at their level") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(8)).Add(AQueue("science").Deserved(kGpu, 8000));
   cluster.Add(AQueue("research").Under("science"))
@@ -87,7 +87,7 @@ TEST_CASE("Borrowers: those beside the queue above are named at their level") {
   CHECK(found[0].borrowers[0].reclaimable() == 4000);
 }
 
-TEST_CASE("Borrowers: the five largest are named, the others summed") {
+TEST_CASE("Borrowers: the five largest are named, and the rest is summed") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(28)).Add(AQueue("mine").Deserved(kGpu, 28000));
   for (int q = 1; q <= 7; ++q) {

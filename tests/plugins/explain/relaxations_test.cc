@@ -1,5 +1,4 @@
-// What else would let a job start: one case for each kind of thing that may be different, in the
-// words that people read.
+// What would let a pending job start: one case for each kind of change, with its text.
 #include "plugins/explain/relaxations.h"
 
 #include <catch2/catch.hpp>
@@ -29,23 +28,23 @@ TEST_CASE("Relaxations: a limit in the way is raised by what is missing, and few
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(8)).Add(ANode("b").Gpus(8)).Add(AQueue("research").Limit(kGpu, 4000));
   cluster.Add(AJob("j").In("research").Role("w", 6, APod().Gpus(1))).Tick();
-  CHECK(Texts(cluster, "j") == Lines{"fits if queue research's limit were +2 GPU (6 GPU)",
+  CHECK(Texts(cluster, "j") == Lines{"fits if the limit of queue research were 6 GPUs (now 4 GPUs)",
                                      "fits now with 4 of 6 members"});
 }
 
-TEST_CASE("Relaxations: who waits at the enqueue gate is told what else is in its way") {
+TEST_CASE("Relaxations: a job at the enqueue gate also gets the other changes that it needs") {
   EngineConfig config;
   config.enqueue_gate = EnqueueGate::kVolcano;
   config.overcommit_permille = 1000;
   SmallCluster cluster(config);
   cluster.Add(ANode("a").Gpus(8)).Add(AJob("large").Role("w", 6, APod().Gpus(2))).Tick();
   CHECK(Texts(cluster, "large") ==
-        Lines{"fits if the enqueue gate let it in and it started with 4 of 6 members",
-              "fits if the enqueue gate let it in and tasks of role w asked for 1 GPU each",
-              "fits if the enqueue gate let it in and there was 1 more node like a"});
+        Lines{"fits if the enqueue gate admitted it and it started with 4 of 6 members",
+              "fits if the enqueue gate admitted it and each task of role w requested 1 GPU",
+              "fits if the enqueue gate admitted it and the cluster had 1 more node like a"});
 }
 
-TEST_CASE("Relaxations: who has room, and waits at the enqueue gate alone, is told so") {
+TEST_CASE("Relaxations: a job with room needs only the enqueue gate") {
   EngineConfig config;
   config.enqueue_gate = EnqueueGate::kVolcano;
   config.overcommit_permille = 1000;
@@ -56,10 +55,10 @@ TEST_CASE("Relaxations: who has room, and waits at the enqueue gate alone, is to
   }
   cluster.Add(AJob("inside").Role("w", 1, APod().Gpus(4))).Tick();
   cluster.Add(AJob("j").Role("w", 1, APod().Gpus(1))).Tick();
-  CHECK(Texts(cluster, "j") == Lines{"would start now if the enqueue gate let it in"});
+  CHECK(Texts(cluster, "j") == Lines{"would start now if the enqueue gate admitted it"});
 }
 
-TEST_CASE("Relaxations: who has to be in one rack is told that a row would do, or anywhere") {
+TEST_CASE("Relaxations: a job that must run in one rack fits in a row, or anywhere") {
   SmallCluster cluster;
   for (const char* node : {"a", "b", "c"}) cluster.Add(ANode(node).Gpus(8));
   cluster.Tell(DomainUpserted{{"rack-0", 1, "rack", {"a"}, {}}, 1});
@@ -70,16 +69,16 @@ TEST_CASE("Relaxations: who has to be in one rack is told that a row would do, o
   two.locality = {Locality::Mode::kRequired, 1, ""};
   three.locality = {Locality::Mode::kRequired, 0, "rack"};
   cluster.Add(two).Tick();
-  CHECK(Texts(cluster, "two") ==
-        Lines{"fits now with 1 of 2 members", "fits if tasks of role w asked for 4 GPU each",
-              "fits if it might be in one domain of tier 3, instead of 1"});
+  CHECK(Texts(cluster, "two") == Lines{"fits now with 1 of 2 members",
+                                       "fits if each task of role w requested 4 GPUs",
+                                       "fits if it could span one domain of tier 3 (now tier 1)"});
   cluster.Add(three).Tick();
   CHECK(Texts(cluster, "three") == Lines{"fits now with 1 of 3 members",
-                                         "fits if tasks of role w asked for 2 GPU each",
-                                         "fits if it did not have to be in one domain"});
+                                         "fits if each task of role w requested 2 GPUs",
+                                         "fits if it did not have to run in one domain"});
 }
 
-TEST_CASE("Relaxations: a group that has to be in one rack is told of what it may be in instead") {
+TEST_CASE("Relaxations: a sub-group that must run in one rack fits in a row") {
   SmallCluster cluster;
   for (const char* node : {"a", "b"}) cluster.Add(ANode(node).Gpus(8));
   cluster.Tell(DomainUpserted{{"rack-0", 1, "rack", {"a"}, {}}, 1});
@@ -90,8 +89,8 @@ TEST_CASE("Relaxations: a group that has to be in one rack is told of what it ma
   job.gang.groups = {{"g", 2, false, {Locality::Mode::kRequired, 1, ""}}};
   cluster.Add(job).Tick();
   CHECK(Texts(cluster, "j") ==
-        Lines{"fits if tasks of role g asked for 4 GPU each",
-              "fits if sub-group g might be in one domain of tier 2, instead of 1"});
+        Lines{"fits if each task of role g requested 4 GPUs",
+              "fits if sub-group g could span one domain of tier 2 (now tier 1)"});
 }
 
 TEST_CASE("Relaxations: limits of several levels and kinds are raised together") {
@@ -100,104 +99,107 @@ TEST_CASE("Relaxations: limits of several levels and kinds are raised together")
   cluster.Add(AQueue("q").Under("top").Limit(kGpu, 1000).Limit(kCpu, 2000));
   cluster.Add(AJob("j").In("q").Role("w", 1, APod().Gpus(4).Cores(4))).Tick();
   CHECK(Texts(cluster, "j") ==
-        Lines{"fits if queue q's limit were +2 CPU (4 CPU) and queue q's limit were +3 GPU (4 GPU) "
-              "and queue top's limit were +1 GPU (4 GPU)"});
+        Lines{"fits if the limit of queue q were 4 CPUs (now 2 CPUs) and the limit of queue q "
+              "were 4 GPUs (now 1 GPU) and the limit of queue top were 4 GPUs (now 3 GPUs)"});
 }
 
-TEST_CASE("Relaxations: a limit that does not help for want of room is offered with the room") {
+TEST_CASE("Relaxations: a limit that does not help without room is offered together with nodes") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(8)).Add(AQueue("q").Limit(kGpu, 8000));
   cluster.Add(AJob("j").In("q").Role("w", 12, APod().Gpus(1))).Tick();
   CHECK(Texts(cluster, "j") ==
         Lines{"fits now with 8 of 12 members",
-              "fits if there was 1 more node like a and queue q's limit were +4 GPU (12 GPU)"});
+              "fits if the cluster had 1 more node like a and the limit of queue q were 12 GPUs "
+              "(now 8 GPUs)"});
 }
 
-TEST_CASE("Relaxations: room that is kept for a guarantee is lent, or grows") {
+TEST_CASE("Relaxations: guaranteed resources are lent, or nodes are added") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(8)).Add(AQueue("prod").Guarantee(kGpu, 4000)).Add(AQueue("q"));
   cluster.Add(AJob("j").In("q").Role("w", 2, APod().Gpus(3))).Tick();
-  CHECK(Texts(cluster, "j") == Lines{"fits if 2 GPU kept for queue prod were lent",
+  CHECK(Texts(cluster, "j") == Lines{"fits if queue prod lent 2 GPUs of its guarantee",
                                      "fits now with 1 of 2 members",
                                      "fits with 1 more node like a"});
 }
 
-TEST_CASE("Relaxations: what is kept for two queues is lent by both where one is not enough") {
+TEST_CASE("Relaxations: two queues lend their guarantees if one is not enough") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(8)).Add(AQueue("x").Guarantee(kGpu, 3000));
   cluster.Add(AQueue("y").Guarantee(kGpu, 3000)).Add(AQueue("q"));
   cluster.Add(AJob("j").In("q").Role("w", 1, APod().Gpus(6))).Tick();
   CHECK(Texts(cluster, "j")[1] ==
-        "fits if 3 GPU kept for queue x were lent and 1 GPU kept for queue y were lent");
+        "fits if queue x lent 3 GPUs of its guarantee and queue y lent 1 GPU of its guarantee");
 }
 
-TEST_CASE("Relaxations: where room lies in pieces, smaller tasks fit") {
+TEST_CASE("Relaxations: smaller tasks fit into fragmented room") {
   SmallCluster cluster;
   for (const char* name : {"a", "b", "c"}) {
     cluster.Add(ANode(name).Gpus(8)).Foreign(std::string("on-") + name, name, APod().Gpus(4));
   }
   cluster.Add(AJob("j").Role("w", 1, APod().Gpus(8))).Tick();
-  CHECK(Texts(cluster, "j") == Lines{"12 GPU are free, but in pieces: fits if tasks of role w "
-                                     "asked for 4 GPU each",
+  CHECK(Texts(cluster, "j") == Lines{"free GPUs are fragmented (12 GPUs): fits if each task of "
+                                     "role w requested 4 GPUs",
                                      "fits with 1 more node like a"});
 }
 
-TEST_CASE("Relaxations: shares of devices are made smaller by per mille") {
+TEST_CASE("Relaxations: shares of devices shrink in steps of a per mille") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(1))
       .Foreign("f", "a", APod().Share(700, 100), {PartSlice(0, 700, 100)});
   cluster.Add(AJob("j").Role("w", 1, APod().Share(500, 100))).Tick();
-  CHECK(Texts(cluster, "j")[0] == "fits if tasks of role w asked for 0.3 GPU each");
+  CHECK(Texts(cluster, "j")[0] == "fits if each task of role w requested 0.3 GPU");
 }
 
-TEST_CASE("Relaxations: as few nodes more as it takes, like the one that suits best") {
+TEST_CASE("Relaxations: the fewest new nodes, like the most suitable node") {
   SmallCluster cluster;
   cluster.Add(ANode("big").Gpus(8)).Add(ANode("small").Gpus(2));
   cluster.Add(AJob("j").Role("w", 5, APod().Gpus(8))).Tick();
   CHECK(Texts(cluster, "j") == Lines{"fits now with 1 of 5 members",
-                                     "fits if tasks of role w asked for 2 GPU each",
+                                     "fits if each task of role w requested 2 GPUs",
                                      "fits with 4 more nodes like big"});
 }
 
-TEST_CASE("Relaxations: nodes that are cordoned come back, no more than it takes") {
+TEST_CASE("Relaxations: as few cordoned nodes as needed become available") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(1)).Add(ANode("b").Gpus(4).Cordoned());
   cluster.Add(ANode("c").Gpus(2).Cordoned()).Add(ANode("d").Gpus(1).Cordoned());
   cluster.Add(AJob("j").Role("w", 7, APod().Gpus(1))).Tick();
-  CHECK(Texts(cluster, "j")[1] == "fits if 2 of the 3 cordoned or unready nodes (b, c) came back");
+  CHECK(Texts(cluster, "j")[1] ==
+        "fits if 2 of the 3 cordoned or unready nodes (b, c) were "
+        "available");
 }
 
-TEST_CASE("Relaxations: a node that refused the job's tasks is asked again, and stays refused") {
+TEST_CASE("Relaxations: a node that rejected the tasks is tried again, and stays rejected") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(1)).Add(AJob("j").Role("w", 1, APod().Gpus(1))).Tick();
   REQUIRE(cluster.Started("j"));
   cluster.Tell(PlacementRefused{"j", "w", "a", "no"}).Tick();
   CHECK(Texts(cluster, "j") ==
-        Lines{"fits if the node that refused its tasks before (a) took them now"});
+        Lines{"fits if the node that rejected its tasks before (a) accepted them"});
   CHECK(cluster.books().refused.size() == 1);
 }
 
-TEST_CASE("Relaxations: nodes that a mask excludes are opened") {
+TEST_CASE("Relaxations: nodes that a mask excludes are allowed") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(1)).Add(ANode("b").Gpus(1)).Tell(MaskUpserted{"m", {"a", "b"}, 1});
   cluster.Add(AJob("j").Role("w", 2, APod().Gpus(1).Masked("m"))).Tick();
-  CHECK(Texts(cluster, "j") == Lines{"fits if the 2 nodes that the scheduler's own checks exclude "
-                                     "(a, b) were open to it"});
+  CHECK(Texts(cluster, "j") == Lines{"fits if the 2 nodes that Volcano's predicates exclude (a, "
+                                     "b) were allowed"});
 }
 
-TEST_CASE("Relaxations: who waits behind another in its queue is told so, and what else it lacks") {
+TEST_CASE("Relaxations: a job behind another one needs its turn, and the other changes") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(4)).Add(AQueue("q").Fifo());
   cluster.Add(AJob("first").In("q").Role("w", 8, APod().Gpus(1)).Created(1));
   cluster.Add(AJob("second").In("q").Role("w", 4, APod().Gpus(1)).Created(2));
   cluster.Add(AJob("third").In("q").Role("w", 5, APod().Gpus(1)).Created(3)).Tick();
-  CHECK(Texts(cluster, "second") == Lines{"would start now if it were not behind job first"});
+  CHECK(Texts(cluster, "second") == Lines{"would start now if job first were not ahead of it"});
   CHECK(Texts(cluster, "third") ==
-        Lines{"fits if it were not behind job first and it started with 4 of 5 members",
-              "fits if it were not behind job first and there was 1 more node like a"});
+        Lines{"fits if job first were not ahead of it and it started with 4 of 5 members",
+              "fits if job first were not ahead of it and the cluster had 1 more node like a"});
 }
 
-TEST_CASE("Relaxations: of a role that has a minimum of its own fewer tasks are enough") {
+TEST_CASE("Relaxations: a role with its own minimum starts with fewer tasks") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(5));
   cluster
@@ -207,8 +209,7 @@ TEST_CASE("Relaxations: of a role that has a minimum of its own fewer tasks are 
   CHECK(Texts(cluster, "j")[0] == "fits now with 4 of 8 tasks of role w");
 }
 
-TEST_CASE(
-    "Relaxations: a job that runs, or whose queue is shut, has none; one not asked yet fits") {
+TEST_CASE("Relaxations: a running job and a closed queue have none; a new job fits now") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(2)).Add(AQueue("shut").State(QueueState::kClosed));
   cluster.Add(AJob("runs").Role("w", 1, APod().Gpus(1)));
@@ -220,7 +221,7 @@ TEST_CASE(
   CHECK(Found(cluster, "new").fits_now);
 }
 
-TEST_CASE("Relaxations: whoever looks changes nothing") {
+TEST_CASE("Relaxations: the search changes nothing") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(3)).Add(ANode("b").Gpus(3).Cordoned());
   cluster.Add(AJob("j").Role("w", 5, APod().Gpus(1))).Tick();
@@ -230,7 +231,7 @@ TEST_CASE("Relaxations: whoever looks changes nothing") {
   CHECK(cluster.engine().state().CheckBooks() == "");
 }
 
-TEST_CASE("Relaxations: where the search budget ends first, no more is tried and that is said") {
+TEST_CASE("Relaxations: the answer says that the search budget ended") {
   EngineConfig config;
   config.search_budget = 1;
   SmallCluster cluster(config);

@@ -48,7 +48,7 @@ TEST_CASE("The gate: parents that form a cycle end nothing") {
   CHECK(cluster.Started("k"));
 }
 
-TEST_CASE("The gate: of one cycle the jobs asked first are let in, waiting or not") {
+TEST_CASE("The gate: the first jobs of a cycle are admitted, started or not") {
   SmallCluster cluster(Gated(1500));
   cluster.Add(ANode("a").Gpus(4));
   cluster.Add(AJob("first").Priority(3).Role("w", 3, APod().Gpus(1)));
@@ -58,8 +58,8 @@ TEST_CASE("The gate: of one cycle the jobs asked first are let in, waiting or no
   CHECK(cluster.Started("first"));
   CHECK(cluster.Of("second").reason->obstacle == Obstacle::kRoom);
   CHECK(cluster.Why("third") ==
-        "not let in: of 6 GPU with overcommitment 0 GPU are used, jobs that were let in lack 6 "
-        "GPU, and this needs 1 GPU");
+        "enqueue gate: the cluster allows 6 GPUs with overcommitment; 0 GPUs in use; admitted jobs "
+        "need 6 GPUs more; this job needs 1 GPU");
 }
 
 TEST_CASE("The gate: foreign pods are used, and belong to no queue") {
@@ -113,7 +113,7 @@ TEST_CASE("The gate: a job that moves takes its claim with it") {
 }
 
 TEST_CASE(
-    "The gate: switched on it takes those who wait already for let in, switched off all are") {
+    "The gate: turned on, it counts pending jobs as admitted; turned off, all jobs are admitted") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(4)).Add(Gang("runs", 4)).Tick();
   cluster.Confirm().Add(Gang("waits", 4)).Tick();
@@ -135,10 +135,11 @@ TEST_CASE("The gate: amounts as large as they may be do not overflow") {
 
 TEST_CASE("The engine refuses an overcommitment below 1 or beyond 1000") {
   Engine engine(DefaultAssembly());
-  for (const std::int32_t wrong : {999, 0, -1, 1'000'001}) {
+  for (const auto& [wrong, shown] : std::vector<std::pair<std::int32_t, std::string>>{
+           {999, "0.999"}, {0, "0"}, {-1, "-0.001"}, {1'000'001, "1000.001"}}) {
     const absl::Status status = engine.Apply(ConfigChanged{Gated(wrong)});
     CHECK(status.message() ==
-          "overcommit_permille: " + std::to_string(wrong) + ", expected 1000 to 1000000");
+          "overcommit_factor: " + shown + ", expected a number from 1 to 1000");
   }
 }
 

@@ -19,7 +19,7 @@ void Submit(SmallCluster& cluster, const std::string& queue, int jobs, const Pod
   }
 }
 
-TEST_CASE("FairShares: each kind is filled by what jobs hold and ask for") {
+TEST_CASE("FairShares: each kind is filled by the usage and the requests of jobs") {
   SmallCluster cluster;
   cluster.Add(ANode("n").Gpus(8).Cores(16)).Add(AQueue("a")).Add(AQueue("b").Weight(3));
   Submit(cluster, "a", 8, APod().Gpus(1).Cores(2));
@@ -30,12 +30,12 @@ TEST_CASE("FairShares: each kind is filled by what jobs hold and ask for") {
   CHECK(ShareOf(cluster, "b")[kGpu] == 0);
   CHECK(ShareOf(cluster, "a")[kFirstExtendedKind] == Share::kNotShared);
   const Resources before = ShareOf(cluster, "a");
-  cluster.Tick();  // who holds and who asks changes, and what each is to have does not
+  cluster.Tick();  // usage and requests change, shares do not
   CHECK(ShareOf(cluster, "a")[kCpu] == before[kCpu]);
   CHECK(ShareOf(cluster, "a")[kGpu] == before[kGpu]);
 }
 
-TEST_CASE("FairShares: where GPUs are promised their memory is not shared as well") {
+TEST_CASE("FairShares: with quotas of GPUs, GPU memory is not shared") {
   SmallCluster cluster;
   cluster.Add(ANode("n").Gpus(8)).Add(AQueue("a")).Add(AQueue("b"));
   Submit(cluster, "a", 8, APod().Gpus(1));
@@ -57,7 +57,7 @@ TEST_CASE("FairShares: a GPU model is shared out while more of it is wanted than
   cluster.Confirm();
   REQUIRE(cluster.books().occupancy.queue_total(cluster.books().queues.Find("guest"))[a100] ==
           4000);
-  // Nobody asks for any of it, and all that there is is held.
+  // No job requests the model, and all of it is in use.
   CHECK(ShareOf(cluster, "guest")[a100] == 4000);
   Submit(cluster, "owner", 4, APod().Gpus(1).Models({"A100"}));
   CHECK(ShareOf(cluster, "owner")[a100] == 3500);  // 3 deserved, and half of what is left
@@ -69,7 +69,7 @@ TEST_CASE("FairShares: a GPU model is shared out while more of it is wanted than
   CHECK(ShareOf(cluster, "guest")[a100] == Share::kNotShared);
 }
 
-TEST_CASE("DominantPart: the largest part counts, and what one is not to have is endless") {
+TEST_CASE("DominantPart: the largest part counts, and a share of zero counts as endless") {
   Resources share, holds;
   share.amount.fill(Share::kNotShared);
   share[kCpu] = 8000, share[kGpu] = 4000;

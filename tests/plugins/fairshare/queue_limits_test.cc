@@ -50,7 +50,7 @@ TEST_CASE("QueueLimits: the queue above that binds is the one named") {
   CHECK_FALSE(bench.Deny("j", Of(kGpu, 1000)));
 }
 
-TEST_CASE("QueueLimits: missing and closed are told apart, and come before limits") {
+TEST_CASE("QueueLimits: missing and closed queues differ, and come before limits") {
   Bench bench;
   bench.cluster.Add(AQueue("closed").State(QueueState::kClosed).Limit(kGpu, 0));
   bench.cluster.Add(AQueue("closing").State(QueueState::kClosing));
@@ -98,7 +98,7 @@ TEST_CASE("FairOrder: in a queue priority, then age, then uid") {
   Frozen cluster;
   cluster.Add(AJob("d").Priority(1).Created(5)).Add(AJob("c").Created(5)).Add(AJob("b").Created(5));
   cluster.Add(AJob("a").Created(9));
-  REQUIRE(cluster.told_ok());
+  REQUIRE(cluster.applied_ok());
   const JobId d(0), c(1), b(2), a(3);
   const Snapshot snapshot = cluster.state().Freeze(0);
   std::vector<JobId> jobs = {a, b, c, d};

@@ -75,8 +75,8 @@ void OracleFill(const std::vector<FillQueue>& queues, std::int32_t parent, doubl
     if (queues[q].parent != parent) continue;
     members.push_back(q);
     needs.push_back(OracleNeeds(queues, q));
-    const double promised = std::min(needs.back().guarantee, needs.back().use);
-    parties.push_back({needs.back().guarantee, 0, promised});
+    const double usable = std::min(needs.back().guarantee, needs.back().use);
+    parties.push_back({needs.back().guarantee, 0, usable});
   }
   if (members.empty()) return;
   if (parent >= 0 && queues[static_cast<std::size_t>(parent)].demand > 0) {
@@ -164,19 +164,20 @@ TEST_CASE("Water-fill: what one cannot use is lent, and no limit is passed") {
   CHECK(WaterFill(queues, 100) == std::vector<double>{2, 13, 50});
 }
 
-TEST_CASE("Water-fill: promises that cannot all be kept are kept in the same part") {
+TEST_CASE("Water-fill: quotas above the amount are filled to the same part") {
   const std::vector<FillQueue> queues = {{.guarantee = 10, .demand = 50},
                                          {.guarantee = 30, .demand = 50}};
   CHECK(WaterFill(queues, 20) == std::vector<double>{5, 15});
 }
 
-TEST_CASE("Water-fill: who asks for little of an overdrawn promise gets that") {
+TEST_CASE("Water-fill: a small demand within an overdrawn quota is met") {
   const std::vector<FillQueue> queues = {{.deserved = 2, .demand = 1},
                                          {.deserved = 2, .demand = 2}};
   CHECK(WaterFill(queues, 2) == std::vector<double>{1, 1});
 }
 
-TEST_CASE("Water-fill: a tree shares level by level, and a promise below is one above") {
+TEST_CASE(
+    "Water-fill: a tree shares level by level, and the quota of a child counts for its parent") {
   const std::vector<FillQueue> queues = {{.weight = 1},
                                          {.weight = 1, .demand = 100},
                                          Under(0, {.guarantee = 12, .demand = 100}),
@@ -185,28 +186,28 @@ TEST_CASE("Water-fill: a tree shares level by level, and a promise below is one 
   CHECK(WaterFill(queues, 20) == std::vector<double>{16, 4, 14, 2});
 }
 
-TEST_CASE("Water-fill: what a queue with others under it asks for itself is one more beside them") {
+TEST_CASE("Water-fill: the own demand of a parent queue counts as one more child") {
   const std::vector<FillQueue> queues = {{.demand = 100}, Under(0, {.weight = 3, .demand = 100})};
   CHECK(WaterFill(queues, 20) == std::vector<double>{20, 15});
 }
 
-TEST_CASE("Water-fill: nobody, or nothing") {
+TEST_CASE("Water-fill: no queues, or no capacity") {
   CHECK(WaterFill({}, 10).empty());
   CHECK(WaterFill({{.guarantee = 5, .demand = 5}}, 0) == std::vector<double>{0});
   CHECK(WaterFill({{.guarantee = 5}}, 10) == std::vector<double>{0});
 }
 
-TEST_CASE("WaterFill: past usage moves what is poured by weight, and no promise") {
+TEST_CASE("WaterFill: past usage changes the part by weight, and no quota") {
   std::vector<FillQueue> queues(2);
   queues[0].demand = queues[1].demand = 8;
-  queues[0].usage = 8 * 100 * 15 / 16.0;  // of the 800 that all would have been for ever
+  queues[0].usage = 8 * 100 * 15 / 16.0;  // of 800, the usage of everything forever
   const PastUsage past{1, 100};
   // 1/2 + 15/16 (1/2 - 1) = 1/32.
   CHECK(WaterFill(queues, 8, past)[0] == Approx(0.25));
   CHECK(WaterFill(queues, 8, past)[1] == Approx(7.75));
   CHECK(WaterFill(queues, 8)[0] == 4);
   CHECK(WaterFill(queues, 8, {0, 100})[0] == 4);
-  // Who used as its weight says keeps it, however much that was.
+  // A queue that used as much as its weight says keeps its weight.
   queues[1].usage = queues[0].usage;
   CHECK(WaterFill(queues, 8, past)[0] == Approx(4));
   // Little use weighs little, and the floor is a hundredth of the weight.

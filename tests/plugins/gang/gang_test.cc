@@ -55,7 +55,7 @@ TEST_CASE("Gang: tasks of a role are placed by index, lowest first") {
   CHECK(indexes == std::set<int>{0, 1, 2});
 }
 
-TEST_CASE("Gang: one that needs 17 GPUs of 16 is told so in numbers") {
+TEST_CASE("Gang: a gang that needs 17 GPUs of 16 has a reason in numbers") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(8)).Add(ANode("b").Gpus(8));
   cluster.Add(AJob("j").Role("w", 17, APod().Gpus(1))).Tick();
@@ -68,7 +68,7 @@ TEST_CASE("Gang: one that needs 17 GPUs of 16 is told so in numbers") {
   CHECK(said.reason->capacity_total == 16000);
 }
 
-TEST_CASE("Gang: on nodes that others over-committed nothing is free, and never less than that") {
+TEST_CASE("Gang: on nodes that foreign pods over-committed nothing is free, and never less than nothing") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Cores(4)).Foreign("f", "a", APod().Cores(6));
   cluster.Add(ANode("b").Cores(4).Cordoned());  // so that not the totals of all nodes serve

@@ -37,7 +37,7 @@ TEST_CASE(
   CHECK(cluster.Started("train"));
 }
 
-TEST_CASE("Locality: room set aside in a rack is given up when the rack is torn apart") {
+TEST_CASE("Locality: reserved room in a rack is released when the rack is split") {
   SmallCluster cluster;
   for (const char* node : {"a", "b", "c"}) cluster.Add(ANode(node).Gpus(2));
   cluster.Tell(DomainUpserted{{"r", 1, "", {"a", "b"}, {}}, 1});
@@ -59,7 +59,7 @@ TEST_CASE("Locality: a domain that comes lets a gang start that waits for it") {
   SmallCluster cluster;
   for (const char* node : {"a", "b"}) cluster.Add(ANode(node).Gpus(2));
   cluster.Add(Tied(AJob("train").Role("w", 2, APod().Gpus(2)), 1)).Tick();
-  CHECK(cluster.Why("train") == "has to be in one domain of tier 1, and there is none");
+  CHECK(cluster.Why("train") == "no domain of tier 1 exists, and the job must run in one");
   cluster.Tell(DomainUpserted{{"r", 1, "", {"a", "b"}, {}}, 1}).Tick();
   CHECK(cluster.Started("train"));
 }

@@ -7,165 +7,15 @@
 #include <grpcpp/grpcpp.h>
 #include <nlohmann/json.hpp>
 
-#include "kubelet/device_plugin.pb.h"
 #include "kubelet/pod_resources.grpc.pb.h"
-#include "plugins/node/binding/late_binding.h"
-#include "plugins/node/binding/set_aside.h"
-#include "plugins/node/cut/whole_cutter.h"
+#include "plugins/node/binding/reserved_gpus.h"
+#include "tests/plugins/node/binding_node.h"
 #include "tests/plugins/node/gpus.h"
 
 namespace tephra::node {
 namespace {
 
-// Pods as they are given, at once.
-class GivenPods final : public PodSource {
- public:
-  std::map<std::string, PodFacts> pods;
-
-  absl::StatusOr<PodFacts> Wait(const std::string& uid, std::chrono::steady_clock::time_point,
-                                const std::function<bool()>&,
-                                const std::function<bool(const PodFacts&)>&) override {
-    const auto found = pods.find(uid);
-    if (found == pods.end()) return absl::NotFoundError("gone");
-    return found->second;
-  }
-  absl::StatusOr<PodFacts> Named(const std::string&, const std::string& name) override {
-    return Wait(name, {}, nullptr, nullptr);
-  }
-  bool Over(const std::string& uid) const override {
-    const auto found = pods.find(uid);
-    return found == pods.end() || found->second.ended;
-  }
-};
-
-std::string Base64(const std::string& bytes) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (i + k < bytes.size() ? static_cast<std::uint8_t>(bytes[i + k]) : 0u);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      text += i + k > bytes.size() ? '=' : kDigits[group >> (18 - 6 * k) & 63];
-    }
-  }
-  return text;
-}
-
-constexpr auto kNever = [] { return false; };
-Deadline Soon() { return std::chrono::steady_clock::now() + std::chrono::milliseconds(50); }
-
-// A node with two GPUs, and containers that the kubelet has admitted.
-class Node {
- public:
-  Node() {
-    settings_.state_folder = at_.path() + "/state";
-    settings_.checkpoint = at_.path() + "/checkpoint";
-    settings_.cdi_folder = at_.path() + "/cdi";
-    settings_.cgroup_root = at_.path() + "/cgroup";
-    settings_.device_root = at_.path() + "/root";
-    settings_.pod_resources = at_.path() + "/pod-resources.sock";
-    settings_.resource = "t/t";
-    settings_.schedulers = {"tephra"};
-    settings_.settle_ms = 0;
-    settings_.mount = true;
-    std::filesystem::create_directories(settings_.device_root + "/dev");
-    for (const char* node : {"nvidiactl", "nvidia-uvm", "nvidia0", "nvidia1"}) {
-      std::ofstream(settings_.device_root + "/dev/" + node) << "";
-    }
-    Begin();
-  }
-
-  // A new process on what the old one left.
-  void Begin(const Gpus& gpus = SomeGpus(2)) {
-    binding_.reset();
-    Cutters cutters;
-    cutters.Set(SliceMode::kWhole, std::make_unique<WholeCutter>());
-    auto opened =
-        LateBinding::Open(settings_, gpus, std::move(cutters), pods, [](const std::string&) {});
-    INFO(opened.status().ToString());
-    REQUIRE(opened.ok());
-    binding_ = *std::move(opened);
-  }
-
-  // Returns the nonce.
-  std::string Admit(const std::string& uid, const std::string& container,
-                    const std::string& ticket) {
-    const auto answer = binding_->Mint({ticket});
-    REQUIRE(answer.ok());
-    v1beta1::ContainerAllocateResponse message;
-    message.add_cdi_devices()->set_name(answer->cdi_device);
-    entries_[uid + container] = {{"PodUID", uid},
-                                 {"ContainerName", container},
-                                 {"ResourceName", "t/t"},
-                                 {"DeviceIDs", {{"-1", {ticket}}}},
-                                 {"AllocResp", Base64(message.SerializeAsString())}};
-    WriteCheckpoint();
-    return answer->nonce;
-  }
-
-  void Forget(const std::string& uid, const std::string& container) {
-    entries_.erase(uid + container);
-    WriteCheckpoint();
-  }
-
-  // As after an update of the kubelet that changed the file's shape.
-  void BreakCheckpoint() { std::ofstream(settings_.checkpoint) << R"({"Data": {"V2": []}})"; }
-
-  void Give(const std::string& uid, int gpu, const std::string& scheduler = "tephra") {
-    const std::string number = std::to_string(gpu);
-    pods.pods[uid] = {
-        uid,
-        "team",
-        uid,
-        scheduler,
-        false,
-        R"({"version": 1, "containers": [{"name": "main", "slices": [{"uuid": "GPU-)" + number +
-            R"(", "index": )" + number +
-            R"(, "mode": "whole", "compute": 1000, "memoryMiB": 10000}]}]})",
-        {},
-        {}};
-  }
-
-  absl::Status Start(const std::string& ticket) {
-    return binding_->PreStart({ticket}, Soon(), kNever);
-  }
-
-  std::string Cdi() const {
-    std::ifstream in(settings_.cdi_folder + "/tephra.sh-slice.json");
-    std::stringstream text;
-    text << in.rdbuf();
-    return text.str();
-  }
-  bool Sees(const std::string& nonce, const std::string& gpu) const {
-    const auto spec = nlohmann::json::parse(Cdi(), nullptr, false);
-    if (!spec.is_object()) return false;
-    for (const auto& device : spec["devices"]) {
-      if (device["name"] != nonce) continue;
-      return device["containerEdits"]["env"][1] == "NVIDIA_VISIBLE_DEVICES=" + gpu;
-    }
-    return false;
-  }
-
-  GivenPods pods;
-  LateBinding& binding() { return *binding_; }
-  const BindingSettings& settings() const { return settings_; }
-
- private:
-  void WriteCheckpoint() {
-    nlohmann::json entries = nlohmann::json::array();
-    for (const auto& [key, entry] : entries_) entries.push_back(entry);
-    std::ofstream(settings_.checkpoint) << nlohmann::json{
-        {"Data", {{"PodDeviceEntries", entries}, {"RegisteredDevices", nlohmann::json::object()}}},
-        {"Checksum", 1}};
-  }
-
-  TemporaryFolder at_;
-  BindingSettings settings_;
-  std::map<std::string, nlohmann::json> entries_;
-  std::unique_ptr<LateBinding> binding_;
-};
+using Node = BindingNode;
 
 TEST_CASE("A container that starts sees the slices of its pod's annotation") {
   Node node;
@@ -203,7 +53,7 @@ TEST_CASE("A GPU that is held stays its holder's until the holder is gone") {
   CHECK(absl::IsUnavailable(refused));
   CHECK(refused.message() == "GPU 1 (GPU-1) is held by pod team/a (a), container main");
   CHECK_FALSE(node.Sees(nonce, "GPU-1"));
-  // Forgotten by everybody, but its containers run on.
+  // The kubelet and the API server forgot it, but its containers still run.
   const std::string cgroup = node.settings().cgroup_root + "/kubepods/poda";
   std::filesystem::create_directories(cgroup);
   node.Forget("a", "main");
@@ -244,17 +94,17 @@ TEST_CASE("Pods without annotation, of other schedulers, ended or gone get nothi
   node.Give("foreign", 0, "default-scheduler");
   node.Admit("foreign", "main", "0-2");
   CHECK(node.Start("0-2").message() ==
-        "team/foreign: scheduled by default-scheduler, which gives out no devices of this node");
+        "team/foreign: scheduled by default-scheduler, and no GPU of this node is reserved for it");
   node.Give("other", 0);
   node.Admit("other", "helper", "0-3");
   CHECK(absl::IsFailedPrecondition(node.Start("0-3")));
   CHECK(node.Start("9-9").message() ==
-        "the kubelet's checkpoint names no container that holds just these devices");
+        "the kubelet's checkpoint has no container with exactly these device IDs");
   CHECK(node.Cdi().empty());
   CHECK(node.binding().holdings().empty());
 }
 
-// A kubelet's pod resources: who holds which one ticket.
+// A kubelet's pod resources: the holder of each slot.
 class PodResources final : public v1::PodResourcesLister::Service {
  public:
   explicit PodResources(const std::string& socket) {
@@ -265,16 +115,16 @@ class PodResources final : public v1::PodResourcesLister::Service {
   }
   grpc::Status List(grpc::ServerContext*, const v1::ListPodResourcesRequest*,
                     v1::ListPodResourcesResponse* answer) override {
-    for (const auto& [pod, ticket] : holders) {
-      v1::PodResources& told = *answer->add_pod_resources();
-      told.set_name(pod);
-      told.set_namespace_("team");
-      v1::ContainerResources& container = *told.add_containers();
+    for (const auto& [pod, slot] : holders) {
+      v1::PodResources& listed = *answer->add_pod_resources();
+      listed.set_name(pod);
+      listed.set_namespace_("team");
+      v1::ContainerResources& container = *listed.add_containers();
       container.set_name("main");
       for (const char* resource : {"t/t", "other/resource"}) {
         v1::ContainerDevices& devices = *container.add_devices();
         devices.set_resource_name(resource);
-        devices.add_device_ids(ticket);
+        devices.add_device_ids(slot);
       }
     }
     return grpc::Status::OK;
@@ -310,7 +160,7 @@ TEST_CASE(
   CHECK(node.Sees(a, "GPU-1"));
   CHECK(node.Start("0-1").message().find("allocated before this process began") !=
         std::string::npos);
-  // The ticket is another pod's now: its nonce is, too.
+  // The slot is another pod's now: its nonce is, too.
   node.pods.pods.erase("a");
   node.binding().Sweep();
   node.Give("c", 1);
@@ -327,10 +177,10 @@ TEST_CASE(
   CHECK(absl::IsUnavailable(node.Start("0-0")));
 }
 
-TEST_CASE("A pod of another scheduler gets what is set aside for such, and nobody else does") {
+TEST_CASE("A pod of another scheduler gets the GPUs that are reserved for it, and no other pod does") {
   Node node;
   Gpus gpus = SomeGpus(2);
-  gpus.devices[1].set_aside = true;
+  gpus.devices[1].reserved = true;
   node.Begin(gpus);
   node.Give("foreign", 0, "default-scheduler");  // whatever its annotation says
   const std::string nonce = node.Admit("foreign", "main", "0-0");
@@ -342,11 +192,11 @@ TEST_CASE("A pod of another scheduler gets what is set aside for such, and nobod
   node.Give("second", 0, "default-scheduler");
   const std::string waits = node.Admit("second", "main", "0-1");
   CHECK(node.Start("0-1").message() ==
-        "0 of 1 GPUs that are set aside for pods of other schedulers are free, 1 asked for");
+        "0 of 1 GPUs that are reserved for pods of other schedulers are free, 1 asked for");
   node.Give("ours", 1);
   node.Admit("ours", "main", "0-2");
   CHECK(node.Start("0-2").message() ==
-        "team/ours: GPU GPU-1 is set aside for pods of other schedulers");
+        "team/ours: GPU GPU-1 is reserved for pods of other schedulers");
   node.pods.pods.erase("foreign");
   node.Forget("foreign", "main");
   node.binding().Sweep();
@@ -355,9 +205,9 @@ TEST_CASE("A pod of another scheduler gets what is set aside for such, and nobod
 }
 
 TEST_CASE(
-    "SetAside: each ticket is one device, and containers of a pod that run together share none") {
+    "Reserved: each slot is one device, and containers of a pod that run together share none") {
   Gpus gpus = SomeGpus(4);
-  for (const std::size_t i : {1, 2, 3}) gpus.devices[i].set_aside = true;
+  for (const std::size_t i : {1, 2, 3}) gpus.devices[i].reserved = true;
   gpus.devices[2].hardware.healthy = false;
   Books books;
   const auto wanted = [](const std::string& nonce, const std::string& pod, bool init) {
@@ -367,7 +217,7 @@ TEST_CASE(
     return holding;
   };
   const auto chosen = [&](Holding holding, std::size_t count) {
-    const auto slices = ChooseSetAside(holding, count, books, gpus);
+    const auto slices = ChooseReservedGpus(holding, count, books, gpus);
     if (!slices.ok()) return std::string(slices.status().message());
     std::string text;
     for (const GrantedSlice& slice : *slices) text += std::to_string(slice.gpu) + " ";
@@ -379,9 +229,9 @@ TEST_CASE(
   CHECK(chosen(wanted("a", "p", false), 1) == "1 ");
   CHECK(chosen(wanted("b", "p", false), 1) == "3 ");
   CHECK(chosen(wanted("q", "other", false), 1) ==
-        "0 of 2 GPUs that are set aside for pods of other schedulers are free, 1 asked for");
+        "0 of 2 GPUs that are reserved for pods of other schedulers are free, 1 asked for");
   CHECK(chosen(wanted("q", "other", false), 3) ==
-        "2 healthy GPUs of this node are set aside for pods of other schedulers, 3 asked for");
+        "2 healthy GPUs of this node are reserved for pods of other schedulers, 3 asked for");
 }
 
 TEST_CASE("An unhealthy GPU keeps its containers and takes no new one") {
@@ -399,11 +249,11 @@ TEST_CASE("An unhealthy GPU keeps its containers and takes no new one") {
   node.Give("b", 1);
   node.Admit("b", "main", "0-1");
   CHECK(node.Start("0-1").message() == "team/b: GPU GPU-1 is unhealthy: Xid 79");
-  CHECK(node.binding().held_tickets().at("0-0") == std::set<std::size_t>{0});
+  CHECK(node.binding().held_slots().at("0-0") == std::set<std::size_t>{0});
   CHECK_FALSE(node.binding().SetGpus(SomeGpus(1)).ok());
 }
 
-TEST_CASE("A record that somebody spoilt is made anew from what the pod was given") {
+TEST_CASE("A damaged record is written again from the slices of the pod") {
   Node node;
   node.Give("a", 1);
   const std::string nonce = node.Admit("a", "main", "0-0");
@@ -424,7 +274,7 @@ TEST_CASE("A record that somebody spoilt is made anew from what the pod was give
   CHECK(node.binding().holdings().at(nonce).bound);
 }
 
-TEST_CASE("While nobody knows what a spoilt record held, nothing new is bound") {
+TEST_CASE("While the content of a damaged record is unknown, nothing new is bound") {
   Node node;
   node.Give("a", 1);
   const std::string nonce = node.Admit("a", "main", "0-0");
@@ -449,7 +299,7 @@ TEST_CASE("A device node that is missing is said, and nothing is given") {
   node.Give("a", 1);
   node.Admit("a", "main", "0-0");
   CHECK(node.Start("0-0").message() ==
-        "no device node " + node.settings().device_root + "/dev/nvidia1 on this node");
+        "device node " + node.settings().device_root + "/dev/nvidia1 does not exist on this node");
   CHECK(node.binding().holdings().empty());
   CHECK(node.Cdi().empty());
 }

@@ -27,7 +27,7 @@ Books Holds(const std::vector<Holding>& holdings) {
   return books;
 }
 
-TEST_CASE("A GPU that a pod has whole is nobody else's, and is named with its holder") {
+TEST_CASE("A GPU that one pod has whole is refused to another pod, and the reason names the holder") {
   const Books books = Holds({Of("a", "main", kAllOf0)});
   const absl::Status refused = books.Fits(Of("b", "main", Part(0, 1, 1)), SomeGpus(2));
   CHECK(absl::IsUnavailable(refused));
@@ -42,7 +42,7 @@ TEST_CASE("A GPU with a fraction cannot be had whole, nor in another mode") {
   CHECK_FALSE(books.Fits(Of("b", "main", {0, SliceMode::kMps, 10, 10, "", 0}), SomeGpus(1)).ok());
 }
 
-TEST_CASE("Fractions stay within the memory and the compute that are promised") {
+TEST_CASE("Fractions stay within the memory and the compute of the device") {
   const Books books = Holds({Of("a", "main", Part(0, 600, 6000))});
   CHECK(books.Fits(Of("b", "main", Part(0, 400, 4000)), SomeGpus(1)).ok());
   CHECK_FALSE(books.Fits(Of("b", "main", Part(0, 401, 4000)), SomeGpus(1)).ok());
@@ -55,7 +55,7 @@ TEST_CASE("Fractions stay within the memory and the compute that are promised") 
   CHECK_FALSE(books.Fits(Of("b", "main", Part(0, 1, 1)), one).ok());
 }
 
-TEST_CASE("A pod's init containers do not run beside its others") {
+TEST_CASE("A pod's init containers do not run beside its other containers") {
   const Books books = Holds({Of("a", "init", Part(0, 900, 9000), true)});
   CHECK(books.Fits(Of("a", "main", Part(0, 800, 8000)), SomeGpus(1)).ok());
   CHECK_FALSE(books.Fits(Of("b", "main", Part(0, 200, 2000)), SomeGpus(1)).ok());

@@ -34,7 +34,7 @@ std::string Refused(const std::string& text) {
   return std::string(entries.status().message());
 }
 
-TEST_CASE("An entry names the pod, the container, its tickets once, and the nonce of its answer") {
+TEST_CASE("An entry names the pod, the container, its slots once, and the nonce of its answer") {
   const auto entries = ParseCheckpoint(Checkpoint(Entry()), "t/t", kMarks);
   INFO(entries.status().ToString());
   REQUIRE(entries.ok());

@@ -57,12 +57,27 @@ TEST_CASE("A watch tells of changes, of ends, of its place and of its age") {
   CHECK(absl::IsOutOfRange(
       ParsePodEvent(R"({"type": "ERROR", "object": {"code": 410, "message": "too old"}})")
           .status()));
-  for (const char* line : {"", "7", "{}", R"({"type": "ADDED", "object": {}})",
-                           R"({"type": "ADDED", "object": {"metadata": {"uid": "../x",
-                               "resourceVersion": "1"}}})"}) {
+  for (const char* line : {"", "7", "{}", R"({"type": "ADDED", "object": {}})"}) {
     CHECK(absl::IsUnavailable(ParsePodEvent(line).status()));
   }
   CHECK_FALSE(ParsePodPage("{}").ok());
+}
+
+TEST_CASE("A pod that cannot be read is a problem of that pod alone") {
+  const std::string bad = R"({"metadata": {"uid": "../x", "namespace": "team", "name": "bad",
+      "resourceVersion": "8"}})";
+  const auto event = ParsePodEvent(R"({"type": "ADDED", "object": )" + bad + "}");
+  REQUIRE(event.ok());
+  CHECK(event->kind == PodEvent::Kind::kBookmark);
+  CHECK(event->resource_version == "8");
+  REQUIRE(event->unreadable.has_value());
+  CHECK(event->unreadable->subject == "team/bad");
+  const auto page =
+      ParsePodPage(R"({"metadata": {"resourceVersion": "9"}, "items": [)" + bad + "," + kPod + "]}");
+  REQUIRE(page.ok());
+  CHECK(page->pods.size() == 1);
+  REQUIRE(page->unreadable.size() == 1);
+  CHECK(page->unreadable[0].text.find("metadata.uid: \"../x\"") == 0);
 }
 
 TEST_CASE("The copy of a static pod is known by the UID that its kubelet has for it") {
@@ -78,7 +93,7 @@ TEST_CASE("The copy of a static pod is known by the UID that its kubelet has for
   CHECK(uid("0f6a1c2e-1111-2222-3333-444455556666") == "u-1");
 }
 
-TEST_CASE("Whether names of CDI reach containers is told by the versions in the Node") {
+TEST_CASE("Whether names of CDI reach containers depends on the versions in the Node") {
   const auto of = [](const std::string& runtime, const std::string& kubelet) {
     return CdiSupportOf({runtime, kubelet});
   };
@@ -132,12 +147,12 @@ TEST_CASE(
   hold("c", "other", "main", 0);
   CHECK(HealthEvents("n", well, well, holdings).empty());
   CHECK(HealthEvents("n", sick, sick, holdings).empty());
-  const std::vector<ClusterEvent> told = HealthEvents("n", well, sick, holdings);
-  REQUIRE(told.size() == 2);
-  CHECK(told[0] == ClusterEvent{"Node", "", "n", "n", true, "GPUUnhealthy",
+  const std::vector<ClusterEvent> sent = HealthEvents("n", well, sick, holdings);
+  REQUIRE(sent.size() == 2);
+  CHECK(sent[0] == ClusterEvent{"Node", "", "n", "n", true, "GPUUnhealthy",
                                 "GPU 1 (GPU-1) takes no new container: Xid 79; held by team/p: "
                                 "main (fraction), helper (fraction)"});
-  CHECK(told[1] == ClusterEvent{"Pod", "team", "p", "uid-p", true, "GPUUnhealthy",
+  CHECK(sent[1] == ClusterEvent{"Pod", "team", "p", "uid-p", true, "GPUUnhealthy",
                                 "GPU 1 (GPU-1) of node n is unhealthy: Xid 79; it has containers "
                                 "main (fraction), helper (fraction) there"});
   CHECK(HealthEvents("n", {}, sick, {}).size() == 1);

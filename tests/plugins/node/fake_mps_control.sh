@@ -1,10 +1,10 @@
 #!/bin/sh
-# Stands in for nvidia-cuda-mps-control: a daemon is a file in its pipe directory. What it is told
-# goes to the file that FAKE_MPS_TOLD names. FAKE_MPS_FAILS: the word that it fails at; FAKE_MPS_SLOW:
+# Stands in for nvidia-cuda-mps-control: a daemon is a file in its pipe directory. The commands that it gets
+# go to the file that FAKE_MPS_COMMANDS names. FAKE_MPS_FAILS: the word that it fails at; FAKE_MPS_SLOW:
 # seconds that a start takes.
-told() { echo "$*" >>"${FAKE_MPS_TOLD:-/dev/null}"; }
+log() { echo "$*" >>"${FAKE_MPS_COMMANDS:-/dev/null}"; }
 if [ "${1:-}" = -d ]; then
-  told "start of $CUDA_VISIBLE_DEVICES"
+  log "start of $CUDA_VISIBLE_DEVICES"
   sleep "${FAKE_MPS_SLOW:-0}"
   [ "${FAKE_MPS_FAILS:-}" = start ] && { echo "no start today"; exit 3; }
   : >"$CUDA_MPS_PIPE_DIRECTORY/control" && : >"$CUDA_MPS_LOG_DIRECTORY/control.log"
@@ -16,7 +16,7 @@ read -r word
 [ -e "$CUDA_MPS_PIPE_DIRECTORY/control" ] || { echo "Cannot find MPS control daemon process"; exit 1; }
 [ "$word" = "${FAKE_MPS_FAILS:-}" ] && exit 1
 case $word in
-  quit) told quit; rm "$CUDA_MPS_PIPE_DIRECTORY/control" ;;
+  quit) log quit; rm "$CUDA_MPS_PIPE_DIRECTORY/control" ;;
   get_default_active_thread_percentage) echo 100.0 ;;
   *) exit 1 ;;
 esac

@@ -1,5 +1,5 @@
 // FakeNode: a machine of the fake NVML for one test: its files in a folder of its own, and the
-// driver loaded anew whenever the test wants.
+// driver loaded again whenever the test wants.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace tephra::node {
 
 class FakeNode {
  public:
-  // `machine`: as plugins/node/fake_nvml/machine.h describes it.
+  // `machine`: as tests/tools/fake_nvml/machine.h describes it.
   explicit FakeNode(const std::string& machine);
   ~FakeNode();
   FakeNode(const FakeNode&) = delete;
@@ -24,7 +24,7 @@ class FakeNode {
   void Restart();
   // As when the machine is: it remembers nothing.
   void Reboot();
-  // The content of the control file, plugins/node/fake_nvml/control.h.
+  // The content of the control file, tests/tools/fake_nvml/control.h.
   void Control(const std::string& json);
 
   Gpus Read(const NodeConfig& config = {}) const;

@@ -1,7 +1,9 @@
-// Files in folders where somebody may have planted something.
+// Files in folders where another user may have planted something.
 #include "plugins/node/file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -46,22 +48,73 @@ TEST_CASE("A link is neither read, nor written through, nor opened as a folder")
   std::ifstream(elsewhere.path() + "/secret") >> text;
   CHECK(text == "secret");
   CHECK(*folder->Read("link", 100) == "mine");
-  CHECK(folder->RemoveFolder("folder").ok());
+  CHECK(*folder->RemoveTree("folder", 10));
   CHECK(fs::exists(elsewhere.path() + "/secret"));
 }
 
-TEST_CASE("A folder goes with what containers left in it, and what its links lead to stays") {
+TEST_CASE("RemoveTree: any depth, kind and permission is removed, and nothing outside") {
   const TemporaryFolder at, elsewhere;
   Plant(elsewhere.path() + "/kept", "");
-  fs::create_directories(at.path() + "/own/sub");
-  Plant(at.path() + "/own/sub/f", "");
-  fs::create_symlink(elsewhere.path(), at.path() + "/own/link");
-  CHECK(Folder::Open(at.path())->RemoveFolder("own").ok());
+  const std::string own = at.path() + "/own";
+  fs::create_directories(own + "/sub/sub/sub");
+  Plant(own + "/sub/sub/sub/f", "");
+  Plant(own + "/sub/read-only", "");
+  chmod((own + "/sub/read-only").c_str(), 0);
+  REQUIRE(mkfifo((own + "/sub/pipe").c_str(), 0) == 0);
+  fs::create_symlink(elsewhere.path(), own + "/link");
+  fs::create_symlink(elsewhere.path(), own + "/sub/sub/link");
+  fs::create_symlink("/", own + "/sub/root");
+  fs::create_symlink("loop", own + "/loop");
+  fs::create_directories(own + "/locked/inside");
+  for (const char* folder : {"/locked", "/sub/sub", ""}) chmod((own + folder).c_str(), 0);
+  const auto gone = Folder::Open(at.path())->RemoveTree("own", 100);
+  INFO(gone.status().ToString());
+  REQUIRE(gone.ok());
+  CHECK(*gone);
   CHECK_FALSE(fs::exists(at.path() + "/own"));
   CHECK(fs::exists(elsewhere.path() + "/kept"));
 }
 
-TEST_CASE("A pipe in the place of a file does not hold anybody up") {
+TEST_CASE("RemoveTree: a folder that is thousands of levels deep needs neither stack nor files") {
+  const TemporaryFolder at;
+  fs::create_directory(at.path() + "/own");
+  int folder = open((at.path() + "/own").c_str(), O_RDONLY | O_DIRECTORY);
+  for (int level = 0; level < 5000; ++level) {  // longer than any path may be
+    REQUIRE(mkdirat(folder, "a", 0755) == 0);
+    const int below = openat(folder, "a", O_RDONLY | O_DIRECTORY);
+    close(folder);
+    folder = below;
+  }
+  close(folder);
+  const auto gone = Folder::Open(at.path())->RemoveTree("own", 100'000);
+  INFO(gone.status().ToString());
+  REQUIRE(gone.ok());
+  CHECK(*gone);
+  CHECK(fs::is_empty(at.path()));
+}
+
+TEST_CASE("RemoveTree: one call does a bounded amount of work, and the next goes on") {
+  const TemporaryFolder at;
+  for (int i = 0; i < 30; ++i) {
+    const std::string folder = at.path() + "/own/" + std::to_string(i);
+    fs::create_directories(folder);
+    for (int k = 0; k < 30; ++k) Plant(folder + "/" + std::to_string(k), "");
+  }
+  const auto folder = Folder::Open(at.path());
+  int calls = 0;
+  bool gone = false;
+  while (!gone && calls < 1000) {
+    const auto step = folder->RemoveTree("own", 20);
+    REQUIRE(step.ok());
+    gone = *step;
+    ++calls;
+  }
+  CHECK(gone);
+  CHECK(calls >= 900 / 20);
+  CHECK(*folder->RemoveTree("own", 20));
+}
+
+TEST_CASE("A pipe in the place of a file does not block the reader") {
   const TemporaryFolder at;
   REQUIRE(mkfifo((at.path() + "/pipe").c_str(), 0600) == 0);
   CHECK_FALSE(ReadFile(at.path() + "/pipe", 10).ok());

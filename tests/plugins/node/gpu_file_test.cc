@@ -15,7 +15,7 @@ std::string Wrong(const std::string& device) {
   return std::string(ParseGpuFile("f", R"({"devices": [)" + device + "]}").status().message());
 }
 
-TEST_CASE("A GPU file says what the scheduler is told, and what the node needs") {
+TEST_CASE("A GPU file has what the scheduler and the node need") {
   const auto gpus = ParseGpuFile("f", R"({"devices": [
     {"uuid": "GPU-a", "model": "H100", "memoryMiB": 81559, "numa": 1, "modes": ["mig"],
      "migModel": "H100-80GB", "migMode": true},
@@ -50,16 +50,16 @@ TEST_CASE("The rules of a node's configuration are read, and what is wrong in th
     return ReadDeviceRules(path);
   };
   const auto rules =
-      read("devices:\n- { index: 6, set_aside: true }\n- { model: A100, modes: [mig] }\n");
+      read("devices:\n- { index: 6, reserved: true }\n- { model: A100, modes: [mig] }\n");
   REQUIRE(rules.ok());
   REQUIRE(rules->size() == 2);
   CHECK(rules->at(0).index == 6);
-  CHECK(rules->at(0).set_aside);
+  CHECK(rules->at(0).reserved);
   CHECK(rules->at(0).modes == kUsualModes);
-  CHECK_FALSE(rules->at(1).set_aside);
+  CHECK_FALSE(rules->at(1).reserved);
   CHECK(rules->at(1).modes == Only(SliceMode::kMig));
-  const auto wrong = read("devices:\n- { index: 6, set_aside: perhaps }\n");
-  CHECK(wrong.status().message().find(path + ":2: devices[0].set_aside: ") == 0);
+  const auto wrong = read("devices:\n- { index: 6, reserved: perhaps }\n");
+  CHECK(wrong.status().message().find(path + ":2: devices[0].reserved: ") == 0);
 }
 
 }  // namespace

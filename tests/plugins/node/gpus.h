@@ -5,8 +5,9 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
-#include "plugins/node/gpu.h"
+#include "plugins/node/partition/partitioner.h"
 
 namespace tephra::node {
 
@@ -25,7 +26,18 @@ inline Gpus SomeGpus(int count, std::int32_t memory_mib = 10'000) {
   return gpus;
 }
 
-// An empty folder that goes with all that is in it.
+// As a new process begins: it remembers what lives, and removes what an earlier process left.
+inline absl::Status Restore(Partitioner& partitioner, const std::vector<Grant>& live,
+                            const Gpus& gpus) {
+  partitioner.Remember(live, gpus);
+  absl::Status first;
+  for (const std::string& uuid : partitioner.Leftovers(gpus)) {
+    first.Update(partitioner.Tidy(uuid, gpus));
+  }
+  return first;
+}
+
+// An empty folder, which is removed with all that is in it.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

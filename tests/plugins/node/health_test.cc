@@ -57,7 +57,7 @@ TEST_CASE("Health: a card with an Xid is sick until it was quiet for a while") {
   health.OnXid("a", 94, 3, 0);
   CHECK(health.TakeChanges() == Changes{{"a", false, "Xid 94 in GPU instance 3", 3}});
   health.OnProbe("a", kFine, 0, 4 * kMinute);
-  health.OnXid("a", 94, 3, 4 * kMinute);  // again: nothing new, but the time begins anew
+  health.OnXid("a", 94, 3, 4 * kMinute);  // again: nothing new, but the time begins again
   health.OnProbe("a", kFine, 0, 6 * kMinute);
   CHECK(health.TakeChanges().empty());
   CHECK_FALSE(health.healthy("a"));
@@ -142,7 +142,7 @@ TEST_CASE("HealthWatch: what happens to a card is heard of, and that it is well 
   CHECK(watch.Round(0, clock).size() == 2);
   CHECK(watch.health().healthy(a));
   CHECK(watch.health().healthy(b));
-  // Events of the card that was away come again.
+  // Events of the card that was away are reported again.
   node.Control(R"({"events": [{"gpu": 0, "xid": 79}]})");
   CHECK(watch.Round(100, clock) == Changes{{a, false, "Xid 79", std::nullopt}});
 }

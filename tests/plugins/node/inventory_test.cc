@@ -33,7 +33,7 @@ TEST_CASE("Inventory: a plain node's annotation says what differs from the usual
   CHECK(*FormatInventory({}) == R"({"version":1,"devices":[]})");
 }
 
-TEST_CASE("Inventory: every field of a device's use is told when it is set") {
+TEST_CASE("Inventory: every field of a device's use is published when it is set") {
   Gpus gpus = TwoL40s();
   gpus.devices.pop_back();
   gpus.links = {};
@@ -74,7 +74,7 @@ TEST_CASE("Inventory: Volcano's form tells the same, without colons in names") {
         "GPU-1,10,46068,NVIDIA-a-b-c,false,mig:");
 }
 
-TEST_CASE("Inventory: resources count ten tickets a GPU, and memory and cores of healthy ones") {
+TEST_CASE("Inventory: resources count ten slots a GPU, and memory and cores of healthy ones") {
   Gpus gpus = TwoL40s();
   gpus.devices[1].hardware.healthy = false;
   gpus.devices[0].hardware.memory_factor = 2000;
@@ -135,19 +135,19 @@ TEST_CASE("Inventory: the first rule that fits counts, by index, UUID or model")
         "none of the modes that the node's configuration names is possible");
 }
 
-TEST_CASE("Inventory: a device that is set aside is told as one that takes nobody") {
+TEST_CASE("Inventory: a reserved device is published as one that takes no pod") {
   const FakeNode node(R"({"model": "H100-80GB", "count": 2})");
   NodeConfig config;
   config.rules.resize(1);
   config.rules[0].index = 1;
-  config.rules[0].set_aside = true;
+  config.rules[0].reserved = true;
   const Gpus gpus = node.Read(config);
-  CHECK_FALSE(gpus.devices[0].set_aside);
-  CHECK(gpus.devices[1].set_aside);
+  CHECK_FALSE(gpus.devices[0].reserved);
+  CHECK(gpus.devices[1].reserved);
   CHECK(gpus.devices[1].hardware.healthy);
   const std::string text = *FormatInventory(gpus);
-  CHECK(text.find("\"setAside\"") > text.rfind("\"uuid\""));
-  CHECK(text.find("\"healthy\":false,\"setAside\":true") != std::string::npos);
+  CHECK(text.find("\"reserved\"") > text.rfind("\"uuid\""));
+  CHECK(text.find("\"healthy\":false,\"reserved\":true") != std::string::npos);
   CHECK(ExtendedResources(gpus, config).at("volcano.sh/vgpu-memory") ==
         gpus.devices[0].hardware.memory_mib);
   CHECK(FormatVgpuRegister(gpus, config).find(",false,hami-core:") != std::string::npos);

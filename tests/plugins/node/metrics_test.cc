@@ -1,11 +1,9 @@
-// What is told of GPUs and containers in figures, and what it is read from.
+// Figures of GPUs and containers, and their sources.
 #include <cstring>
 #include <fstream>
 
 #include <catch2/catch.hpp>
 
-#include "plugins/node/cluster/api_client.h"
-#include "plugins/node/metrics/http_server.h"
 #include "plugins/node/metrics/node_metrics.h"
 #include "plugins/node/metrics/process_owner.h"
 #include "plugins/node/metrics/shared_region.h"
@@ -140,7 +138,7 @@ TEST_CASE("Use: processes count for the container that their environment or thei
   CHECK(of(kNonceB, 0).memory_bytes == std::int64_t{30} << 20);
   CHECK(of(kNonceB, 0).compute_percent == 5);
   CHECK(use.gpus[0].memory_bytes == std::int64_t{144} << 20);
-  // Nobody else is on that one.
+  // No other container is on that GPU.
   CHECK(of(whole, 1).memory_bytes == std::int64_t{4000} << 20);
   CHECK(of(whole, 1).compute_percent == 90);
   // Two containers of one pod, and a process that says not of which it is.
@@ -198,25 +196,6 @@ TEST_CASE("NodeMetrics: a container's series are there while it holds something"
   CHECK(text.find("tephra_node_gpu_memory_used_bytes") == std::string::npos);
   figures.facts.holdings.clear();
   CHECK(metrics.Text().find("train-0") == std::string::npos);
-}
-
-TEST_CASE("HttpServer: paths are answered by their handlers, and a port is taken once") {
-  auto server = HttpServer::Start("127.0.0.1:0");
-  REQUIRE(server.ok());
-  (*server)->Handle("/metrics", [] { return HttpServer::Answer{200, "a 1\n"}; });
-  (*server)->Handle("/readyz", [] { return HttpServer::Answer{503, "not yet\n"}; });
-  const std::string address = "127.0.0.1:" + std::to_string((*server)->port());
-  ApiClient client({"http://" + address, "", ""});
-  CHECK(client.Get("/metrics")->body == "a 1\n");
-  CHECK(client.Get("/readyz")->code == 503);
-  (*server)->Handle("/readyz", [] { return HttpServer::Answer{200, "ready\n"}; });
-  CHECK(client.Get("/readyz")->body == "ready\n");
-  CHECK(client.Get("/")->code == 404);
-  CHECK(client.Get("/metrics/x")->code == 404);
-  CHECK(client.Patch("/metrics", "{}")->code == 405);
-  const auto second = HttpServer::Start(address);
-  REQUIRE(absl::IsUnavailable(second.status()));
-  CHECK(second.status().message().find("--metrics-address: \"" + address + "\": ") == 0);
 }
 
 }  // namespace

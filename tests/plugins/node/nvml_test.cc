@@ -86,7 +86,7 @@ TEST_CASE("Nvml: processes, use and memory errors are those of the control file"
   CHECK(*node.nvml().EccErrors(cards[0].handle) == 0);
 }
 
-TEST_CASE("Nvml: a lost card is told apart from the others") {
+TEST_CASE("Nvml: a lost card is distinguished from other cards") {
   FakeNode node(R"({"model": "A100-40GB", "count": 2})");
   node.Control(R"({"gpus": {"0": {"lost": true}}})");
   const auto cards = node.nvml().Cards();
@@ -191,7 +191,7 @@ TEST_CASE("Nvml: a change of MIG mode waits on a busy card until it is reset") {
   CHECK(node.nvml().MigMode(device)->on);
 }
 
-TEST_CASE("Nvml: events come to those who wait, from the time that they began") {
+TEST_CASE("Nvml: events reach all waiting readers, from the time that they began") {
   FakeNode node(R"({"model": "A100-40GB", "count": 2, "mig": true})");
   const std::vector<NvmlCard> cards = CardsOf(node.nvml());
   node.Control(R"({"events": [{"gpu": 0, "xid": 31}]})");

@@ -1,4 +1,4 @@
-// What is kept on disk of a holding, and what the container runtime is told of it.
+// What the disk keeps of a holding, and what the container runtime gets.
 #include "plugins/node/binding/record.h"
 
 #include <catch2/catch.hpp>
@@ -16,7 +16,7 @@ Holding Some() {
       {NewNonce(), "uid-1", "team", "pod", "main"},
       {{1, SliceMode::kFraction, 200, 800, "", 0}, {0, SliceMode::kMig, 142, 4864, "1g.5gb", 3}}};
   holding.bound = true;
-  holding.tickets = {"0-1", "0-2"};
+  holding.slots = {"0-1", "0-2"};
   holding.edits = {{{"A", "b"}}, {"/dev/nvidia1"}, {{"/h", "/c", false}}};
   return holding;
 }

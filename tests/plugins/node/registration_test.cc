@@ -1,4 +1,4 @@
-// A kubelet of which only the registration is real: it counts, and watches when it is told to.
+// A kubelet of which only the registration is real: it counts, and watches when the test wants.
 #include "plugins/node/kubelet/registration.h"
 
 #include <chrono>
@@ -52,7 +52,7 @@ TEST_CASE("Registration: a kubelet that took it and does not watch is asked agai
                        .watch_ended = [] {},
                        .allocated = nullptr,
                        .pre_started = nullptr});
-  Registration registration({folder.path(), "tephra.sh/gpu-ticket", "tephra.sock"}, plugin, [] {});
+  Registration registration({folder.path(), "tephra.sh/gpu-slot", "tephra.sock"}, plugin, [] {});
   REQUIRE(Comes([&] { return kubelet.times >= 2; }));
 
   const auto channel = grpc::CreateChannel("unix:" + folder.path() + "/tephra.sock",

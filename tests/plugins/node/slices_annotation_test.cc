@@ -91,11 +91,11 @@ TEST_CASE("Slices that contradict the node are refused") {
   CHECK(Unmatched(Of(kWhole0), SomeGpus(0)) ==
         "tephra.sh/slices: container main: this node has no GPU GPU-0");
   CHECK(Unmatched(Of(kWhole0 + "," + kWhole0), SomeGpus(1)) ==
-        "tephra.sh/slices: container main: GPU 0 (GPU-0) is given to it twice");
+        "tephra.sh/slices: container main: GPU 0 (GPU-0) is given to the container twice");
   CHECK(Unmatched(Of(kPart1), SomeGpus(2, 500)) ==
         "tephra.sh/slices: container main: GPU 1 (GPU-1) has 500 MiB to give, not 800");
   CHECK(Unmatched(Of(""), SomeGpus(1)) ==
-        "tephra.sh/slices: container main: it is given no slice, and asks for a device");
+        "tephra.sh/slices: container main: the container requests a slot, but has no slice");
   CHECK(Unmatched(Of(R"({"index": 0, "mode": "whole", "compute": 1000, "memoryMiB": 1})"),
                   SomeGpus(1)) ==
         "tephra.sh/slices: container main: index 0: this node has no GPU without UUID in that "

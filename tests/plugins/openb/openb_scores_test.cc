@@ -41,7 +41,7 @@ TEST_CASE("BestFit: whole points of 100 x (1 - mean of what is left)") {
 TEST_CASE("GpuClustering: 25 for what is taken, and more where pods of the size run") {
   const TaskClass half = MakeTaskClass(APod().Share(500, 0)), two = MakeTaskClass(APod().Gpus(2));
   Frozen empty = TraceNode({1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000});
-  CHECK(GpuClustering().Rate(empty.View("n"), half) == 25 * kPoint);  // 0 + 25: nobody is there
+  CHECK(GpuClustering().Rate(empty.View("n"), half) == 25 * kPoint);  // 0 + 25: the node is empty
   Frozen same = TraceNode({500, 1000, 1000, 1000, 1000, 1000, 1000, 1000});
   // 25 x 500 / 8000 = 1 in whole points; only that size runs: + 75.
   CHECK(GpuClustering().Rate(same.View("n"), half) == 76 * kPoint);

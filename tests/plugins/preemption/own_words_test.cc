@@ -31,7 +31,7 @@ SmallCluster Full(int min, const TaskUpserted& first, const TaskUpserted& second
   return cluster;
 }
 
-TEST_CASE("Own words: a task that stays is not evicted, another beyond the minimum is") {
+TEST_CASE("Protection: a task that stays is not evicted, another beyond the minimum is") {
   TaskUpserted firm = Runs("low", 1, 2);
   firm.task.preemptible = false;
   SmallCluster cluster = Full(1, Runs("low", 0, 1), firm);
@@ -41,7 +41,7 @@ TEST_CASE("Own words: a task that stays is not evicted, another beyond the minim
   CHECK(cluster.Of("higher").evictions.empty());
 }
 
-TEST_CASE("Own words: a gang is not broken while one of its tasks stays") {
+TEST_CASE("Protection: a gang is not broken while one of its tasks stays") {
   TaskUpserted firm = Runs("low", 1, 2);
   firm.task.preemptible = false;
   SmallCluster cluster = Full(2, Runs("low", 0, 1), firm);
@@ -49,7 +49,7 @@ TEST_CASE("Own words: a gang is not broken while one of its tasks stays") {
   CHECK(cluster.Of("high").evictions.empty());
 }
 
-TEST_CASE("Own words: who waits is asked again once somebody says no longer that he stays") {
+TEST_CASE("Protection: a pending job is tried again when a victim is no longer protected") {
   TaskUpserted firm = Runs("low", 1, 2);
   firm.task.preemptible = false;
   SmallCluster by_task = Full(2, Runs("low", 0, 1), firm);
@@ -67,7 +67,7 @@ TEST_CASE("Own words: who waits is asked again once somebody says no longer that
   CHECK(by_job.Of("high").evictions.size() == 2);
 }
 
-TEST_CASE("Own words: of equal tasks those of lower priority go first") {
+TEST_CASE("Protection: of equal tasks those of lower priority go first") {
   for (const int dear : {0, 1}) {
     TaskUpserted tasks[] = {Runs("low", 0, 1), Runs("low", 1, 2)};
     tasks[dear].task.priority = 5;
@@ -77,7 +77,7 @@ TEST_CASE("Own words: of equal tasks those of lower priority go first") {
   }
 }
 
-TEST_CASE("Own words: nobody is evicted for a job that says so, others of its kind are served") {
+TEST_CASE("Protection: no task is evicted for a job with evicts off, and equal jobs are served") {
   SmallCluster cluster = Full(1, Runs("low", 0, 1), Runs("low", 1, 2));
   JobSpec patient = AJob("patient").Role("w", 1, OneGpu()).Priority(9);
   patient.evicts = false;

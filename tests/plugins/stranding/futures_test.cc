@@ -10,7 +10,7 @@ constexpr double kEnd = 1.0 / 60;
 
 Approx About(double value) { return Approx(value).margin(1e-6); }
 
-TEST_CASE("Futures: while nobody comes, all that is idle is left") {
+TEST_CASE("Futures: without expected pods, all idle compute is left") {
   const Futures futures({});
   CHECK(futures.Left(2, 50, 8000) == About(2.5));
   CHECK(futures.Left(0, 0, 8000) == 0);
@@ -33,12 +33,12 @@ TEST_CASE("Futures: a share goes to the begun device while it fits, then begins 
   CHECK(futures.Left(0, 10, 0) == About(0.1));
   CHECK(futures.Left(0, 50, 0) == About(fifty));
   CHECK(futures.Left(0, 90, 0) == About((kEnd * 0.9 + fifty) / (kEnd + 1)));
-  // 10 fit nobody: the idle device is begun, which has 60 then.
+  // 10 % fit no pod, so the pod takes from the idle device, which then has 60 %.
   const double sixty = (kEnd * 0.6 + 0.2) / (kEnd + 1);
   CHECK(futures.Left(1, 10, 0) == About((kEnd * 1.1 + sixty + 0.1) / (kEnd + 1)));
 }
 
-TEST_CASE("Futures: who wants several devices needs them idle together") {
+TEST_CASE("Futures: a pod with several devices needs them idle together") {
   const Futures futures({{0, 2, 0, 0.5}, {0, 1, 0, 0.5}});
   const double one = kEnd / (kEnd + 0.5);
   CHECK(futures.Left(1, 0, 0) == About(one));

@@ -25,7 +25,7 @@ TEST_CASE("Stranding: CPU is taken where devices do not need it") {
   CHECK(Rate(score, cluster, "scant", APod().Cores(4)) / 1000 == 402);
 }
 
-TEST_CASE("Stranding: a share goes to the remainder that nobody else fits") {
+TEST_CASE("Stranding: a share goes to the leftover that no other pod fits") {
   const Stranding score({{0, 1, 500, {}, 0.5}, {0, 1, 200, {}, 0.5}}, {});
   Frozen cluster;
   cluster.Add(ANode("n").Gpus(3, "A", 0));
@@ -50,18 +50,18 @@ TEST_CASE("Stranding: idle nodes are kept whole") {
         Rate(score, cluster, "idle", APod().Gpus(1)));
 }
 
-TEST_CASE("Stranding: a model that others depend on is left to them") {
+TEST_CASE("Stranding: a model that other pods depend on is left to them") {
   const std::vector<ExpectedPod> expected = {
       {4000, 1, 1000, {"A"}, 0.5}, {4000, 1, 1000, {"B"}, 0.1}, {4000, 1, 1000, {}, 0.4}};
   const Stranding score(expected, {{"A", 16}, {"B", 1}});
   Frozen cluster;
   for (const char* model : {"A", "B", "C"}) cluster.Add(ANode(model).Cores(16).Gpus(4, model));
   CHECK(Rate(score, cluster, "B", APod().Gpus(1)) > Rate(score, cluster, "A", APod().Gpus(1)));
-  // Nobody names C: it has its own futures, without those who name others.
+  // No pod names C, so its futures leave out pods that name other models.
   CHECK(Rate(score, cluster, "C", APod().Gpus(1)) > Rate(score, cluster, "A", APod().Gpus(1)));
 }
 
-TEST_CASE("Scarcity: what those ask for who may use no other, over what there is") {
+TEST_CASE("Scarcity: the requests of pods without another choice, over the supply") {
   Frozen cluster;
   cluster.Add(ANode("a").Gpus(4, "A")).Add(ANode("b").Gpus(8, "B")).Add(ANode("c").Gpus(4, "C"));
   const Hardware& hardware = cluster.state().books().hardware;
@@ -76,7 +76,7 @@ TEST_CASE("Scarcity: what those ask for who may use no other, over what there is
   CHECK(ScarcityOf({}, hardware).empty());
 }
 
-TEST_CASE("Scarcity: a score is made anew only when hardware changes what it says") {
+TEST_CASE("Scarcity: a new score is made only when hardware changes the scarcity") {
   const Assembly assembly = DefaultAssembly();
   EngineConfig config;
   config.node_scores = config.device_scores = {{"stranding", 1}};
@@ -92,7 +92,7 @@ TEST_CASE("Scarcity: a score is made anew only when hardware changes what it say
   CHECK(assembly.score(config, books, first) != first);
 }
 
-TEST_CASE("Scarcity: when it changes, nodes that did not are rated anew") {
+TEST_CASE("Scarcity: a change rates unchanged nodes again") {
   EngineConfig config;
   config.node_scores = config.device_scores = {{"stranding", 1}};
   config.expected_pods = {{0, 1, 1000, {"A"}, 0.2}, {0, 1, 1000, {}, 0.8}};
@@ -100,7 +100,7 @@ TEST_CASE("Scarcity: when it changes, nodes that did not are rated anew") {
     SmallCluster cluster(config);
     for (const char* name : {"b", "other"}) cluster.Add(ANode(name).Gpus(2, "B"));
     cluster.Add(ANode("a").Gpus(2, "A")).Add(ANode("c").Gpus(80, "C").Cordoned());
-    // So many that the few changes below do not have all of them rated anew for their own sake.
+    // So many that the few changes below do not cause a new rating of all nodes.
     for (int i = 0; i < 100; ++i) cluster.Add(ANode("z" + std::to_string(i)));
     cluster.Foreign("there", "a", APod().Gpus(1), {WholeSlice(0)});
     cluster.Add(AJob("first").Role("w", 2, APod().Gpus(1))).Tick();  // rates all, fills node b

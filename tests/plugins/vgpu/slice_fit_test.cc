@@ -214,7 +214,7 @@ TEST_CASE("SliceFit: Check, Choose, Options and Copies agree with the oracle on 
     for (int f = dice.Below(4); f > 0; --f) {
       tell(TaskUpserted{RandomForeign(dice, "f" + std::to_string(f), node, size), 1});
     }
-    REQUIRE(bench.cluster.told_ok());
+    REQUIRE(bench.cluster.applied_ok());
     PodTemplate pod = RandomPod(dice, size);
     pod.constraints.selector.clear();
     pod.constraints.mask.clear();

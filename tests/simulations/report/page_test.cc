@@ -34,10 +34,10 @@ struct MadeRun {
                            "a,w/0,q,finished,10,30.000,90.000,20,n-0,0 1 3,start,\n"
                            "c,w/0,p,waiting,40,,,,,,wait,no room\n");
     Write("timeline.csv",
-          "time_s,span_s,gpus,gpus_used,gpus_fragmented,jobs_running,jobs_waiting\n"
+          "time_s,span_s,gpus,gpus_used,gpus_fragmented,jobs_running,jobs_pending\n"
           "0.000,64,6,1.5,0,1,0\n64.000,36,6,3.5,0.25,1,1\n");
     Write("queues.csv",
-          "time_s,queue,gpus_used,gpus_asked,gpus_share,gpus_deserved\n"
+          "time_s,queue,gpus_used,gpus_requested,gpus_share,gpus_deserved\n"
           "0.000,p,1.5,0,3,2\n64.000,p,0,8,3,2\n64.000,q,3.5,0,3,2\n64.000,idle,0,0,3,2\n");
   }
   void Write(const std::string& name, const std::string& text) const {
@@ -74,7 +74,7 @@ TEST_CASE("Report: tasks become bars on the rows of their GPUs") {
   CHECK(gantt["gpu_time_kept"] == 1);
 }
 
-TEST_CASE("Report: who waited longest comes first, with the reason of who still does") {
+TEST_CASE("Report: the longest waits come first, with the reasons of pending jobs") {
   const Json data = DataOf({MadeRun().Read()});
   const Json& waited = data["runs"][0]["waited"];
   REQUIRE(waited["rows"].size() == 2);
@@ -84,13 +84,13 @@ TEST_CASE("Report: who waited longest comes first, with the reason of who still 
   CHECK(waited["rows"][0][11] == "no room, none");
   CHECK(waited["rows"][1][0] == "a");
   CHECK(waited["rows"][1][6] == 20);
-  // Waits are of jobs that started, slowdowns of those that finished.
+  // Waits are of jobs that started, slowdowns of finished jobs.
   CHECK(data["runs"][0]["waits"] ==
         Json::parse(R"({"of": 2, "value": [0, 20], "part": [0.5, 1.0]})"));
   CHECK(data["runs"][0]["slowdowns"]["value"] == Json::array({1.333}));
 }
 
-TEST_CASE("Report: queues have a value for each step, and those that were of no use are left out") {
+TEST_CASE("Report: queues have a value for each step, and unused queues are left out") {
   const Json queues = DataOf({MadeRun().Read()})["runs"][0]["queues"];
   REQUIRE(queues["list"].size() == 2);
   CHECK(queues["list"][0]["name"] == "q");  // 3.5 GPU for 36 s, p 1.5 for 64 s
@@ -115,7 +115,7 @@ TEST_CASE("Report: what is more than a page holds is left out, the smallest firs
   CHECK(run["by_queue"]["list"][0]["name"] == "p");
 }
 
-TEST_CASE("Report: two runs are compared job by job, those whose wait changed most first") {
+TEST_CASE("Report: two runs are compared job by job, largest change of wait first") {
   const MadeRun one, other;
   other.Write("jobs.csv", std::string(kJobs) +
                               "a,ann,q,finished,3,1,10,15,75,5,60,65,1.083,0,0,0,0,\n"
@@ -153,7 +153,7 @@ TEST_CASE("Report: without tasks.csv there are no bars, and all else") {
   CHECK(run["steps"]["used"] == Json::array({1.5, 3.5}));
 }
 
-TEST_CASE("Report: what is wrong with a file is told with line, column, value and expectation") {
+TEST_CASE("Report: an error in a file names line, column, value and expectation") {
   const auto error = [&](const std::string& file, const std::string& text) {
     const MadeRun fresh;
     fresh.Write(file, text);
@@ -161,18 +161,18 @@ TEST_CASE("Report: what is wrong with a file is told with line, column, value an
   };
   const std::string row = "a,u,q,finished,1,1,10,5,9,0,1,1,1,0,0,0,0,\n";
   CHECK(error("jobs.csv", kJobs + row) ==
-        "jobs.csv:2: start_s: \"5\", expected a time not before submit_s, 10");
+        "jobs.csv:2: start_s: \"5\", expected a time of at least submit_s, 10");
   CHECK(error("jobs.csv", std::string(kJobs) + "a,u,q,finished,-1,1,1,5,9,0,1,1,1,0,0,0,0,\n") ==
         "jobs.csv:2: gpus: \"-1\", expected a number of at least 0");
   CHECK(error("tasks.csv", std::string(kTasks) + "z,w/0,q,finished,0,1,2,0,n-0,0,start,\n") ==
-        "tasks.csv:2: job: \"z\", expected a job of jobs.csv");
+        "tasks.csv:2: job: \"z\", expected the name of a job in jobs.csv");
   CHECK(error("tasks.csv", std::string(kTasks) + "a,w/0,q,finished,0,1,2,0,n-0,0:x,start,\n") ==
-        "tasks.csv:2: devices: \"0:x\", expected devices such as 0 1 or 3:500m:10240Mi");
+        "tasks.csv:2: devices: \"0:x\", expected devices such as \"0 1\" or \"3:500m:10240Mi\"");
   CHECK(error("queues.csv",
-              "time_s,queue,gpus_used,gpus_asked,gpus_share,gpus_deserved\n7,q,0,0,0,0\n") ==
-        "queues.csv:2: time_s: \"7\", expected a time_s of timeline.csv");
+              "time_s,queue,gpus_used,gpus_requested,gpus_share,gpus_deserved\n7,q,0,0,0,0\n") ==
+        "queues.csv:2: time_s: \"7\", expected a value of time_s in timeline.csv");
   CHECK(error("summary.json", "{\"all\": 3}") ==
-        "summary.json: all: \"3\", expected an object, as tephra simulate writes it");
+        "summary.json: all: \"3\", expected an object, as written by tephra simulate --out");
   CHECK(error("summary.json", "{").starts_with("summary.json: \"\", expected JSON: "));
 }
 

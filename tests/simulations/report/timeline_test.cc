@@ -60,7 +60,7 @@ TEST_CASE("TimeSeries: a step that is lived through in part counts for that part
   timeline.Add(0, 500, {1000, 1000, 0, 0, 0}, {});
   timeline.Add(500, 1250, {1000, 0, 0, 0, 0}, {});
   CHECK(TimelineCsv(timeline.Rows()) ==
-        "time_s,span_s,gpus,gpus_used,gpus_fragmented,jobs_running,jobs_waiting\n"
+        "time_s,span_s,gpus,gpus_used,gpus_fragmented,jobs_running,jobs_pending\n"
         "0.000,1.000,1.000,0.500,0.000,0.000,0.000\n"
         "1.000,0.250,1.000,0.000,0.000,0.000,0.000\n");
 }

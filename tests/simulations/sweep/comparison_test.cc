@@ -31,7 +31,7 @@ TEST_CASE("Comparison: a difference that seeds hide shows when they are paired")
     runs.push_back({{1000.0 * seed - difference[seed], std::nullopt}});
   }
   const std::vector<ComparisonRow> rows = Compare(sweep, runs);
-  REQUIRE(rows.size() == 2);  // nobody has the second metric
+  REQUIRE(rows.size() == 2);  // no run has the second metric
   CHECK(rows[0].policy == 0);
   CHECK_FALSE(rows[0].difference);
   CHECK(rows[1].value->mean == Approx(1490));

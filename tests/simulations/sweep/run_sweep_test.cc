@@ -10,8 +10,8 @@ namespace {
 
 const std::string kBase =
     "cluster: { nodes: 1, gpus_per_node: 4 }\n"
-    "workload: { trace: { file: jobs.csv, per_node: 4, estimate: run } }\n"
-    "policies: { score: { nodes: binpack, devices: binpack, ties: random } }\n";
+    "workload: { trace: { file: jobs.csv, node_size: 4, estimate: actual } }\n"
+    "policies: { node_scores: binpack, device_scores: binpack, ties: random }\n";
 const std::string kTrace =
     "id,vc,gpu,submit,dur\n1,a,3,0,100\n2,a,4,10,100\n3,a,1,20,50\n4,a,1,30,200\n5,a,2,40,5\n";
 
@@ -96,7 +96,7 @@ TEST_CASE("RunSweep: a run whose summary was lost is made again") {
   CHECK(again.runs[0].has_value());
 }
 
-TEST_CASE("RunSweep: a run that fails is told by name, and the others go on") {
+TEST_CASE("RunSweep: a failed run is reported by name, and the other runs continue") {
   const Fixture of;
   std::filesystem::create_directories(of.made.Path("out/easy"));
   of.made.Write("out/easy/2", "where its folder is to be");
@@ -104,14 +104,13 @@ TEST_CASE("RunSweep: a run that fails is told by name, and the others go on") {
   CHECK(outcome.made == 6);
   REQUIRE(outcome.failures.size() == 2);
   CHECK(outcome.failures[0].rfind("easy/2/1: ", 0) == 0);
-  CHECK(outcome.failures[0].find("cannot be written") != std::string::npos);
+  CHECK(outcome.failures[0].find("cannot write the file") != std::string::npos);
   CHECK(outcome.failures[1].rfind("easy/2/2: ", 0) == 0);
   const std::string csv = ComparisonCsv(of.Load(), Compare(of.Load(), outcome.runs));
   CHECK(csv.find("\n2,mean_wait_s,easy,0,,,,\n") != std::string::npos);
 }
 
-TEST_CASE(
-    "RunSweep: one that is stopped leaves the runs that were finished, and nothing of others") {
+TEST_CASE("RunSweep: a stopped sweep leaves the finished runs, and no part of other runs") {
   const Fixture of;
   const std::atomic<bool> stop = true;
   const SweepOutcome outcome = RunSweep(of.Load(), {of.made.Path("out"), "p", 2, &stop});

@@ -10,11 +10,12 @@ namespace {
 
 const std::string kMade =
     "cluster: { nodes: 2, gpus_per_node: 8 }\n"
-    "workload: { generate: { jobs: 5, every: 1m, gpus: [{ gpus: 1 }], run: 1h } }\n"
+    "workload: { generate: { jobs: 5, mean_interarrival: 1m, gpus: [{ gpus: 1 }], mean_runtime: 1h "
+    "} }\n"
     "failures: { nodes: { mtbf: 10d, mttr: 1h } }\n"
     "policies: { job_order: sjf, backfill: { predict: none } }\n";
 const std::string kListed =
-    "cluster: { nodes: 1, gpus_per_node: 8 }\njobs: [{ name: j, gpus: 1, run: 1s }]\n";
+    "cluster: { nodes: 1, gpus_per_node: 8 }\njobs: [{ name: j, gpus: 1, runtime: 1s }]\n";
 
 std::string Fault(const std::string& sweep, const std::string& base = kMade) {
   const MadeSweep made;
@@ -52,7 +53,7 @@ TEST_CASE("Sweep: a run is the simulation with the policy laid over it, its load
   REQUIRE(last.ok());
   CHECK(last->config.backfill.mode == Backfill::Mode::kEasy);
   CHECK(last->config.backfill.predict.by == RunPrediction::By::kNone);  // the simulation's own
-  CHECK(last->config.job_order == JobOrder::kExpectedRun);
+  CHECK(last->config.job_order == JobOrder::kEstimatedRuntime);
   CHECK(last->dequeue == Dequeue::kFifo);
   CHECK(last->config.seed == 9);
   CHECK(last->failures.seed == 9);
@@ -96,7 +97,7 @@ TEST_CASE("Sweep: --trace stands for the trace of the simulation, which must hav
   CHECK(LoadSimulation(sweep->simulation, DocumentOf(*sweep, {0, 0, 0}))->trace->path == trace);
   CHECK_FALSE(LoadSweep(file, {"", false}).ok());
   made.Write("base.yaml", kListed);
-  CHECK(LoadSweep(file, {trace, false}).status().message().find("no workload.trace") !=
+  CHECK(LoadSweep(file, {trace, false}).status().message().find("workload.trace: missing") !=
         std::string::npos);
 }
 
@@ -106,17 +107,25 @@ TEST_CASE("Sweep: what is wrong names file, line, field, value and what was expe
         "s.yaml:4: policies.a.backfill.mode: \"eager\", expected none, easy or conservative");
   CHECK(Fault("policies: { a: { sead: 3 } }\n")
             .find("s.yaml:2: policies.a: \"sead\", expected one of") == 0);
-  CHECK(Fault("policies: { a: { score: { nodes: none } } }\n").find("s.yaml:2: ") == 0);
+  CHECK(Fault("policies: { a: { node_scores: none } }\n").find("s.yaml:2: ") == 0);
   CHECK(Fault("policies: { a/b: }\n").find("s.yaml:2: policies: \"a/b\", expected a name") == 0);
-  CHECK(Fault("policies: { }\n").find("expected a map of at least one policy") !=
-        std::string::npos);
+  CHECK(Fault("policies: { }\n").find("expected at least one policy") != std::string::npos);
   CHECK(Fault("policies: { a: }\nbaseline: b\n") == "s.yaml:3: baseline: \"b\", expected a");
   CHECK(Fault("policies: { a: }\nseeds: [1, 5-2]\n").find("s.yaml:3: seeds[1]: \"5-2\"") == 0);
-  CHECK(Fault("policies: { a: }\nseeds: [1-3, 2]\n").find("expected each once") !=
+  CHECK(Fault("policies: { a: }\nseeds: [1-3, 2]\n").find("expected each value only once") !=
         std::string::npos);
   CHECK(Fault("policies: { a: }\nloads: [0]\n").find("s.yaml:3: loads[0]: \"0\"") == 0);
   CHECK(Fault("policies: { a: }\nloads: 2\n", kListed)
-            .find("s.yaml:3: loads: \"2\", expected none") == 0);
+            .find("s.yaml:3: loads: \"2\", expected no loads") == 0);
+  CHECK(Fault("policies: { a: }\nseeds: [1-9000, 9001-10001]\n")
+            .find("s.yaml:3: seeds[1]: \"9001-10001\", expected at most 10000 seeds") == 0);
+  std::string loads;
+  for (int i = 1; i <= 1001; ++i) loads += "," + std::to_string(i) + "m";
+  CHECK(Fault("policies: { a: }\nloads: [" + loads.substr(1) + "]\n")
+            .find("s.yaml:3: loads[1000]: \"1001m\", expected at most 1000 loads") == 0);
+  CHECK(Fault("policies: { a: , b: }\nseeds: 1-10000\nloads: [" +
+              loads.substr(1, loads.size() - 8) + "]\n")
+            .find("expected at most 1000000 runs") != std::string::npos);
   CHECK(Fault("policies: { a: }\nmetrics: [wait]\n").find("s.yaml:3: metrics[0]: \"wait\"") == 0);
   CHECK(Fault("policies: { a: }\nlarge_gangs: { gpus: 0 }\n").find("s.yaml:3: large_gangs.gpus") ==
         0);

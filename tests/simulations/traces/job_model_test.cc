@@ -16,7 +16,7 @@ std::vector<TraceJob> All(const JobModel& model) {
   return all;
 }
 
-TEST_CASE("JobModel: times, bursts, sizes and run times have the means that they are told") {
+TEST_CASE("JobModel: times, bursts, sizes and run times have the configured means") {
   JobModel model;
   model.seed = 5;
   model.jobs = 40'000;

@@ -35,7 +35,7 @@ TEST_CASE("TraceReader: a job that goes back in time is skipped, or sorted withi
   CHECK(all.faults == Faults{"back-in-time:4:submit:20 s+", "back-in-time:5:submit:5 s+"});
 }
 
-TEST_CASE("TraceReader: the machine and the queues that are told make faults of other jobs") {
+TEST_CASE("TraceReader: jobs beyond the given machine and queues are faults") {
   TraceOptions options;
   options.machine.parts = {{"", kNotKnown, kNotKnown, 8}};
   options.queues = {"q"};
@@ -44,7 +44,7 @@ TEST_CASE("TraceReader: the machine and the queues that are told make faults of 
   CHECK(read.faults == Faults{"too-large:3:size:9 GPUs", "unknown-queue:4:queue:r"});
 }
 
-TEST_CASE("TraceReader: a job that ran longer than requested is told and given") {
+TEST_CASE("TraceReader: a job that ran longer than requested is reported and used") {
   const auto read = ReadTrace("1 0 0 61.5 1 -1 -1 1 60 -1 1 -1 -1 -1 -1 -1 -1 -1\n");
   CHECK(read.jobs.size() == 1);
   CHECK(read.faults == Faults{"over-requested:1:run:61.5 s+"});
@@ -62,7 +62,7 @@ TEST_CASE("TraceReader: strict, the first line that would be skipped is an error
   CHECK(sorted.error.empty());
 }
 
-TEST_CASE("TraceReader: a form that is told is not guessed") {
+TEST_CASE("TraceReader: a given format is not detected") {
   TraceOptions options;
   options.form = TraceForm::kMuri;
   const auto read = ReadTrace("job_id,num_gpu,submit_time,duration\n0,4,5,9\n", options);

@@ -50,7 +50,7 @@ const std::string kCluster = "cluster: { nodes: 4, gpus_per_node: 8 }\n";
 TEST_CASE("Trace workload: a job of GPUs is whole nodes and one task of the rest, all or nothing") {
   const TraceFile file(kPhilly + "a,x,1,5,0\nb,y,20,6,30\nc,x,16,7,30\nd,x,33,8,1\n");
   Simulation simulation = Read(kCluster + "workload: { trace: { file: " + file.path() +
-                               ", least_run: 1s, partition_label: vc, estimate: run } }\n");
+                               ", min_runtime: 1s, partition_label: vc, estimate: actual } }\n");
   CHECK(simulation.queues_of_jobs);
   const auto arrivals = TakeArrivals(simulation);
   REQUIRE(arrivals.ok());
@@ -60,7 +60,7 @@ TEST_CASE("Trace workload: a job of GPUs is whole nodes and one task of the rest
   CHECK((*arrivals)->reading()->faults.of(TraceFaultKind::kTooLarge).skipped == 1);
   CHECK(jobs[0].at == 5000);
   CHECK(jobs[0].run == 1000);
-  CHECK(jobs[0].job.expected_run_ms == 1000);
+  CHECK(jobs[0].job.estimated_runtime_ms == 1000);
   CHECK(jobs[0].job.queue == "x");
   CHECK(jobs[0].job.uid < jobs[1].job.uid);
   const GangSpec& twenty = jobs[1].job.gang;
@@ -78,10 +78,11 @@ TEST_CASE("Trace workload: what SWF says gives the machine, estimates and run ti
   const std::string end = " -1 1 1 1 -1 -1 -1 -1 -1\n";
   const TraceFile file("; MaxProcs: 10\n1 0 -1 90 6 -1 -1 6 60" + end + "2 1 -1 -1 10 -1 -1 10 30" +
                        end + "3 2 -1 5 1 -1 -1 1 -1" + end);
-  const std::string trace = "workload: { trace: { file: " + file.path() + ", clamp_runs: true";
+  const std::string trace =
+      "workload: { trace: { file: " + file.path() + ", clamp_to_requested: true";
   Simulation alone = Read(trace + " } }\n");
   CHECK(alone.nodes.size() == 10);
-  Simulation simulation = Read(trace + ", per_node: 4 } }\n");
+  Simulation simulation = Read(trace + ", node_size: 4 } }\n");
   REQUIRE(simulation.nodes.size() == 3);
   CHECK(simulation.nodes[2].allocatable[kCpu] == 2000);
   const auto arrivals = TakeArrivals(simulation);
@@ -89,18 +90,18 @@ TEST_CASE("Trace workload: what SWF says gives the machine, estimates and run ti
   const std::vector<Arrival> jobs = All(**arrivals);
   REQUIRE(jobs.size() == 3);
   CHECK(jobs[0].run == 60'000);  // it would have been ended then
-  CHECK(jobs[0].job.expected_run_ms == 60'000);
+  CHECK(jobs[0].job.estimated_runtime_ms == 60'000);
   CHECK(jobs[0].job.gang.roles[0].pod.containers[0].requests[kCpu] == 4000);
   CHECK(jobs[0].job.gang.roles[1].pod.containers[0].requests[kCpu] == 2000);
   CHECK(jobs[1].run == 30'000);  // not known: as requested
-  CHECK(jobs[2].job.expected_run_ms == 0);
+  CHECK(jobs[2].job.estimated_runtime_ms == 0);
 }
 
 TEST_CASE("Trace workload: a job of Alea without a property goes anywhere, whatever its queue") {
   const std::string rest = " 0 60 1 60 1 1 600 1 1 0 1 -1 7 -1 -1 -1 0 60 ";
   const TraceFile file("; Version: 1.0\n1 5" + rest + "all\n2 6" + rest + "normal\n");
   Simulation simulation = Read(kCluster + "workload: { trace: { file: " + file.path() +
-                               ", form: alea, partition_label: property } }\n");
+                               ", format: alea, partition_label: property } }\n");
   const std::vector<Arrival> jobs = All(**TakeArrivals(simulation));
   REQUIRE(jobs.size() == 2);
   CHECK_FALSE(jobs[0].job.queue.empty());
@@ -126,7 +127,8 @@ TEST_CASE("Trace workload: a load divides the times of submission, of a trace an
   CHECK(times(trace + "1.25 } }\n") == std::vector<TimeMs>{4000, 3'200'000'000'000});
   CHECK(times(trace + "0.5 } }\n")[0] == 10'000);
   const std::string model =
-      "workload: { generate: { jobs: 3, every: 1h, gpus: [{ gpus: 1 }], run: 60s, least_run: 60s";
+      "workload: { generate: { jobs: 3, mean_interarrival: 1h, gpus: [{ gpus: 1 }], mean_runtime: "
+      "60s, min_runtime: 60s";
   const auto last = [&](const std::string& load) {
     Simulation simulation = Read(kCluster + model + load + " } }\n");
     return All(**TakeArrivals(simulation)).back().at;
@@ -140,7 +142,7 @@ TEST_CASE("Trace workload: without a cluster a trace that tells no machine is re
   const auto read = ParseSimulation("f", "workload: { trace: { file: " + file.path() + " } }\n");
   CHECK(read.status().message() ==
         file.path() +
-            ": the trace says nothing of its machine, expected a cluster beside the trace");
+            ": the trace does not describe its machine, expected a cluster section in the file");
 }
 
 TEST_CASE("Trace workload: a strict reader refuses the first line that it would skip") {

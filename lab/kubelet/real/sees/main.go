@@ -1,5 +1,5 @@
 // Command sees is what the containers of the tests beside it run: it writes down which GPUs it can reach, as a
-// container finds out itself, and lives on as it is told.
+// container finds out itself, and lives as long as it is asked to.
 //
 //	sees          does nothing until a signal (the pod's sandbox)
 //	sees report   writes /report/<pod UID>.<container>.<number>.json, each time it is started
@@ -71,7 +71,7 @@ func see() Report {
 				continue
 			}
 			r.Devices = append(r.Devices, path)
-			// There is no driver: the kernel says ENXIO to whom the device is allowed.
+			// There is no driver: the kernel returns ENXIO if the device is allowed.
 			if file, err := os.OpenFile(path, os.O_RDWR, 0); os.IsPermission(err) {
 				r.Denied = append(r.Denied, path)
 			} else if err == nil {
@@ -90,7 +90,7 @@ func see() Report {
 	for _, uuid := range strings.Split(os.Getenv("NVIDIA_VISIBLE_DEVICES"), ",") {
 		lock, err := os.OpenFile("/report/whole."+uuid, os.O_RDWR, 0)
 		if err != nil {
-			continue // not one of those that are given whole
+			continue // not one of the GPUs of whole containers
 		}
 		// Held, and the file open, until this process ends.
 		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {

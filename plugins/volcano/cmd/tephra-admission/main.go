@@ -1,5 +1,5 @@
 // Command tephra-admission answers the API server's webhooks: it completes pods that ask for devices,
-// and refuses when they are applied those that the scheduler would refuse.
+// and refuses, when they are applied, pods that the scheduler would refuse.
 package main
 
 import (
@@ -35,16 +35,17 @@ func main() {
 func run() error {
 	var o admission.Options
 	flags := pflag.NewFlagSet("tephra-admission", pflag.ContinueOnError)
-	flags.StringVar(&o.SchedulerName, "scheduler-name", "tephra", "The scheduler that completed pods are for, as its --scheduler-name says.")
-	take := flags.String("take", string(admission.TakeParts), `Which pods of the default scheduler are handed to that one: "none", "parts" (those that ask for a part of a device), "all" (those that ask for devices).`)
-	flags.StringVar(&o.RuntimeClass, "runtime-class", "", `RuntimeClass of pods that ask for devices and name none, such as "nvidia"; "" for none.`)
-	flags.BoolVar(&o.WriteCounts, "write-counts", false, "Write the default number of devices beside a part of one, for tools that count nvidia.com/gpu; nodes then have to offer as many as they can share.")
-	devices := flags.String("device-resources", "", `File that says how pods ask for devices, as tephra-scheduler has it; "" for the built-in table.`)
-	address := flags.String("address", ":8443", "Where webhooks are answered, by TLS.")
-	certificate := flags.String("tls-cert-file", "/etc/tephra/tls/tls.crt", "Certificate, in PEM; read again for each connection, so a new one needs no restart.")
-	key := flags.String("tls-key-file", "/etc/tephra/tls/tls.key", "Its key, in PEM.")
-	observed := flags.String("metrics-address", ":8080", `Where /healthz, /readyz and /metrics are served; "" for nowhere.`)
-	printVersion := flags.Bool("version", false, "Print the version and end.")
+	flags.StringVar(&o.SchedulerName, "scheduler-name", "tephra", "Name of the scheduler, as in its --scheduler-name. Completed pods get it.")
+	take := flags.String("take", string(admission.TakeParts), `Which pods of the default scheduler are given to --scheduler-name: "none", "parts" (pods that ask for a part of a device), "all" (pods that ask for devices).`)
+	flags.StringVar(&o.RuntimeClass, "runtime-class", "", `RuntimeClass for pods that ask for devices and name no RuntimeClass, such as "nvidia"; "" for none.`)
+	flags.BoolVar(&o.WriteCounts, "write-counts", false, "Write the default number of devices beside a part of a device, for tools that count nvidia.com/gpu. Nodes then have to offer as many devices as they can share.")
+	flags.BoolVar(&o.AllowForeignSlots, "allow-foreign-slots", false, "Let pods of other schedulers ask for slots of the node plugin. Needed only for nodes with GPUs that are reserved for such pods.")
+	devices := flags.String("device-resources", "", `File that defines how pods ask for devices, the same as for tephra-scheduler; "" for the built-in table.`)
+	address := flags.String("address", ":8443", "Address of the webhooks, with TLS.")
+	certificate := flags.String("tls-cert-file", "/etc/tephra/tls/tls.crt", "File with the certificate, in PEM. It is read again for each connection, so a new certificate needs no restart.")
+	key := flags.String("tls-key-file", "/etc/tephra/tls/tls.key", "File with the key of the certificate, in PEM.")
+	observed := flags.String("metrics-address", ":8080", `Address of /healthz, /readyz and /metrics; "" for none.`)
+	printVersion := flags.Bool("version", false, "Print the version and exit.")
 	if err := flags.Parse(os.Args[1:]); err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func run() error {
 	load := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(*certificate, *key)
 		if err != nil {
-			klog.ErrorS(err, "No certificate", "file", *certificate, "key", *key)
+			klog.ErrorS(err, "Could not read the certificate or its key", "file", *certificate, "key", *key)
 			return nil, err
 		}
 		return &pair, nil

@@ -51,15 +51,15 @@ func run() error {
 	opt.LeaderElection.ResourceName = vcutil.GenerateComponentName(opt.SchedulerNames)
 	componentconfig.BindLeaderElectionFlags(&opt.LeaderElection, flags)
 	own := scheduler.Options{Client: "tephra-scheduler " + version}
-	flags.StringVar(&own.EngineSocket, "engine-socket", "/run/tephra/engine.sock", "Unix socket on which tephra-engine serves.")
-	flags.DurationVar(&own.EngineTimeout, "engine-timeout", 30*time.Second, "How long one plan may take, a full sync included, before the engine counts as gone.")
-	flags.DurationVar(&own.MinInterval, "min-interval", 50*time.Millisecond, "Least time between the starts of two sessions. A session opens when something has changed.")
-	flags.StringVar(&own.MemoryConfigMap, "memory-config-map", "tephra-memory", `ConfigMap that keeps what the engine remembers of past usage, in the namespace of the scheduler's pod, or else of its lease; "" for none.`)
-	flags.StringSliceVar(&own.DomainLabels, "domain-labels", nil, `Labels of nodes that say which are near each other, from the widest to the nearest, with commas between, such as "topology.kubernetes.io/zone,network.topology.nvidia.com/leaf"; nodes in a HyperNode are there instead.`)
-	flags.StringVar(&own.GPUTopologyLabel, "gpu-topology-label", facts.GPUTopologyLabel, `Label of nodes: where it says "default", whole GPUs are given out whatever is between them, and else those that are best linked, as far as the node's inventory tells; "" for none.`)
-	devices := flags.String("device-resources", "", `File that says how pods ask for devices, read at start: resources, units, defaults (docs/requests.md); "" for the built-in table.`)
-	admission := flags.String("admission", "engine", `Who lets a pod group have its pods: "engine", or "volcano" for the stock action enqueue.`)
-	gone := flags.String("when-engine-gone", "wait", `What happens while the engine does not answer: "wait" schedules nothing, "stock" runs Volcano's enqueue, allocate and backfill.`)
+	flags.StringVar(&own.EngineSocket, "engine-socket", "/run/tephra/engine.sock", "Unix socket of tephra-engine.")
+	flags.DurationVar(&own.EngineTimeout, "engine-timeout", 30*time.Second, "How long one plan may take, including a full sync, before the scheduler treats the engine as gone.")
+	flags.DurationVar(&own.MinInterval, "min-interval", 50*time.Millisecond, "Minimum time between the starts of two sessions. A session opens when something has changed.")
+	flags.StringVar(&own.MemoryConfigMap, "memory-config-map", "tephra-memory", `ConfigMap with the record of past usage, in the namespace of the scheduler's pod, or else of its lease; "" for none.`)
+	flags.StringSliceVar(&own.DomainLabels, "domain-labels", nil, `Node labels that describe the topology, from the widest domain to the narrowest, separated by commas, such as "topology.kubernetes.io/zone,network.topology.nvidia.com/leaf". They do not apply to nodes in a HyperNode.`)
+	flags.StringVar(&own.GPUTopologyLabel, "gpu-topology-label", facts.GPUTopologyLabel, `Node label. If its value is "default", the scheduler ignores the links between the node's GPUs; otherwise it prefers whole GPUs with the best links, as listed in the node's inventory. "" for none.`)
+	devices := flags.String("device-resources", "", `File that says how pods ask for devices, read at start: resources, units, defaults (docs/reference/requests.md); "" for the built-in table.`)
+	admission := flags.String("admission", "engine", `What admits a pod group, so that its pods are created: "engine", or "volcano" for the stock action enqueue.`)
+	gone := flags.String("when-engine-gone", "wait", `What the scheduler does while the engine does not answer: "wait" schedules nothing, "stock" runs Volcano's actions enqueue, allocate and backfill.`)
 	opt.RegisterOptions()
 	cliflag.InitFlags()
 	_ = flag.CommandLine.Parse(nil)
@@ -105,7 +105,12 @@ func run() error {
 		return err
 	}
 	metrics.InitKubeSchedulerRelatedMetrics()
-	s, err := scheduler.New(config, opt, own)
+	lease, err := scheduler.NewLease(opt)
+	if err != nil {
+		return err
+	}
+	own.LeaseTerm = lease.Term
+	s, err := scheduler.New(lease.Guard(config), opt, own)
 	if err != nil {
 		return err
 	}
@@ -114,7 +119,7 @@ func run() error {
 	if err := scheduler.Serve(ctx, opt, s.Ready); err != nil {
 		return err
 	}
-	if err := scheduler.Lead(ctx, config, opt, s.Run); err != nil && !errors.Is(err, context.Canceled) {
+	if err := scheduler.Lead(ctx, config, opt, lease, s.Run); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil

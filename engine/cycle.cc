@@ -1,0 +1,164 @@
+#include "engine/cycle.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace tephra {
+namespace {
+
+// The pending jobs with a reservation that are not asked: it stands. A job that may lose it to a
+// job that is due becomes due too. Within one queue the order says which jobs may lose theirs; of
+// several queues any job may. A job that starts now as reserved takes nothing from other jobs.
+std::vector<JobId> TakeStanding(const Snapshot& snapshot, const Policies& policies,
+                                std::vector<JobId>& due) {
+  std::vector<JobId> standing;
+  if (policies.reservations == nullptr || due.empty()) return standing;
+  const auto before = [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); };
+  JobId first;  // of the jobs that may take something
+  bool one_queue = true;
+  for (const JobId id : due) {
+    const TimeMs at = snapshot.job(id).reservation.at;
+    if (at != 0 && at <= snapshot.now()) continue;
+    one_queue =
+        one_queue && (!first.valid() || snapshot.job(id).queue == snapshot.job(first).queue);
+    if (!first.valid() || before(id, first)) first = id;
+  }
+  std::sort(due.begin(), due.end());
+  for (const JobId id : snapshot.books().waiting) {
+    if (snapshot.job(id).reservation.at == 0) continue;
+    if (!std::binary_search(due.begin(), due.end(), id)) standing.push_back(id);
+  }
+  const auto stands = std::partition(standing.begin(), standing.end(), [&](JobId id) {
+    const JobRow& job = snapshot.job(id);
+    if (job.reservation.at <= snapshot.now()) return true;
+    return first.valid() &&
+           !(one_queue && job.queue == snapshot.job(first).queue && before(id, first));
+  });
+  due.insert(due.end(), standing.begin(), stands);
+  standing.erase(standing.begin(), stands);
+  std::sort(standing.begin(), standing.end(), before);
+  return standing;
+}
+
+// Whether followers of the plan have to know: it takes, leaves or frees room.
+bool Counts(const Snapshot& snapshot, const Decision& decision) {
+  return !decision.placements.empty() || !decision.evictions.empty() ||
+         (decision.part == Part::kMinimum && snapshot.job(decision.job).keeps_room());
+}
+
+// More members of the job that was decided last.
+bool Joins(const Plan& plan, const Decision& decision) {
+  if (plan.decisions.empty() || decision.part != Part::kElastic) return false;
+  const Decision& last = plan.decisions.back();
+  return decision.verdict == Verdict::kStart && last.verdict == decision.verdict &&
+         last.part == decision.part && last.job == decision.job;
+}
+
+}  // namespace
+
+Cycle::Cycle(const Snapshot& snapshot, const Policies& policies, std::vector<JobId> due,
+             CycleTools& tools, CycleObserver* observer)
+    : snapshot_(snapshot),
+      policies_(policies),
+      tools_(tools),
+      observer_(observer),
+      due_(std::move(due)),
+      plan_{snapshot.version(), snapshot.now(), {}, {}},
+      now_charges_(tools.now.ledger()),
+      later_(tools.now, tools.later, plan_) {
+  tools.now.Begin(snapshot, policies);
+  tools.empty.Begin(snapshot, policies);
+  tools.proofs.Begin(snapshot);
+  tools.verifier.Begin(snapshot);
+  standing_ = TakeStanding(snapshot, policies, due_);
+  std::sort(due_.begin(), due_.end(),
+            [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); });
+  if (policies.reservations == nullptr) return;
+  tools.ahead.Begin(snapshot, policies);
+  backfill_plan_ = policies.reservations->Begin(tools.now, tools.ahead, due_, standing_);
+}
+
+Line& Cycle::line() {
+  if (line_ == nullptr) line_ = policies_.order->LineUp(later_.ledger(), due_);
+  return *line_;
+}
+
+bool Cycle::Verified(const Decision& decision) {
+  // The victims of a gang that is unwound leave room for later decisions, too.
+  if (decision.verdict == Verdict::kStartAfterEviction || !decision.evictions.empty()) {
+    tools_.verifier.LookAhead();
+  }
+  const std::string fault = tools_.verifier.Check(decision);
+  if (fault.empty()) return true;
+  plan_.dropped.push_back(decision.job);
+  if (!decision.evictions.empty()) later_.ForgetSelections();
+  if (observer_ != nullptr) observer_->DecisionDropped(snapshot_, decision, fault);
+  return false;
+}
+
+void Cycle::Follow(const Decision& decision, const Attempt* tried) {
+  if (!Counts(snapshot_, decision)) return;
+  const auto charged_on = [&](const Ledger& ledger) {
+    return tried != nullptr && &tried->ledger() == &ledger;
+  };
+  if (charged_on(tools_.now.ledger())) {
+    now_charges_.Charged(decision);
+  } else {
+    now_charges_.Charge(decision);
+  }
+  later_.Follow(decision, charged_on(tools_.later.ledger()));
+  for (const TaskId task : decision.evictions) {
+    const JobId victim = snapshot_.task(task).job;
+    if (victim == decision.job) continue;
+    evicted_.insert(victim);
+    if (line_ != nullptr) line_->Left(snapshot_.job(victim).queue);
+  }
+  if (backfill_plan_ != nullptr) backfill_plan_->Follow(decision);
+  if (decision.part == Part::kMinimum && snapshot_.job(decision.job).keeps_room()) {
+    tools_.proofs.RoomCame();
+  }
+}
+
+bool Cycle::Commit(Decision decision, Attempt* tried) {
+  if (!Verified(decision)) return false;
+  if (tried != nullptr) tried->Keep();
+  Follow(decision, tried);
+  if (Joins(plan_, decision)) {
+    std::vector<Placement>& all = plan_.decisions.back().placements;
+    std::move(decision.placements.begin(), decision.placements.end(), std::back_inserter(all));
+  } else {
+    plan_.decisions.push_back(std::move(decision));
+  }
+  return true;
+}
+
+bool Cycle::Replace(std::size_t index, Decision decision, Attempt* tried) {
+  if (!Counts(snapshot_, decision)) {
+    if (!Verified(decision)) return false;
+    plan_.decisions[index] = std::move(decision);
+    return true;
+  }
+  if (!Commit(std::move(decision), tried)) return false;
+  replaced_.insert(index);
+  return true;
+}
+
+void Cycle::AskAgain(TimeMs at) {
+  TimeMs& next = plan_.ask_again_at;
+  next = next == 0 ? at : std::min(next, at);
+}
+
+Plan Cycle::Finish() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < plan_.decisions.size(); ++i) {
+    if (replaced_.contains(i)) continue;
+    if (kept != i) plan_.decisions[kept] = std::move(plan_.decisions[i]);
+    ++kept;
+  }
+  plan_.decisions.resize(kept);
+  tools_.now.ledger().Settle();
+  return std::move(plan_);
+}
+
+}  // namespace tephra

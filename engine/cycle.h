@@ -1,0 +1,111 @@
+// Cycle: the plan of one cycle in the making, and the one way to decide.
+//
+// A pass asks policies, tries on the workbenches, and commits what it decides. Commit verifies the
+// decision, charges it on every ledger that does not have it yet, adds it to the plan and notifies
+// all that follow the plan: what will be free later, the backfill plan, the order of turns, and the
+// proofs. A decision that does not verify is dropped before anything of it is charged or known.
+//
+// One owner thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/charged_plan.h"
+#include "engine/later.h"
+#include "engine/plan.h"
+#include "engine/policy.h"
+#include "engine/proofs.h"
+#include "engine/verify.h"
+#include "engine/workbench.h"
+
+namespace tephra {
+
+// Hears about passes by name; the binaries time and count with it. No clock in here.
+class CycleObserver {
+ public:
+  virtual ~CycleObserver() = default;
+  virtual void PassBegins(std::string_view action) = 0;
+  virtual void PassEnds(std::string_view action) = 0;
+  virtual void DecisionDropped(const Snapshot&, const Decision&, const std::string& why) = 0;
+};
+
+// What stands between cycles. All of it is derived from the facts.
+struct CycleTools {
+  Workbench now{Ledger::Basis::kNow};
+  Workbench empty{Ledger::Basis::kEmpty};
+  Workbench later{Ledger::Basis::kLater};
+  Workbench ahead{Ledger::Basis::kNow};  // where the backfill plan tries what is to come
+  Proofs proofs;
+  Verifier verifier;
+
+  // Another score rates from now on. What is charged stays as it is.
+  void ForgetRatings() {
+    for (Workbench* bench : {&now, &empty, &later, &ahead}) bench->rankings().Forget();
+    proofs = Proofs();
+  }
+};
+
+class Cycle {
+ public:
+  // `due`: the jobs to ask, in any order. All references outlive the cycle; `observer` may be null.
+  Cycle(const Snapshot& snapshot, const Policies& policies, std::vector<JobId> due,
+        CycleTools& tools, CycleObserver* observer);
+  Cycle(const Cycle&) = delete;
+  Cycle& operator=(const Cycle&) = delete;
+
+  const Snapshot& snapshot() const { return snapshot_; }
+  const Policies& policies() const { return policies_; }
+  Workbench& now() { return tools_.now; }      // what is free at the Snapshot's instant
+  Workbench& empty() { return tools_.empty; }  // the same nodes with nothing on them
+  Later& later() { return later_; }
+  Proofs& proofs() { return tools_.proofs; }
+  // The jobs to ask, sorted by Order::Before.
+  const std::vector<JobId>& due() const { return due_; }
+  // Pending jobs that are not asked and have a reservation that stands, sorted by Order::Before.
+  const std::vector<JobId>& standing() const { return standing_; }
+  BackfillPlan* backfill_plan() { return backfill_plan_.get(); }  // null: nothing is reserved
+  // The turns of the jobs that are due; it begins with the first call.
+  Line& line();
+
+  const Plan& plan() const { return plan_; }
+  // Whether the plan evicts tasks of the job for another one.
+  bool evicts(JobId job) const { return evicted_.contains(job); }
+
+  // Decides. `tried`: the attempt on now() or on later().bench() in which the decision was charged;
+  // it is kept. Null: nothing is charged yet. More elastic members of the job that was decided last
+  // join that decision. False: the decision was dropped, and the attempt is the caller's to undo.
+  bool Commit(Decision decision, Attempt* tried = nullptr);
+  // Decides in place of the decision at `index`, which starts, evicts and leaves nothing.
+  bool Replace(std::size_t index, Decision decision, Attempt* tried = nullptr);
+  // Not to be carried out: what a pass would decide if it were allowed to.
+  void Propose(Decision decision) { plan_.proposals.push_back(std::move(decision)); }
+  // Time alone may change the answer at this time.
+  void AskAgain(TimeMs at);
+
+  // The plan. Nothing may be committed afterwards.
+  Plan Finish();
+
+ private:
+  bool Verified(const Decision& decision);
+  void Follow(const Decision& decision, const Attempt* tried);
+
+  const Snapshot& snapshot_;
+  const Policies& policies_;
+  CycleTools& tools_;
+  CycleObserver* observer_;
+  std::vector<JobId> due_, standing_;
+  Plan plan_;
+  ChargedPlan now_charges_;
+  Later later_;
+  std::unique_ptr<BackfillPlan> backfill_plan_;
+  std::unique_ptr<Line> line_;
+  std::set<JobId> evicted_;
+  std::set<std::size_t> replaced_;  // indexes of decisions that another one answers
+};
+
+}  // namespace tephra

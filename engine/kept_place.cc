@@ -1,0 +1,46 @@
+#include "engine/kept_place.h"
+
+#include <algorithm>
+
+#include "engine/gang_ask.h"
+#include "engine/missing.h"
+
+namespace tephra {
+
+bool Serves(const Snapshot& snapshot, const GangAsk& ask, const std::vector<Placement>& place) {
+  const auto serves = [&](const std::vector<RoleAsk>& roles, std::int32_t least) {
+    std::int32_t all = 0;
+    for (const RoleAsk& role : roles) {
+      const auto here = std::count_if(place.begin(), place.end(), [&](const Placement& one) {
+        return std::find(role.tasks.begin(), role.tasks.end(), one.task) != role.tasks.end();
+      });
+      if (here < role.least) return std::int32_t{-1};
+      all += static_cast<std::int32_t>(here);
+    }
+    return all >= least ? all : std::int32_t{-1};
+  };
+  for (const GroupAsk& group : ask.groups) {
+    if (serves(PartOf(ask, group).roles, group.least) < 0) return false;
+  }
+  return place.size() == static_cast<std::size_t>(ask.least) &&
+         serves(ask.roles, ask.least) == ask.least &&
+         std::all_of(place.begin(), place.end(),
+                     [&](const Placement& one) { return snapshot.hardware().present(one.node); });
+}
+
+bool IsClear(Workbench& bench, const GangAsk& ask, const std::vector<Placement>& place) {
+  const Ledger& ledger = bench.ledger();
+  const Snapshot& snapshot = ledger.snapshot();
+  if (place.empty() || !Together(snapshot, ask, place)) return false;
+  return std::all_of(place.begin(), place.end(), [&](const Placement& one) {
+    if (!snapshot.hardware().present(one.node)) return false;
+    const ClassId id = snapshot.task(one.task).cls;
+    const Misfit misfit = bench.rankings().For(id).misfit(snapshot.hardware().rank(one.node));
+    return MayUse(misfit) &&
+           bench.policies().fit->Holds(
+               ledger.View(one.node), snapshot.cls(id), one.slices,
+               ledger.occupancy().LimitRoom(ledger.facts(), snapshot.cls(id), one.node));
+  });
+}
+
+}  // namespace tephra

@@ -1,0 +1,69 @@
+// Plan: the decisions of one cycle. Each is one gang's outcome, all or none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/memory.h"
+#include "engine/reason.h"
+#include "topology/base/boxed.h"
+#include "topology/base/ids.h"
+#include "topology/base/time.h"
+#include "topology/device.h"
+
+namespace tephra {
+
+struct Placement {
+  TaskId task;
+  NodeId node;
+  Slices slices;
+
+  bool operator==(const Placement&) const = default;
+};
+
+enum class Verdict : std::uint8_t {
+  kStart,
+  kStartAfterEviction,
+  kReserve,     // not now, but at a stated time
+  kWait,        // retryable
+  kInfeasible,  // not before the cluster changes
+};
+
+// Which part of a gang a decision is about.
+enum class Part : std::uint8_t {
+  kMinimum,  // what the gang needs to run at all
+  kElastic,  // members beyond that
+};
+
+struct Decision {
+  JobId job;
+  Part part = Part::kMinimum;
+  Verdict verdict = Verdict::kWait;
+  Boxed<Reason> reason;
+  std::vector<Placement> placements;
+  std::vector<TaskId> evictions;
+  // The evicted tasks that go on elsewhere, and where; that room is reserved for them.
+  std::vector<Placement> moves{};
+  // kReserve: where it has room when it is to start (Reservation::where). Means nothing outside.
+  std::vector<Placement> reserved{};
+  std::int32_t reserved_tasks = 0;  // kReserve: how many start then
+};
+
+// Ids are those of the State that made it and mean nothing outside; sidecar/wire puts names to
+// them. A gang whose facts did not change is not asked again and has no Decision; what was last
+// said of it still stands (JobRow::standing).
+struct Plan {
+  std::uint64_t version = 0;  // of the Snapshot it was made from
+  TimeMs now = 0;
+  std::vector<Decision> decisions;
+  std::vector<JobId> dropped;  // their decisions failed verification
+  // To be kept for the engine that comes after this one, in the place of the last one.
+  std::optional<Memory> memory = std::nullopt;
+  // Not to be carried out: what a pass would decide if it were allowed to.
+  std::vector<Decision> proposals{};
+  // When time alone may change an answer; 0: never.
+  TimeMs ask_again_at = 0;
+};
+
+}  // namespace tephra

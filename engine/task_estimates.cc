@@ -1,0 +1,76 @@
+// How long running jobs are estimated to run, and when they end.
+#include <algorithm>
+
+#include "engine/task_table.h"
+
+namespace tephra {
+
+void TaskTable::PredictRun(JobRow& job) const {
+  const RunPrediction* how = books_.config.run_prediction();
+  if (how != nullptr) job.estimated_runtime_ms = books_.runs.Predict(job.queue, job.user, *how);
+}
+
+void TaskTable::NoteRun(const TaskRow& task) {
+  if (!task.job.valid()) return;
+  const JobRow& job = books_.jobs[task.job.index()];
+  const auto first = [&](const RoleRow& role) {
+    return std::none_of(role.tasks.begin(), role.tasks.end(), [&](TaskId other) {
+      return books_.tasks[other.index()].phase == TaskPhase::kSucceeded;
+    });
+  };
+  if (std::all_of(job.roles.begin(), job.roles.end(), first)) {
+    ended_.push_back({job.queue, job.user, task.started});
+  }
+}
+
+// As of the last cycle; 0: the task does not run, or has no estimate.
+TimeMs TaskTable::ExpectedEndOf(const TaskRow& task) const {
+  const bool runs = task.phase == TaskPhase::kRunning;
+  if (!runs && task.phase != TaskPhase::kAssumed) return 0;
+  const DurationMs run = task.job.valid() ? books_.jobs[task.job.index()].estimated_runtime_ms
+                                          : task.estimated_runtime_ms;
+  return ExpectedEnd(runs ? task.started : task.assumed_at, run, cycle_time_);
+}
+
+void TaskTable::FollowTimeline(TaskId id) {
+  TaskRow& task = books_.tasks[id.index()];
+  const TimeMs end = ExpectedEndOf(task);
+  books_.timeline.Move(id, task.expected_end, end);
+  task.expected_end = end;
+}
+
+void TaskTable::FollowTimeline(const JobRow& job) {
+  for (const RoleRow& role : job.roles) {
+    for (const TaskId task : role.tasks) {
+      const TimeMs before = books_.tasks[task.index()].expected_end;
+      FollowTimeline(task);
+      if (books_.tasks[task.index()].expected_end != before) wake_ups_.capacity().Anywhere();
+    }
+  }
+}
+
+// Predictions learn from tasks that ended. A task that outlives its estimate gets a later end,
+// and reservations that rest on it are made again.
+void TaskTable::FollowTimeline(TimeMs now) {
+  for (const Run& run : ended_) books_.runs.Ended(run.queue, run.user, now - run.started);
+  ended_.clear();
+  const Timeline::Ends& ends = books_.timeline.ends();
+  while (!ends.empty() && ends.begin()->first < now) {
+    FollowTimeline(ends.begin()->second);
+    wake_ups_.capacity().Anywhere();
+  }
+}
+
+std::string TaskTable::CheckTimeline() const {
+  Timeline fresh;
+  for (std::size_t t = 0; t < books_.tasks.size(); ++t) {
+    const TimeMs end = ExpectedEndOf(books_.tasks[t]);
+    if (books_.tasks[t].expected_end != end) {
+      return "task \"" + books_.tasks[t].uid + "\": timeline: ends at another time";
+    }
+    fresh.Move(TaskId(t), 0, end);
+  }
+  return fresh == books_.timeline ? "" : "timeline: holds other ends";
+}
+
+}  // namespace tephra

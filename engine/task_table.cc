@@ -1,0 +1,242 @@
+#include "engine/task_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tephra {
+namespace {
+
+bool Waits(TaskPhase phase) { return phase == TaskPhase::kPending || phase == TaskPhase::kHeld; }
+
+}  // namespace
+
+absl::StatusOr<TaskId> TaskTable::Find(const TaskFact& fact, JobId job) {
+  const auto known = tasks_by_uid_.find(fact.uid);
+  if (fact.job.empty()) {
+    if (known != tasks_by_uid_.end()) return known->second;
+    const TaskId id = NewTask();
+    TaskRow& task = books_.tasks[id.index()];
+    task.uid = fact.uid;
+    task.cls = AcquireClass(*fact.pod);
+    task.phase = TaskPhase::kFailed;  // asks for nothing until its phase is set
+    tasks_by_uid_[fact.uid] = id;
+    return id;
+  }
+  const std::string where = "task \"" + fact.uid + "\"";
+  // One that outlived its place in its job is still known by its uid.
+  const bool outlived =
+      known != tasks_by_uid_.end() && !books_.tasks[known->second.index()].job.valid();
+  if (!job.valid()) {
+    if (outlived) return known->second;
+    return absl::NotFoundError(where + ": job: \"" + fact.job + "\" is not known");
+  }
+  for (const RoleRow& role : books_.jobs[job.index()].roles) {
+    if (role.name != fact.role) continue;
+    if (fact.index < 0 || static_cast<std::size_t>(fact.index) >= role.tasks.size()) {
+      if (outlived) return known->second;
+      return absl::NotFoundError(where + ": index: " + std::to_string(fact.index) + ", role \"" +
+                                 fact.role + "\" has " + std::to_string(role.tasks.size()) +
+                                 " tasks");
+    }
+    return role.tasks[static_cast<std::size_t>(fact.index)];
+  }
+  if (outlived) return known->second;
+  return absl::NotFoundError(where + ": role: job \"" + fact.job + "\" has no role \"" + fact.role +
+                             "\"");
+}
+
+TaskId TaskTable::FindPod(const std::string& uid) const {
+  const auto known = tasks_by_uid_.find(uid);
+  return known == tasks_by_uid_.end() ? TaskId() : known->second;
+}
+
+void TaskTable::SetPod(TaskId id, const std::string& uid) {
+  books_.tasks[id.index()].uid = uid;
+  tasks_by_uid_[uid] = id;
+}
+
+void TaskTable::RemovePod(TaskId id) {
+  TaskRow& task = books_.tasks[id.index()];
+  if (HoldsRoom(task.phase) && !task.evicted) ++books_.news;
+  tasks_by_uid_.erase(task.uid);
+  task.uid.clear();
+  task.version = 0;
+  task.disruption_budgets.clear();
+  task.started = task.checkpointed = 0;
+  task.preemptible = true;
+  task.priority.reset();
+  if (!task.job.valid()) {
+    DropTask(id);
+  } else if (task.phase != TaskPhase::kSucceeded) {
+    SetPhase(id, Unplaced(task), NodeId(), {});
+  }
+}
+
+TaskPhase TaskTable::Unplaced(const TaskRow& task) const {
+  if (!task.job.valid()) return TaskPhase::kFailed;  // its job went: no job asks for it
+  const bool absent = task.uid.empty() && books_.jobs[task.job.index()].pods_exist;
+  return absent ? TaskPhase::kAbsent : TaskPhase::kPending;
+}
+
+TaskId TaskTable::NewTask() {
+  if (unused_tasks_.empty()) {
+    books_.tasks.emplace_back();
+    return TaskId(books_.tasks.size() - 1);
+  }
+  const TaskId id = unused_tasks_.back();
+  unused_tasks_.pop_back();
+  books_.tasks[id.index()] = TaskRow{};
+  return id;
+}
+
+void TaskTable::DropTask(TaskId id) {
+  DropReservation(id);
+  SetPhase(id, TaskPhase::kFailed, NodeId(), {});
+  TaskRow& task = books_.tasks[id.index()];
+  if (!task.uid.empty()) tasks_by_uid_.erase(task.uid);
+  books_.classes.Release(task.cls);
+  task = TaskRow{};
+  task.phase = TaskPhase::kFailed;
+  unused_tasks_.push_back(id);
+}
+
+QueueId TaskTable::QueueOf(const TaskRow& task) const {
+  return task.job.valid() ? books_.jobs[task.job.index()].queue : QueueId();
+}
+
+void TaskTable::Charge(const TaskRow& task, int sign) {
+  const auto charge = [&] {
+    books_.occupancy.Charge(books_.facts(), books_.classes[task.cls], QueueOf(task), task.node,
+                            task.slices, sign);
+  };
+  if (!books_.usage.on() || !task.job.valid()) return charge();
+  const JobRow& job = books_.jobs[task.job.index()];
+  const Resources before = books_.occupancy.queue_own(job.queue);
+  charge();
+  Resources more = books_.occupancy.queue_own(job.queue);
+  books_.usage.Hold(job.queue, job.user, more.Add(before, -1));
+}
+
+Resources TaskTable::HeldBy(const TaskRow& task) {
+  const QueueId queue = QueueOf(task);
+  const auto charge = [&](int sign) {
+    books_.occupancy.Charge(books_.facts(), books_.classes[task.cls], queue, task.node, task.slices,
+                            sign);
+  };
+  Resources held = books_.occupancy.queue_own(queue);
+  charge(-1);
+  held.Add(books_.occupancy.queue_own(queue), -1);
+  charge(+1);
+  return held;
+}
+
+void TaskTable::Seat(TaskId id) {
+  TaskRow& task = books_.tasks[id.index()];
+  if (!HoldsRoom(task.phase)) return;
+  auto& here = books_.tasks_on[task.node.index()];
+  task.place_on_node = static_cast<std::uint32_t>(here.size());
+  here.push_back(id);
+  if (books_.hardware.present(task.node)) Charge(task, +1);
+}
+
+void TaskTable::Unseat(TaskId id) {
+  const TaskRow& task = books_.tasks[id.index()];
+  if (!HoldsRoom(task.phase)) return;
+  if (books_.hardware.present(task.node)) Charge(task, -1);
+  auto& here = books_.tasks_on[task.node.index()];
+  here[task.place_on_node] = here.back();
+  books_.tasks[here.back().index()].place_on_node = task.place_on_node;
+  here.pop_back();
+}
+
+void TaskTable::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices) {
+  TaskRow& task = books_.tasks[id.index()];
+  const PhaseChange change{id, task.phase, phase};
+  Count(task, -1);
+  task.evicting = false;
+  if (phase != TaskPhase::kReleasing) {
+    task.evicted = false;
+    task.evicted_for = JobId();
+  }
+  const bool seat_changes = HoldsRoom(phase) != HoldsRoom(task.phase) ||
+                            (HoldsRoom(phase) && (node != task.node || slices != task.slices));
+  if (seat_changes) {
+    if (HoldsRoom(task.phase)) wake_ups_.Left(task.node, task.expected_end);
+    Unseat(id);
+    task.phase = phase;
+    task.node = node;
+    task.slices = std::move(slices);
+    Seat(id);
+  } else {
+    task.phase = phase;
+  }
+  Count(task, +1);
+  Follow(change);
+}
+
+void TaskTable::Follow(const PhaseChange& change) {
+  TaskRow& task = books_.tasks[change.task.index()];
+  const bool releasing = change.to == TaskPhase::kReleasing;
+  if (releasing != (change.from == TaskPhase::kReleasing)) ListReleasing(change.task, releasing);
+  FollowReservation(change);
+  FollowTimeline(change.task);
+  if (!task.job.valid()) return;
+  books_.inqueue.Touch(task.job);
+  JobRow& job = books_.jobs[task.job.index()];
+  const bool was_pending = change.from == TaskPhase::kPending;
+  const bool asks = change.to == TaskPhase::kPending || change.to == TaskPhase::kAbsent;
+  if (asks && !was_pending) ChangeClass(task, job.roles[task.role].cls);
+  if (!was_pending && change.to == TaskPhase::kPending) MarkDue(task.job);
+  if (Waits(change.from) != Waits(change.to)) {
+    RefreshWaiting(task.job);
+  } else {
+    books_.lines.Follow(books_, task.job);  // it may run now, or have reserved room
+  }
+  // No job misses an elastic group that is gone.
+  const bool may_satisfy =
+      CountsToMinimum(change.to) || (CountsToMinimum(change.from) && !job.groups.empty());
+  if (may_satisfy && job.satisfied()) DropHeld(task.job);
+  if (!job.broken) return;
+  job.broken = !job.satisfied();
+  // Another of its bindings has come out: time to complete or unwind it.
+  if (job.broken && change.to != TaskPhase::kAssumed) MarkDue(task.job);
+}
+
+void TaskTable::ListReleasing(TaskId id, bool on) {
+  std::vector<TaskId>& list = books_.releasing;
+  TaskRow& task = books_.tasks[id.index()];
+  if (on) {
+    task.place_releasing = static_cast<std::uint32_t>(list.size());
+    list.push_back(id);
+    return;
+  }
+  list[task.place_releasing] = list.back();
+  books_.tasks[list.back().index()].place_releasing = task.place_releasing;
+  list.pop_back();
+}
+
+// A task that is pending again asks for what its role says now. REQUIRES: it holds no room.
+void TaskTable::ChangeClass(TaskRow& task, ClassId cls) {
+  if (task.cls == cls) return;
+  if (task.phase == TaskPhase::kPending) {
+    CountDemand(QueueOf(task), task.cls, -1);
+    CountDemand(QueueOf(task), cls, +1);
+  }
+  books_.classes.Retain(cls);
+  books_.classes.Release(task.cls);
+  task.cls = cls;
+}
+
+// A new class may get the id of one that was refused somewhere.
+ClassId TaskTable::AcquireClass(const PodTemplate& pod) {
+  for (const DomainLimit& limit : pod.limits) books_.hardware.FollowKey(limit.topology_key);
+  const std::uint64_t generations = books_.classes.generations();
+  const ClassId cls = books_.classes.Acquire(pod);
+  if (books_.classes.generations() != generations) {
+    std::erase_if(books_.refused, [&](std::uint64_t key) { return key >> 32 == cls.value; });
+  }
+  books_.occupancy.Grow(books_.facts());  // its limits may be new
+  return cls;
+}
+
+}  // namespace tephra

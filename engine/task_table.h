@@ -1,0 +1,160 @@
+// TaskTable: the rows of jobs and tasks, and every index that is derived from them. A change of a
+// task's phase goes through SetPhase, and all indexes hear of it in one place, Follow.
+//
+// Part of State; one owner thread.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/event.h"
+#include "engine/snapshot.h"
+#include "engine/wake_ups.h"
+#include "topology/base/status.h"
+
+namespace tephra {
+
+class TaskTable {
+ public:
+  Books& books() { return books_; }
+  const Books& books() const { return books_; }
+  WakeUps& wake_ups() { return wake_ups_; }
+  const WakeUps& wake_ups() const { return wake_ups_; }
+  TimeMs cycle_time() const { return cycle_time_; }  // of the last cycle
+  void BeginCycle(TimeMs now) { cycle_time_ = now; }
+
+  // --- tasks (task_table.cc) ---
+
+  // The row of the task that the fact is about; NOT_FOUND names the job, role or index. `job`: of
+  // that name; invalid: not known.
+  absl::StatusOr<TaskId> Find(const TaskFact& fact, JobId job);
+  // Invalid: no row has a pod with this uid.
+  TaskId FindPod(const std::string& uid) const;
+  // The row's pod is the one with this uid from now on.
+  void SetPod(TaskId id, const std::string& uid);
+  void RemovePod(TaskId id);
+  // Whether a task in this phase counts towards the minimums of its job.
+  static bool CountsToMinimum(TaskPhase phase) {
+    return phase == TaskPhase::kAssumed || phase == TaskPhase::kRunning ||
+           phase == TaskPhase::kSucceeded;
+  }
+  // What becomes of a task that loses its place.
+  TaskPhase Unplaced(const TaskRow& task) const;
+  // `node` and `slices` mean nothing in phases that hold no room.
+  void SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices);
+  void Unplace(TaskId id) { SetPhase(id, Unplaced(books_.tasks[id.index()]), NodeId(), {}); }
+  // The class of the template, with a reference, ready to be charged.
+  ClassId AcquireClass(const PodTemplate& pod);
+  QueueId QueueOf(const TaskRow& task) const;
+  // Takes the task's room on its node, or gives it back. REQUIRES: the node is present.
+  void Charge(const TaskRow& task, int sign);
+  // What the task's queue holds by it. REQUIRES: it is charged.
+  Resources HeldBy(const TaskRow& task);
+  // Takes the node's tasks off it, applies the change, and puts them back: so charge and undo see
+  // the same devices and domains whatever changes between them.
+  template <class Change>
+  void Recharge(NodeId node, Change change);
+
+  // --- jobs (job_rows.cc) ---
+
+  // The job's counters, of its role and queue, count the task or no longer do.
+  void Count(const TaskRow& task, int sign);
+  void CountDemand(QueueId queue, ClassId cls, int sign);
+  void CountPriority(QueueId queue, std::int32_t priority, int sign);
+  // Makes the role `replicas` tasks long.
+  void ReshapeRole(JobId job, std::uint32_t role, std::int32_t replicas, ClassId cls);
+  // The job's pods came to be, or are no longer expected.
+  void FollowPods(JobId job, bool pods_came);
+  void RefreshWaiting(JobId id);
+  void MarkDue(JobId id) { wake_ups_.Due(books_.jobs[id.index()], id); }
+
+  // --- reserved room (task_reservations.cc) ---
+
+  // Reserves the room where a task that is evicted goes on, so that no job takes it in between.
+  void ReserveMove(const Placement& move);
+  void DropReservations(JobId id);
+  // Reservations of tasks that did not return in time are dropped.
+  void ExpireReservations(TimeMs now);
+  // Reserves the room that was reserved for the task before this engine began, once it is pending.
+  void TakeOverHeld(TaskId id);
+  // The job no longer needs its reserved room: it is decided again, or has all it needs.
+  void DropHeld(JobId id);
+
+  // --- slices (task_slices.cc) ---
+
+  // The lowest free devices that a task of the class may hold on the node.
+  Slices GuessSlices(ClassId cls, NodeId node) const;
+  void GuessMissingSlices(NodeId node);
+
+  // --- run times (task_estimates.cc) ---
+
+  // Estimates the run time of a job that has no estimate of its own.
+  void PredictRun(JobRow& job) const;
+  // A task succeeded. The first task of each job stands for the job.
+  void NoteRun(const TaskRow& task);
+  // When the task ends may have changed; when all tasks of the job do, as its estimate changed.
+  void FollowTimeline(TaskId id);
+  void FollowTimeline(const JobRow& job);
+  // Time has passed.
+  void FollowTimeline(TimeMs now);
+
+  // Empty if all columns and indexes equal those recomputed from the rows; else what differs.
+  std::string Check() const;  // task_checks.cc
+
+ private:
+  struct PhaseChange {
+    TaskId task;
+    TaskPhase from, to;
+  };
+  // A task that succeeded since the last cycle.
+  struct Run {
+    QueueId queue;
+    std::string user;
+    TimeMs started;
+  };
+
+  void Follow(const PhaseChange& change);
+  TaskId NewTask();
+  void DropTask(TaskId id);
+  void ChangeClass(TaskRow& task, ClassId cls);
+  void Seat(TaskId id);
+  void Unseat(TaskId id);
+  void ListReleasing(TaskId id, bool on);
+  void ListPlaced(JobId id);
+  void DropReservation(TaskId id);
+  void FollowReservation(const PhaseChange& change);
+  TimeMs ExpectedEndOf(const TaskRow& task) const;
+  std::string CheckPlaced() const;
+  std::string CheckReservations() const;
+  std::string CheckTimeline() const;
+  std::string CheckJobs() const;
+
+  Books books_;
+  WakeUps wake_ups_;
+  TimeMs cycle_time_ = 0;
+  std::unordered_map<std::string, TaskId> tasks_by_uid_;
+  std::vector<TaskId> unused_tasks_;
+  std::vector<Run> ended_;
+  std::deque<std::pair<TimeMs, TaskId>> awaited_;  // since when tasks that move are gone
+};
+
+template <class Change>
+void TaskTable::Recharge(NodeId node, Change change) {
+  if (books_.tasks_on.size() <= node.index()) books_.tasks_on.resize(node.index() + 1);
+  books_.occupancy.Grow(books_.facts());
+  const bool was_present = books_.hardware.present(node);
+  for (TaskId id : books_.tasks_on[node.index()]) {
+    if (was_present) Charge(books_.tasks[id.index()], -1);
+  }
+  books_.occupancy.ClearDevices(books_.hardware, node);
+  change();
+  books_.occupancy.ResetNode(books_.facts(), node);
+  if (books_.hardware.present(node)) {
+    for (TaskId id : books_.tasks_on[node.index()]) Charge(books_.tasks[id.index()], +1);
+  }
+}
+
+}  // namespace tephra

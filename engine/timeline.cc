@@ -1,0 +1,22 @@
+#include "engine/timeline.h"
+
+#include <array>
+
+namespace tephra {
+
+TimeMs ExpectedEnd(TimeMs started, DurationMs estimated_runtime, TimeMs now) {
+  if (estimated_runtime <= 0) return 0;
+  constexpr DurationMs kMinute = 60 * kSecondMs, kHour = 60 * kMinute;
+  constexpr std::array<DurationMs, 11> kMore = {kMinute,    5 * kMinute, 15 * kMinute, 30 * kMinute,
+                                                kHour,      2 * kHour,   5 * kHour,    10 * kHour,
+                                                20 * kHour, 50 * kHour,  100 * kHour};
+  const TimeMs expected = started + estimated_runtime;
+  if (expected >= now) return expected;
+  for (const DurationMs more : kMore) {
+    if (expected + more >= now) return expected + more;
+  }
+  const DurationMs steps = (now - expected + kMore.back() - 1) / kMore.back();
+  return expected + steps * kMore.back();
+}
+
+}  // namespace tephra

@@ -1,0 +1,59 @@
+// WakeUps: which pending jobs the next cycle asks. A job is asked because it changed itself,
+// because capacity grew where it may be placed, or because other jobs may be evicted or moved from
+// now on.
+//
+// Part of State; one owner thread.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "engine/capacity_event.h"
+#include "engine/reach.h"
+#include "engine/snapshot.h"
+
+namespace tephra {
+
+struct Policies;
+
+class WakeUps {
+ public:
+  // Some job may have a new answer.
+  bool any() const { return !due_.empty() || capacity_.times() > 0 || !evictable_.empty(); }
+
+  // The job itself changed.
+  void Due(JobRow& job, JobId id);
+  // The job is gone.
+  void Forget(const JobRow& job, JobId id);
+  // Other jobs may have it evicted or moved from now on, or from a time on.
+  void Evictable(JobId id);
+  void EvictableAt(TimeMs at, JobId id) { ripening_.emplace(at, id); }
+  // Room has grown.
+  CapacityEvent& capacity() { return capacity_; }
+  // A task left its room. `expected_end` as in TaskRow.
+  void Left(NodeId node, TimeMs expected_end);
+  // Time alone may change an answer then.
+  void AskAgainAt(TimeMs at);
+  // It is that time now.
+  void Advance(TimeMs now);
+
+  // The jobs to ask at that time, in no order; all that was noted is settled by it.
+  // REQUIRES: the hardware is settled.
+  std::vector<JobId> Take(Books& books, const Policies& policies, TimeMs now);
+
+ private:
+  bool WentAsPlanned(const Books& books, const Policies& policies, const CapacityEvent& grown,
+                     TimeMs now);
+  std::vector<JobId> WokenBy(const Books& books, const CapacityEvent& grown);
+  bool WaitsForRoomAlone(const Books& books, const JobRow& job) const;
+
+  std::vector<JobId> due_;
+  CapacityEvent capacity_;        // since the last cycle
+  std::vector<JobId> evictable_;  // since the last cycle
+  std::multimap<TimeMs, JobId> ripening_;
+  std::vector<TimeMs> expected_ends_;  // of tasks that left room since the last cycle
+  TimeMs ask_again_at_ = 0;            // 0: never
+  Reach reach_;
+};
+
+}  // namespace tephra

@@ -1,0 +1,139 @@
+#include "plugins/gang/start_reservations.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "engine/gang_ask.h"
+#include "engine/kept_place.h"
+
+namespace tephra {
+namespace {
+
+// The node, the smallest domain around all nodes, or how many nodes there are.
+std::string PlaceName(const Snapshot& snapshot, const std::vector<Placement>& place) {
+  std::set<NodeId> nodes;
+  RankSpan span{0, 0};
+  for (const Placement& one : place) {
+    const std::uint32_t rank = snapshot.hardware().rank(one.node);
+    nodes.insert(one.node);
+    span = RankSpan::Around(span, {rank, rank + 1});
+  }
+  if (nodes.empty()) return "";
+  if (nodes.size() == 1) return snapshot.hardware().spec(*nodes.begin()).name;
+  const Fabric& fabric = snapshot.hardware().fabric();
+  const std::vector<std::uint32_t> around = fabric.Around(span);
+  if (!around.empty()) return fabric.domains()[around.front()].name;
+  return std::to_string(nodes.size()) + " nodes";
+}
+
+}  // namespace
+
+bool StartReservations::MayHave(JobId id) const {
+  const auto of_queue = given_in_.find(cycle_.snapshot().job(id).queue);
+  return cycle_.policies().reservations->Reserves(
+      given_, of_queue == given_in_.end() ? 0 : of_queue->second);
+}
+
+bool StartReservations::TriedLast(JobId id) const {
+  return cycle_.backfill_plan() != nullptr && given_ > 0 && !MayHave(id) &&
+         cycle_.snapshot().config().backfill.order == Backfill::Order::kShortestFirst;
+}
+
+bool StartReservations::Delays(const GangAsk& ask, std::size_t mark) {
+  if (cycle_.backfill_plan() != nullptr) late_ = cycle_.backfill_plan()->Delays(ask, mark);
+  return late_.valid();
+}
+
+std::optional<Reason> StartReservations::Delay() const {
+  if (!late_.valid()) return std::nullopt;
+  Reason reason;
+  reason.obstacle = Obstacle::kReserved;
+  reason.ahead = cycle_.snapshot().job(late_).name;
+  reason.ahead_start_ms = cycle_.backfill_plan()->ReservationOf(late_)->at;
+  return reason;
+}
+
+bool StartReservations::PlaceAsReserved(const GangAsk& ask) {
+  const Reservation& reservation = cycle_.snapshot().job(ask.job).reservation;
+  if (cycle_.backfill_plan() == nullptr || reservation.at == 0) return false;
+  if (reservation.at > cycle_.snapshot().now()) return false;
+  if (!Serves(cycle_.snapshot(), ask, reservation.where)) return false;
+  Ledger& ledger = cycle_.now().ledger();
+  Resources before = ledger.occupancy().queue_total(ask.queue);
+  Attempt attempt(ledger);
+  const std::size_t mark = ledger.mark();
+  for (const Placement& one : reservation.where) {
+    ledger.Charge(cycle_.snapshot().task(one.task).cls, ask.queue, one);
+  }
+  Resources tried = ledger.occupancy().queue_total(ask.queue);
+  tried.Add(before, -1);
+  if (!IsClear(cycle_.now(), ask, reservation.where) ||
+      cycle_.policies().entitlement->Deny(ledger, ask.job, Resources{}, tried) ||
+      Delays(ask, mark)) {
+    return false;
+  }
+  attempt.Keep();
+  return true;
+}
+
+bool StartReservations::Give(const GangAsk& ask, Verdict verdict, Reason& reason,
+                             std::optional<Decision>& decision) {
+  const JobRow& job = cycle_.snapshot().job(ask.job);
+  const bool quota = IsQuota(reason.obstacle);
+  const bool in_time = quota || IsRoom(reason.obstacle) || reason.obstacle == Obstacle::kReserved;
+  if (cycle_.backfill_plan() == nullptr || verdict != Verdict::kWait || job.keeps_room() ||
+      job.broken || !in_time) {
+    return false;
+  }
+  // What its own queue keeps from a gang, the gang must not keep from other queues.
+  if (!MayHave(ask.job) || (quota && !cycle_.policies().reservations->ReservesAll())) {
+    reason.untimed = Untimed::kDepth;
+    return false;
+  }
+  BackfillPlan::Answer answer = cycle_.backfill_plan()->Reserve(ask);
+  if (answer.reservation.at == 0) {
+    reason.untimed = answer.untimed;
+    return false;
+  }
+  Count(ask.queue);
+  reason.start_ms = answer.reservation.at;
+  reason.start_on = PlaceName(cycle_.snapshot(), answer.reservation.where);
+  const Standing& said = job.standing;
+  const bool known =
+      said.asked && said.verdict == Verdict::kReserve && said.reason->obstacle == reason.obstacle &&
+      said.reason->ahead == reason.ahead && said.reason->start_ms == reason.start_ms &&
+      job.reservation.tasks == answer.reservation.tasks &&
+      job.reservation.where == answer.reservation.where;
+  if (known) return true;
+  decision.emplace(Decision{ask.job, Part::kMinimum, Verdict::kReserve, reason, {}, {}});
+  decision->reserved = std::move(answer.reservation.where);
+  decision->reserved_tasks = answer.reservation.tasks;
+  return true;
+}
+
+void StartReservations::TellMoved() {
+  if (cycle_.backfill_plan() == nullptr) return;
+  const std::vector<Decision>& decisions = cycle_.plan().decisions;
+  for (const JobId id : cycle_.backfill_plan()->Moved()) {
+    const Reservation& reservation = *cycle_.backfill_plan()->ReservationOf(id);
+    const auto said = std::find_if(decisions.begin(), decisions.end(), [&](const Decision& one) {
+      return one.job == id && one.verdict == Verdict::kReserve;
+    });
+    const bool known = said != decisions.end();
+    Reason reason = known ? said->reason : cycle_.snapshot().job(id).standing.reason;
+    reason.start_ms = reservation.at;
+    reason.start_on = PlaceName(cycle_.snapshot(), reservation.where);
+    Decision decision{id, Part::kMinimum, Verdict::kReserve, std::move(reason), {}, {}};
+    decision.reserved = reservation.where;
+    decision.reserved_tasks = reservation.tasks;
+    if (known) {
+      cycle_.Replace(static_cast<std::size_t>(said - decisions.begin()), std::move(decision));
+    } else {
+      cycle_.Commit(std::move(decision));
+    }
+  }
+}
+
+}  // namespace tephra

@@ -1,0 +1,61 @@
+// StartReservations: the starts at a later time that a pass reserves for gangs that do not start
+// now, and what it may start beside them. Without a backfill plan it does nothing.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "engine/cycle.h"
+
+namespace tephra {
+
+class StartReservations {
+ public:
+  explicit StartReservations(Cycle& cycle) : cycle_(cycle) {
+    for (const JobId id : cycle.standing()) Count(cycle.snapshot().job(id).queue);
+  }
+
+  // Whether the job is to be tried after the jobs that may have a reservation, by how long it runs.
+  bool TriedLast(JobId id) const;
+
+  // Of what `place` answers for the gang: if it is placed, that no reservation starts
+  // later for it. Else that it is not placed, and Delay says why.
+  template <class Place>
+  Placer::Answer Undelayed(const GangAsk& ask, Place place) {
+    late_ = JobId();
+    const std::size_t mark = cycle_.now().ledger().mark();
+    Placer::Answer answer = place();
+    if (answer.outcome != Placer::Outcome::kPlaced || !Delays(ask, mark)) return answer;
+    answer.outcome = Placer::Outcome::kImpossible;
+    return answer;
+  }
+  // The reservation that would have started later for the gang that was placed last.
+  std::optional<Reason> Delay() const;
+
+  // Charges the gang where its start is reserved, now that the time has come and it has room
+  // there: elsewhere it might be in the way of other reservations.
+  bool PlaceAsReserved(const GangAsk& ask);
+
+  // Reserves a start to a gang that does not start now, where it may have one; nothing said where
+  // that is what was said before. False: the answer is still no, and says why there is no time.
+  bool Give(const GangAsk& ask, Verdict verdict, Reason& reason, std::optional<Decision>& decision);
+
+  // Decides again on jobs whose reservation has moved since the last plan.
+  void TellMoved();
+
+ private:
+  bool Delays(const GangAsk& ask, std::size_t mark);
+  bool MayHave(JobId id) const;
+  void Count(QueueId queue) {
+    ++given_;
+    ++given_in_[queue];
+  }
+
+  Cycle& cycle_;
+  JobId late_;
+  // How many starts are reserved, in all and of each queue.
+  std::int32_t given_ = 0;
+  std::map<QueueId, std::int32_t> given_in_;
+};
+
+}  // namespace tephra

@@ -1,0 +1,6 @@
+package annotations
+
+// QueueKey, on a pod, is the queue in which the pod was placed. The scheduler writes it with the Binding, and a
+// policy of manifests/base keeps anyone else from changing it: what a pod holds is charged to this queue until
+// the pod has ended, whatever its PodGroup says later (docs/adr/0020).
+const QueueKey = "tephra.sh/queue"

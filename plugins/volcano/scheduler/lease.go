@@ -1,0 +1,148 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// ErrLostLease ends a process that led and no longer leads: another process leads, and two schedulers of
+// one name would both bind.
+var ErrLostLease = errors.New("the leader election lease was lost")
+
+// Lease is the leader election lease as this process knows it. A process that was paused wakes up in the
+// middle of whatever it did, seconds before its leader elector notices that another process leads. So each
+// write asks the lease first. Any goroutine may call any method.
+type Lease struct {
+	self string
+	// A lease counts as held for so long after the request that renewed it was sent. Shorter than what other
+	// processes wait before they take it, so that a write that has begun can end.
+	validFor time.Duration
+	lost     chan struct{} // closed once it was held and is so no more
+
+	mutex   sync.Mutex
+	renewed time.Time // zero: never held
+	term    uint64
+	gone    bool
+}
+
+func newLease(self string, validFor time.Duration) *Lease {
+	return &Lease{self: self, validFor: validFor, lost: make(chan struct{})}
+}
+
+// Term is how often the lease has changed hands up to this process; 0: this process has not held it.
+func (l *Lease) Term() uint64 {
+	if l == nil {
+		return 0
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.term
+}
+
+// mayWrite: the lease is held, or never was, so that nothing was begun under it.
+func (l *Lease) mayWrite() bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if !l.renewed.IsZero() && time.Since(l.renewed) > l.validFor {
+		l.lose()
+	}
+	return !l.gone
+}
+
+// wrote: this process wrote the record, with a request that it sent then.
+func (l *Lease) wrote(record resourcelock.LeaderElectionRecord, sent time.Time) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if record.HolderIdentity == l.self {
+		l.renewed, l.term = sent, uint64(record.LeaderTransitions)+1
+	}
+}
+
+// saw: the API server has the record now.
+func (l *Lease) saw(record *resourcelock.LeaderElectionRecord) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if !l.renewed.IsZero() && record.HolderIdentity != l.self {
+		l.lose()
+	}
+}
+
+// lose marks the lease as lost. REQUIRES: the mutex is held.
+func (l *Lease) lose() {
+	if !l.gone {
+		l.gone = true
+		close(l.lost)
+	}
+}
+
+// Guard is the configuration of clients whose writes fail once the lease is lost. Without leader election,
+// where the lease is nil, it is the configuration itself.
+func (l *Lease) Guard(config *rest.Config) *rest.Config {
+	if l == nil {
+		return config
+	}
+	guarded := rest.CopyConfig(config)
+	guarded.Wrap(func(next http.RoundTripper) http.RoundTripper { return guard{l, next} })
+	return guarded
+}
+
+type guard struct {
+	lease *Lease
+	next  http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Method != http.MethodGet && !g.lease.mayWrite() {
+		if request.Body != nil {
+			_ = request.Body.Close()
+		}
+		return nil, ErrLostLease
+	}
+	return g.next.RoundTrip(request)
+}
+
+// watchedLock tells the lease what the leader elector reads and writes.
+type watchedLock struct {
+	resourcelock.Interface
+	lease *Lease
+}
+
+// Get implements resourcelock.Interface.
+func (w watchedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := w.Interface.Get(ctx)
+	if err == nil {
+		w.lease.saw(record)
+	}
+	return record, raw, err
+}
+
+// Create implements resourcelock.Interface.
+func (w watchedLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return w.write(ctx, record, w.Interface.Create)
+}
+
+// Update implements resourcelock.Interface. A lease that was lost belongs to another process, which the leader
+// elector would overwrite when it releases the lease at its end.
+func (w watchedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return w.write(ctx, record, w.Interface.Update)
+}
+
+func (w watchedLock) write(ctx context.Context, record resourcelock.LeaderElectionRecord,
+	do func(context.Context, resourcelock.LeaderElectionRecord) error) error {
+	if !w.lease.mayWrite() {
+		return ErrLostLease
+	}
+	sent := time.Now()
+	err := do(ctx, record)
+	if err == nil {
+		w.lease.wrote(record, sent)
+	}
+	return err
+}

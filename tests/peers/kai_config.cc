@@ -1,0 +1,42 @@
+#include "tests/peers/kai_config.h"
+
+#include <algorithm>
+#include <string>
+
+namespace tephra {
+
+EngineConfig KaiConfig(const KaiCase& one) {
+  EngineConfig config;
+  config.full_verify_every = 1;
+  if (one.node_strategy == "spread") config.node_scores = {{"spread", 1}};
+  if (one.gpu_strategy == "spread") config.device_scores = {{"spread", 1}};
+  if (!one.levels.empty()) config.gang_locality = GangLocality::kNone;
+  const auto has = [&](const char* action) {
+    return std::find(one.actions.begin(), one.actions.end(), action) != one.actions.end();
+  };
+  // KAI migrates every task that it can place elsewhere, at any price.
+  config.consolidation.mode = one.kind != "unit" || has("consolidation")
+                                  ? Consolidation::Mode::kOn
+                                  : Consolidation::Mode::kOff;
+  config.consolidation.moves_per_hour = 1'000'000;
+  config.consolidation.horizon_ms = DurationMs{10'000} * 24 * 60 * 60 * kSecondMs;  // the longest
+  if (one.kind == "unit" && has("consolidation") && !has("reclaim") && !has("preempt")) {
+    config.disabled_actions = {"reclaim", "preempt"};
+    return config;
+  }
+  if (one.kind != "unit") return config;
+  // One action alone. Waiting for terminating tasks belongs to allocate too, so that action keeps
+  // both on and no job may be evicted (JobOf).
+  if (has("reclaim") && !has("preempt")) config.disabled_actions = {"preempt"};
+  if (has("preempt") && !has("reclaim")) config.disabled_actions = {"reclaim"};
+  return config;
+}
+
+bool KaiMayEvict(const KaiCase& one) {
+  return one.kind != "unit" ||
+         std::any_of(one.actions.begin(), one.actions.end(), [](const std::string& action) {
+           return action == "reclaim" || action == "preempt" || action == "consolidation";
+         });
+}
+
+}  // namespace tephra

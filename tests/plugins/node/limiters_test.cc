@@ -1,0 +1,378 @@
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <absl/strings/str_cat.h>
+#include <catch2/catch.hpp>
+
+#include "base/descriptor.h"
+#include "plugins/node/partition/mps_limiter.h"
+#include "plugins/node/partition/time_slice_limiter.h"
+#include "plugins/node/mps_keeper.h"
+#include "plugins/node/run_program.h"
+#include "tests/plugins/node/fake_node.h"
+#include "tests/plugins/node/gpus.h"
+
+namespace tephra::node {
+namespace {
+
+GrantedSlice Share(SliceMode mode, std::int32_t compute, std::int32_t memory_mib,
+                   std::size_t gpu = 0) {
+  GrantedSlice slice;
+  slice.gpu = gpu;
+  slice.mode = mode;
+  slice.compute = compute;
+  slice.memory_mib = memory_mib;
+  return slice;
+}
+
+Grant Holding(const std::string& nonce, std::vector<GrantedSlice> slices) {
+  Grant grant;
+  grant.holder.nonce = nonce;
+  grant.slices = std::move(slices);
+  return grant;
+}
+
+std::string Value(const Edits& edits, const std::string& name) {
+  for (const auto& [key, value] : edits.env) {
+    if (key == name) return value;
+  }
+  return "(not set)";
+}
+
+std::string Content(const std::filesystem::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+MpsDaemons::Options DaemonsOf(const std::filesystem::path& folder) {
+  MpsDaemons::Options options;
+  options.control = TEPHRA_FAKE_MPS_CONTROL;
+  options.root = (folder / "mps").string();
+  return options;
+}
+
+struct MpsBench {
+  explicit MpsBench(SliceModes modes = Only(SliceMode::kMps))
+      : node(R"({"gpus": [{"model": "A100-40GB"}, {"model": "A100-40GB"}]})"),
+        gpus(node.Read(AllMay(modes))),
+        commands(node.folder() / "commands") {
+    setenv("FAKE_MPS_COMMANDS", commands.c_str(), 1);
+    unsetenv("FAKE_MPS_FAILS");
+    Begin({});
+  }
+  void Begin(const std::vector<Grant>& live) {
+    MpsLimiter::Options options;
+    options.daemons = DaemonsOf(node.folder());
+    options.daemons.kept = kept;
+    options.shm = "/run/shm";
+    options.user_of = [this](const Holder& holder) -> std::optional<std::uint32_t> {
+      const auto found = users.find(holder.nonce);
+      return found == users.end() ? std::nullopt : std::optional(found->second);
+    };
+    partitioner = std::make_unique<MpsLimiter>(node.nvml(), options);
+    REQUIRE(Restore(*partitioner, live, gpus).ok());
+  }
+  absl::Status Apply(const Grant& grant) {
+    edits = {};
+    return partitioner->Apply(grant, gpus, edits);
+  }
+  // The keeper may still look at the daemon that it has just started.
+  void UndoAtLast(const Grant& grant) {
+    while (!partitioner->Undo(grant, gpus).ok()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  unsigned ComputeMode() const {
+    return *node.nvml().ComputeMode(*node.nvml().Find(gpus.devices[0].hardware.uuid));
+  }
+
+  bool kept = false;  // from the next Begin on
+  FakeNode node;
+  Gpus gpus;
+  std::filesystem::path commands;
+  std::map<std::string, std::uint32_t> users;
+  std::unique_ptr<MpsLimiter> partitioner;
+  Edits edits;
+};
+
+TEST_CASE("RunProgram: what it prints, how it fails, and when it takes too long") {
+  Program program;
+  program.arguments = {"sh", "-c", "read line; echo \"$line $WORD\""};
+  program.environment = {{"WORD", "there"}};
+  program.input = "hello\n";
+  CHECK(*RunProgram(program) == "hello there\n");
+  program.arguments = {"sh", "-c", "echo oh; exit 4"};
+  CHECK(RunProgram(program).status() == absl::FailedPreconditionError("sh: exit 4: oh"));
+  program.arguments = {"/nonexistent/program"};
+  CHECK(absl::IsNotFound(RunProgram(program).status()));
+  program.arguments = {"sleep", "10"};
+  program.timeout_ms = 20;
+  CHECK(absl::IsDeadlineExceeded(RunProgram(program).status()));
+}
+
+// A process that is traced by another one stays a zombie after its kill, as one in a call of a hung
+// driver stays alive. The tracer writes the file once it traces, and ends when the file is gone. A busy
+// machine may run out of the time limit before that: the program then gets twice the time.
+TEST_CASE("RunProgram: a program that a kill does not end is given up soon after") {
+  const std::filesystem::path traced =
+      std::filesystem::temp_directory_path() / absl::StrCat("tephra-traced-", getpid());
+  Program program;
+  program.arguments = {"python3", "-c", R"(
+import ctypes, os, sys, time
+libc = ctypes.CDLL(None)
+libc.prctl(0x59616d61, -1)  # PR_SET_PTRACER
+parent = os.getpid()
+if os.fork() == 0:
+    if libc.ptrace(0x4206, parent, 0, 0) != 0:  # PTRACE_SEIZE
+        os._exit(1)
+    open(sys.argv[1], "w").close()
+    while os.path.exists(sys.argv[1]):
+        time.sleep(0.01)
+    os._exit(0)
+time.sleep(600)
+)", traced.string()};
+  absl::Status status;
+  for (program.timeout_ms = 1000; program.timeout_ms < 100'000; program.timeout_ms *= 2) {
+    status = RunProgram(program).status();
+    REQUIRE(absl::IsDeadlineExceeded(status));
+    if (std::filesystem::exists(traced)) break;
+  }
+  REQUIRE(std::filesystem::remove(traced));
+  CHECK(status.message() == absl::StrCat("python3: did not finish within ", program.timeout_ms,
+                                         " ms, and does not end although it was killed"));
+}
+
+TEST_CASE("RunProgram: no folder need be writable, and blocked signals are not inherited") {
+  const char* const folder = getenv("TMPDIR");
+  const std::string before = folder == nullptr ? "/tmp" : folder;
+  setenv("TMPDIR", "/nonexistent", 1);
+  sigset_t blocked, old;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &blocked, &old);
+  Program program;
+  program.arguments = {"sh", "-c", "echo begun; kill -TERM $$; echo alive"};
+  const absl::Status status = RunProgram(program).status();
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  setenv("TMPDIR", before.c_str(), 1);
+  CHECK(status == absl::FailedPreconditionError("sh: signal 15: begun"));
+}
+
+TEST_CASE(
+    "MpsLimiter: a daemon comes with the first container, serves all, and goes with the last") {
+  MpsBench bench;
+  const std::string uuid = bench.gpus.devices[0].hardware.uuid;
+  const Grant a = Holding("a", {Share(SliceMode::kMps, 250, 8000)});
+  const Grant b = Holding("b", {Share(SliceMode::kMps, 0, 0)});
+  REQUIRE(bench.Apply(a).ok());
+  CHECK(bench.ComputeMode() == nvml_abi::kExclusiveProcess);
+  CHECK(Value(bench.edits, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") == "25");
+  CHECK(Value(bench.edits, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT") == "0=8000M");
+  CHECK(Value(bench.edits, "CUDA_MPS_PIPE_DIRECTORY") == "/tmp/nvidia-mps");
+  CHECK(Value(bench.edits, "NVIDIA_VISIBLE_DEVICES") == uuid);
+  const std::string pipe = (bench.node.folder() / "mps" / uuid / "pipe").string();
+  CHECK(bench.edits.mounts == std::vector<Edits::Mount>{{pipe, "/tmp/nvidia-mps", false},
+                                                        {"/run/shm", "/dev/shm", false}});
+  REQUIRE(bench.Apply(b).ok());
+  CHECK(Value(bench.edits, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") == "(not set)");
+  REQUIRE(bench.Apply(a).ok());
+  REQUIRE(bench.partitioner->Undo(a, bench.gpus).ok());
+  CHECK(Content(bench.commands) == "start of " + uuid + "\n");
+  REQUIRE(bench.partitioner->Undo(b, bench.gpus).ok());
+  CHECK(Content(bench.commands) == "start of " + uuid + "\nquit\n");
+  CHECK(bench.ComputeMode() == nvml_abi::kDefaultCompute);
+  CHECK(bench.partitioner->Undo(b, bench.gpus).ok());
+}
+
+TEST_CASE("MpsLimiter: a restarted plugin finds its daemons again, and ends unused ones") {
+  MpsBench bench;
+  const Grant a = Holding("a", {Share(SliceMode::kMps, 250, 0)});
+  const Grant c = Holding("c", {Share(SliceMode::kMps, 250, 0, 1)});
+  REQUIRE(bench.Apply(a).ok());
+  REQUIRE(bench.Apply(c).ok());
+  bench.Begin({a});
+  REQUIRE(bench.Apply(a).ok());
+  const std::string first = bench.gpus.devices[0].hardware.uuid;
+  const std::string second = bench.gpus.devices[1].hardware.uuid;
+  CHECK(Content(bench.commands) == "start of " + first + "\nstart of " + second + "\nquit\n");
+}
+
+TEST_CASE("MpsLimiter: clients beyond the limit and of other users are refused with the reason") {
+  MpsBench bench;
+  bench.gpus.devices[0].hardware.mps_clients = 2;
+  const std::vector<GrantedSlice> share = {Share(SliceMode::kMps, 250, 0)};
+  bench.users = {{"a", 1000}, {"b", 2000}};
+  REQUIRE(bench.Apply(Holding("a", share)).ok());
+  const absl::Status user = bench.Apply(Holding("b", share));
+  CHECK(absl::IsFailedPrecondition(user));
+  CHECK(user.message().find("its containers run as user 1000, this one as user 2000") !=
+        std::string_view::npos);
+  REQUIRE(bench.Apply(Holding("unknown", share)).ok());
+  const absl::Status third = bench.Apply(Holding("c", share));
+  CHECK(third.message().find("2 containers share it by MPS, its limit") !=
+        std::string_view::npos);
+  CHECK(bench.Apply(Holding("a", share)).ok());
+  std::vector<GrantedSlice> two = share;
+  two.push_back(Share(SliceMode::kMps, 250, 0, 1));
+  CHECK(absl::IsFailedPrecondition(bench.Apply(Holding("d", two))));
+}
+
+TEST_CASE(
+    "MpsLimiter: a daemon that does not start leaves nothing, one that does not end is reported") {
+  MpsBench bench;
+  const Grant a = Holding("a", {Share(SliceMode::kMps, 250, 0)});
+  setenv("FAKE_MPS_FAILS", "start", 1);
+  const absl::Status status = bench.Apply(a);
+  CHECK(absl::IsFailedPrecondition(status));
+  CHECK(status.message().find("exit 3: no start today") != std::string_view::npos);
+  CHECK(bench.edits == Edits{});
+  CHECK(bench.ComputeMode() == nvml_abi::kDefaultCompute);
+  CHECK_FALSE(
+      std::filesystem::exists(bench.node.folder() / "mps" / bench.gpus.devices[0].hardware.uuid));
+  unsetenv("FAKE_MPS_FAILS");
+  REQUIRE(bench.Apply(a).ok());
+  setenv("FAKE_MPS_FAILS", "quit", 1);
+  CHECK(absl::IsUnavailable(bench.partitioner->Undo(a, bench.gpus)));
+  unsetenv("FAKE_MPS_FAILS");
+  CHECK(bench.partitioner->Undo(a, bench.gpus).ok());
+}
+
+// `tephra-node mps-keeper`, as a thread.
+class Keeper {
+ public:
+  explicit Keeper(const std::filesystem::path& folder)
+      : daemons_(DaemonsOf(folder)),
+        stop_(eventfd(0, EFD_CLOEXEC)),
+        thread_([this] { status_ = KeepMpsDaemons(daemons_, stop_.get(), 20); }) {}
+  ~Keeper() {
+    const std::uint64_t one = 1;
+    CHECK(write(stop_.get(), &one, sizeof one) == sizeof one);
+    thread_.join();
+    CHECK(status_ == absl::OkStatus());
+  }
+
+ private:
+  MpsDaemons daemons_;
+  Descriptor stop_;
+  absl::Status status_;
+  std::thread thread_;
+};
+
+TEST_CASE("MpsLimiter: if another process keeps the daemons, it gets the list of wanted ones") {
+  MpsBench bench;
+  bench.kept = true;
+  bench.Begin({});
+  const std::filesystem::path mps = bench.node.folder() / "mps";
+  const std::string uuid = bench.gpus.devices[0].hardware.uuid;
+  const Grant a = Holding("a", {Share(SliceMode::kMps, 250, 0)});
+  {
+    const Keeper keeper(bench.node.folder());
+    while (!bench.Apply(a).ok()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK(bench.ComputeMode() == nvml_abi::kExclusiveProcess);
+    // Another one, where the first has gone.
+    std::filesystem::remove(mps / uuid / "pipe" / "control");
+    while (!std::filesystem::exists(mps / uuid / "pipe" / "control")) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    bench.UndoAtLast(a);
+    CHECK_FALSE(std::filesystem::exists(mps / "wanted" / uuid));
+  }
+  CHECK(bench.ComputeMode() == nvml_abi::kDefaultCompute);
+  CHECK_FALSE(std::filesystem::exists(mps / uuid / "pipe" / "control"));
+  CHECK(Content(bench.commands).find("start of " + uuid + "\n") != std::string::npos);
+}
+
+TEST_CASE("MpsLimiter: a daemon that is not there yet is waited for, and not ended while it comes") {
+  MpsBench bench;
+  bench.kept = true;
+  bench.Begin({});
+  const std::string uuid = bench.gpus.devices[0].hardware.uuid;
+  const Grant a = Holding("a", {Share(SliceMode::kMps, 250, 0)});
+  const absl::Status status = bench.Apply(a);
+  CHECK(absl::IsUnavailable(status));
+  CHECK(status.message().find("is tephra-node mps-keeper running on this node?") !=
+        std::string_view::npos);
+  CHECK(bench.edits == Edits{});
+  CHECK(bench.ComputeMode() == nvml_abi::kDefaultCompute);
+  setenv("FAKE_MPS_SLOW", "0.5", 1);
+  const Keeper keeper(bench.node.folder());
+  while (!std::filesystem::exists(bench.commands)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  CHECK(absl::IsUnavailable(bench.partitioner->Undo(a, bench.gpus)));
+  while (!bench.Apply(a).ok()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  unsetenv("FAKE_MPS_SLOW");
+  CHECK(Content(bench.commands) == "start of " + uuid + "\n");
+  bench.UndoAtLast(a);
+  // One of a card that is no longer there.
+  std::ofstream(bench.node.folder() / "mps" / "wanted" / "GPU-that-was");
+  bench.Begin({});
+  CHECK(std::filesystem::is_empty(bench.node.folder() / "mps" / "wanted"));
+}
+
+TEST_CASE("MpsLimiter: whose a container is stays known when its pod has gone") {
+  MpsBench bench;
+  bench.users = {{"a", 1000}, {"b", 2000}};
+  REQUIRE(bench.Apply(Holding("a", {Share(SliceMode::kMps, 250, 0)})).ok());
+  bench.users.erase("a");
+  CHECK(absl::IsFailedPrecondition(bench.Apply(Holding("b", {Share(SliceMode::kMps, 250, 0)}))));
+}
+
+TEST_CASE("MpsLimiter: a card that is too old or not meant for it is refused") {
+  MpsBench bench(kUsualModes);
+  const Grant a = Holding("a", {Share(SliceMode::kMps, 250, 0)});
+  CHECK(bench.Apply(a).message().find("may not be shared by MPS on this node") != std::string_view::npos);
+  bench.gpus.devices[0].hardware.modes = Only(SliceMode::kMps);
+  bench.gpus.devices[0].cuda_major = 6;
+  CHECK(bench.Apply(a).message().find("from 7.0 on") != std::string_view::npos);
+  CHECK(bench.Apply(Holding("w", {Share(SliceMode::kWhole, 1000, 40960)})).ok());
+  CHECK(bench.edits == Edits{});
+}
+
+TEST_CASE("TimeSliceLimiter: turns are as long as configured while a container takes them") {
+  FakeNode node(R"({"model": "NVIDIA L40S", "count": 2})");
+  Gpus gpus = node.Read(AllMay(Only(SliceMode::kTimeSlice)));
+  gpus.devices[0].hardware.replicas = 2;
+  const std::filesystem::path commands = node.folder() / "commands", smi = node.folder() / "smi";
+  std::ofstream(smi) << "#!/bin/sh\necho \"$@\" >>" << commands.string() << "\n";
+  std::filesystem::permissions(smi, std::filesystem::perms::owner_all);
+  const std::string uuid = gpus.devices[0].hardware.uuid;
+  TimeSliceLimiter partitioner({smi.string(), TimeSliceLimiter::Interval::kLong, 10'000});
+  const std::vector<GrantedSlice> turn = {Share(SliceMode::kTimeSlice, 0, 1000)};
+  Edits edits;
+  REQUIRE(partitioner.Apply(Holding("a", turn), gpus, edits).ok());
+  CHECK(Value(edits, "NVIDIA_VISIBLE_DEVICES") == uuid);
+  CHECK(Content(commands) == "compute-policy -i " + uuid + " --set-timeslice 3\n");
+  REQUIRE(Restore(partitioner, {Holding("a", turn)}, gpus).ok());
+  REQUIRE(partitioner.Apply(Holding("b", turn), gpus, edits).ok());
+  const absl::Status third = partitioner.Apply(Holding("c", turn), gpus, edits);
+  CHECK(absl::IsFailedPrecondition(third));
+  CHECK(third.message().find("2 containers share it by time slicing, its limit") != std::string_view::npos);
+  REQUIRE(partitioner.Undo(Holding("a", turn), gpus).ok());
+  REQUIRE(partitioner.Undo(Holding("b", turn), gpus).ok());
+  const std::string all = Content(commands);
+  CHECK(all.substr(all.size() - 2) == "0\n");
+
+  std::ofstream(smi) << "#!/bin/sh\necho Not Supported\nexit 3\n";
+  edits = {};
+  const absl::Status refused = partitioner.Apply(Holding("d", turn), gpus, edits);
+  CHECK(absl::IsFailedPrecondition(refused));
+  CHECK(refused.message().find("exit 3: Not Supported") != std::string_view::npos);
+  CHECK(edits == Edits{});
+
+  TimeSliceLimiter plain({"/nonexistent", TimeSliceLimiter::Interval::kDefault, 10'000});
+  CHECK(plain.Apply(Holding("e", turn), gpus, edits).ok());
+  CHECK(plain.Undo(Holding("e", turn), gpus).ok());
+}
+
+}  // namespace
+}  // namespace tephra::node
