@@ -18,7 +18,7 @@ Resources TakenOrLacked(const Books& books) {
 }
 
 void Remember(Books& books, const Decision& decision, TimeMs now) {
-  if (decision.part == Part::kElastic && decision.verdict == Verdict::kWait) return;
+  if (decision.part == Part::kElastic && decision.verdict != Verdict::kStart) return;
   books.inqueue.Touch(decision.job);
   Standing& standing = books.jobs[decision.job.index()].standing;
   if (!standing.asked || standing.verdict != decision.verdict ||
@@ -46,8 +46,7 @@ void Assumptions::Evict(TaskTable& table, const Decision& decision, TimeMs now) 
   if (decision.evictions.empty()) return;
   Books& books = table.books();
   JobRow& job = books.jobs[decision.job.index()];
-  const bool for_job = decision.verdict == Verdict::kStartAfterEviction;
-  // A gang evicts its own tasks to give up what a failed binding left of it.
+  const bool for_job = decision.verdict != Verdict::kUnwind;
   if (for_job) {
     job.made_room_at = books.news;
   } else {
@@ -71,22 +70,24 @@ void Assumptions::Evict(TaskTable& table, const Decision& decision, TimeMs now) 
 void Assumptions::Assume(TaskTable& table, const Decision& decision, TimeMs now) {
   Books& books = table.books();
   if (decision.part == Part::kMinimum) {
-    table.DropHeld(decision.job);
-    table.DropReservations(decision.job);
-    Reservation& reservation = books.jobs[decision.job.index()].reservation;
-    reservation = {};
+    table.DropReservation(decision.job);
     if (decision.verdict == Verdict::kReserve) {
-      reservation = {decision.reason->start_ms, decision.reserved_tasks, decision.reserved};
+      table.ReserveStart(decision.job, Reservation::Start(decision.reason->start_ms,
+                                                          decision.reserved_tasks,
+                                                          decision.reserved));
     }
   }
   const bool at_once = decision.verdict != Verdict::kStartAfterEviction;
   for (const Placement& placement : decision.placements) {
-    table.SetPhase(placement.task, at_once ? TaskPhase::kAssumed : TaskPhase::kHeld, placement.node,
-                   placement.slices);
-    if (at_once) Mark(table, placement.task, decision.part, now);
+    if (at_once) {
+      table.SetPhase(placement.task, TaskPhase::kAssumed, placement.node, placement.slices);
+      Mark(table, placement.task, decision.part, now);
+    } else {
+      table.Reserve(placement, Reservation::Kind::kVictims);
+    }
   }
   Evict(table, decision, now);
-  for (const Placement& move : decision.moves) table.ReserveMove(move);
+  for (const Placement& move : decision.moves) table.Reserve(move, Reservation::Kind::kMove);
   if (!decision.moves.empty()) {
     books.moves.emplace_back(now, static_cast<std::int32_t>(decision.moves.size()));
   }

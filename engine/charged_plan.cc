@@ -4,6 +4,7 @@ namespace tephra {
 
 void FreeReserved(Ledger& ledger, const TaskRow& task) {
   const Snapshot& snapshot = ledger.snapshot();
+  if (!task.reserved_row.valid()) return;
   if (snapshot.hardware().present(snapshot.task(task.reserved_row).node))
     ledger.Free(task.reserved_row);
 }
@@ -11,11 +12,7 @@ void FreeReserved(Ledger& ledger, const TaskRow& task) {
 void FreeReserved(Ledger& ledger, const JobRow& job) {
   const Snapshot& snapshot = ledger.snapshot();
   for (const RoleRow& role : job.roles) {
-    for (const TaskId task : role.tasks) {
-      const TaskRow& row = snapshot.task(task);
-      if (row.reserved_row.valid()) FreeReserved(ledger, row);
-      if (row.phase == TaskPhase::kHeld && snapshot.hardware().present(row.node)) ledger.Free(task);
-    }
+    for (const TaskId task : role.tasks) FreeReserved(ledger, snapshot.task(task));
   }
 }
 
@@ -38,7 +35,7 @@ void ChargedPlan::Charge(const Decision& decision) {
   if (Leaves(decision) && left_.insert(decision.job).second) FreeReserved(ledger_, job);
   for (const Placement& placement : decision.placements) {
     const TaskRow& task = snapshot.task(placement.task);
-    if (task.reserved_row.valid() && !left_.contains(decision.job)) FreeReserved(ledger_, task);
+    if (!left_.contains(decision.job)) FreeReserved(ledger_, task);
     ledger_.Charge(task.cls, job.queue, placement);
   }
   for (const Placement& move : decision.moves) {

@@ -10,9 +10,9 @@
 
 namespace tephra {
 
-// Takes the room that is reserved for the job, and for its tasks that move, off the ledger.
+// Takes the room that is kept for the job's tasks off the ledger.
 void FreeReserved(Ledger& ledger, const JobRow& job);
-// The same for one task that moves. REQUIRES: TaskRow::room is valid.
+// The same for one task, where room is kept for it.
 void FreeReserved(Ledger& ledger, const TaskRow& task);
 
 class ChargedPlan {

@@ -66,7 +66,7 @@ struct DailyWindow {
 };
 
 // config_fields.cc says what each of the settings below means.
-struct Consolidation {
+struct MoveSettings {
   enum class Mode : std::uint8_t { kOff, kDryRun, kOn };
   Mode mode = Mode::kDryRun;
   std::int32_t moves_per_hour = 20;  // tasks
@@ -76,7 +76,7 @@ struct Consolidation {
   std::int32_t budget = 20000;
   DurationMs return_timeout_ms = 10 * 60 * kSecondMs;
 
-  bool operator==(const Consolidation&) const = default;
+  bool operator==(const MoveSettings&) const = default;
 };
 
 // How run times are predicted, from earlier jobs of the same user in the same queue.
@@ -93,24 +93,24 @@ struct RunPrediction {
 };
 
 // Reservations for pending jobs (docs/explanation/backfill.md).
-struct Backfill {
+struct ReservationSettings {
   enum class Mode : std::uint8_t {
-    kNone,          // no reservations: any job that fits starts
-    kEasy,          // for the first `reservations` pending jobs
-    kConservative,  // for all pending jobs
+    kNone,   // no reservations: any job that fits starts
+    kFirst,  // for the first `count` pending jobs
+    kAll,    // for all pending jobs
   };
   // The order in which jobs without a reservation are tried.
   enum class Order : std::uint8_t {
     kTurn,           // queue order
     kShortestFirst,  // the shortest run-time estimate first, then queue order
   };
-  Mode mode = Mode::kEasy;
+  Mode mode = Mode::kFirst;
   Order order = Order::kTurn;
-  std::int32_t reservations = 1;
+  std::int32_t count = 1;
   bool per_queue = false;
   RunPrediction predict;
 
-  bool operator==(const Backfill&) const = default;
+  bool operator==(const ReservationSettings&) const = default;
 };
 
 struct EngineConfig {
@@ -123,8 +123,8 @@ struct EngineConfig {
   std::vector<WeightedName> victim_costs = {
       {"queue-priority", 16}, {"priority", 8}, {"share", 4}, {"lost-work", 2}, {"restarts", 1}};
   std::int32_t eviction_budget = 20000;
-  Consolidation consolidation;
-  Backfill backfill;
+  MoveSettings moves;
+  ReservationSettings reservations;
   bool evict_from_unhealthy = false;
   DurationMs assume_timeout_ms = 30 * kSecondMs;
   // Without it, jobs of low priority can starve behind jobs of high priority that keep arriving.
@@ -146,14 +146,14 @@ struct EngineConfig {
            disabled_actions.end();
   }
   // Tasks may be moved, and not only in a proposal.
-  bool moves_tasks() const { return consolidation.mode == Consolidation::Mode::kOn; }
+  bool moves_tasks() const { return moves.mode == MoveSettings::Mode::kOn; }
   // At most so many tasks in an hour.
-  std::int32_t moves_per_hour() const { return consolidation.moves_per_hour; }
+  std::int32_t moves_per_hour() const { return moves.moves_per_hour; }
   // Room is reserved for a moved task until it has been gone for so long.
-  DurationMs move_return_timeout_ms() const { return consolidation.return_timeout_ms; }
+  DurationMs move_return_timeout_ms() const { return moves.return_timeout_ms; }
   // How run times are predicted; null: no policy goes by them.
   const RunPrediction* run_prediction() const {
-    return backfill.mode == Backfill::Mode::kNone ? nullptr : &backfill.predict;
+    return reservations.mode == ReservationSettings::Mode::kNone ? nullptr : &reservations.predict;
   }
   bool operator==(const EngineConfig&) const = default;
 };

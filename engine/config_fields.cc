@@ -65,10 +65,10 @@ bool IsUnsigned(const ConfigField& field) {
   return field.type == Type::kWhole && field.least == kLeastInt64;
 }
 
-// A member of EngineConfig, of its consolidation and of its backfill.
+// A member of EngineConfig, of its settings of moves and of reservations.
 #define OF(member) &EngineConfig::member
-#define OF_CONSOLIDATION(member) &EngineConfig::consolidation, &Consolidation::member
-#define OF_BACKFILL(member) &EngineConfig::backfill, &Backfill::member
+#define OF_MOVES(member) &EngineConfig::moves, &MoveSettings::member
+#define OF_RESERVATIONS(member) &EngineConfig::reservations, &ReservationSettings::member
 
 std::vector<ConfigField> Table() {
   return {
@@ -93,53 +93,53 @@ std::vector<ConfigField> Table() {
                                kMostInt32),
       Row<OF(victim_costs)>("victim_costs", Type::kWeightedNames,
                             "What makes a task costly to evict.", 1, kMostWeight),
-      Row<OF_CONSOLIDATION(mode)>(
+      Row<OF_MOVES(mode)>(
           "consolidation.mode", Type::kWord,
           "Whether movable jobs are moved for a gang that finds only scattered room. `dry-run` "
           "reports the moves and does not make them.",
           0, 0, {"off", "dry-run", "on"}),
-      Row<OF_CONSOLIDATION(moves_per_hour)>("consolidation.moves_per_hour", Type::kWhole,
+      Row<OF_MOVES(moves_per_hour)>("consolidation.moves_per_hour", Type::kWhole,
                                             "Tasks that may be moved in one hour.", 0, kMostInt32),
-      Row<OF_CONSOLIDATION(windows)>(
+      Row<OF_MOVES(windows)>(
           "consolidation.windows", Type::kWindows,
           "Parts of the day, in UTC, in which tasks may be moved. Empty: always."),
-      Row<OF_CONSOLIDATION(horizon_ms)>(
+      Row<OF_MOVES(horizon_ms)>(
           "consolidation.horizon", Type::kDuration,
           "A plan is worth its moves if the GPUs of the gang, for this long, exceed the lost work "
           "of the moved tasks.",
           0, kLongestMs),
-      Row<OF_CONSOLIDATION(restart_cost_ms)>(
+      Row<OF_MOVES(restart_cost_ms)>(
           "consolidation.restart_cost", Type::kDuration,
           "What each restart costs a moved task, beside the work since its last checkpoint.", 0,
           kLongestMs),
-      Row<OF_CONSOLIDATION(budget)>("consolidation.budget", Type::kWhole,
+      Row<OF_MOVES(budget)>("consolidation.budget", Type::kWhole,
                                     "Placements tried in the search for the fewest moves for one "
                                     "gang.",
                                     0, kMostInt32),
-      Row<OF_CONSOLIDATION(return_timeout_ms)>(
+      Row<OF_MOVES(return_timeout_ms)>(
           "consolidation.return_timeout", Type::kDuration,
           "How long the room of a moved task stays reserved while its pod is gone.", 0, kLongestMs),
-      Row<OF_BACKFILL(mode)>(
+      Row<OF_RESERVATIONS(mode)>(
           "backfill.mode", Type::kWord,
           "Which pending jobs get a reservation: none, the first `reservations` jobs, or all.", 0,
           0, {"none", "easy", "conservative"}),
-      Row<OF_BACKFILL(order)>(
+      Row<OF_RESERVATIONS(order)>(
           "backfill.order", Type::kWord,
           "In which order jobs without a reservation are tried: in queue order, or the shortest "
           "run-time estimate first.",
           0, 0, {"turn", "shortest-first"}),
-      Row<OF_BACKFILL(reservations)>("backfill.reservations", Type::kWhole,
+      Row<OF_RESERVATIONS(count)>("backfill.reservations", Type::kWhole,
                                      "How many pending jobs get a reservation in mode `easy`.", 1,
                                      kMostInt32),
-      Row<OF_BACKFILL(per_queue)>("backfill.per_queue", Type::kSwitch,
+      Row<OF_RESERVATIONS(per_queue)>("backfill.per_queue", Type::kSwitch,
                                   "Whether `reservations` counts for each queue by itself."),
-      Row<OF_BACKFILL(predict), &RunPrediction::by>(
+      Row<OF_RESERVATIONS(predict), &RunPrediction::by>(
           "backfill.predict", Type::kWord,
           "Prediction of the run time of a job without an estimate, from earlier jobs of its user "
           "in its queue. `last-two` is the mean of the last two, `quantile` a quantile of the last "
           "ones.",
           0, 0, {"none", "last-two", "quantile"}),
-      Row<OF_BACKFILL(predict), &RunPrediction::percent>(
+      Row<OF_RESERVATIONS(predict), &RunPrediction::percent>(
           "backfill.predict_percent", Type::kWhole, "The quantile of `predict: quantile`.", 1, 100),
       Row<OF(evict_from_unhealthy)>(
           "evict_from_unhealthy_devices", Type::kSwitch,
@@ -197,8 +197,8 @@ std::vector<ConfigField> Table() {
 }
 
 #undef OF
-#undef OF_CONSOLIDATION
-#undef OF_BACKFILL
+#undef OF_MOVES
+#undef OF_RESERVATIONS
 
 // "90s", "1h", "7d": in the largest unit that gives a whole number.
 std::string DurationValue(std::int64_t ms) {

@@ -76,7 +76,7 @@ Cycle::Cycle(const Snapshot& snapshot, const Policies& policies, std::vector<Job
             [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); });
   if (policies.reservations == nullptr) return;
   tools.ahead.Begin(snapshot, policies);
-  backfill_plan_ = policies.reservations->Begin(tools.now, tools.ahead, due_, standing_);
+  reservation_plan_ = policies.reservations->Begin(tools.now, tools.ahead, due_, standing_);
 }
 
 Line& Cycle::line() {
@@ -85,8 +85,7 @@ Line& Cycle::line() {
 }
 
 bool Cycle::Verified(const Decision& decision) {
-  // The victims of a gang that is unwound leave room for later decisions, too.
-  if (decision.verdict == Verdict::kStartAfterEviction || !decision.evictions.empty()) {
+  if (decision.verdict == Verdict::kStartAfterEviction || decision.verdict == Verdict::kUnwind) {
     tools_.verifier.LookAhead();
   }
   const std::string fault = tools_.verifier.Check(decision);
@@ -114,7 +113,7 @@ void Cycle::Follow(const Decision& decision, const Attempt* tried) {
     evicted_.insert(victim);
     if (line_ != nullptr) line_->Left(snapshot_.job(victim).queue);
   }
-  if (backfill_plan_ != nullptr) backfill_plan_->Follow(decision);
+  if (reservation_plan_ != nullptr) reservation_plan_->Follow(decision);
   if (decision.part == Part::kMinimum && snapshot_.job(decision.job).keeps_room()) {
     tools_.proofs.RoomCame();
   }

@@ -2,7 +2,7 @@
 //
 // A pass asks policies, tries on the workbenches, and commits what it decides. Commit verifies the
 // decision, charges it on every ledger that does not have it yet, adds it to the plan and notifies
-// all that follow the plan: what will be free later, the backfill plan, the order of turns, and the
+// all that follow the plan: what will be free later, the reservation plan, the order of turns, and the
 // proofs. A decision that does not verify is dropped before anything of it is charged or known.
 //
 // One owner thread.
@@ -39,7 +39,7 @@ struct CycleTools {
   Workbench now{Ledger::Basis::kNow};
   Workbench empty{Ledger::Basis::kEmpty};
   Workbench later{Ledger::Basis::kLater};
-  Workbench ahead{Ledger::Basis::kNow};  // where the backfill plan tries what is to come
+  Workbench ahead{Ledger::Basis::kNow};  // where the reservation plan tries what is to come
   Proofs proofs;
   Verifier verifier;
 
@@ -68,7 +68,7 @@ class Cycle {
   const std::vector<JobId>& due() const { return due_; }
   // Pending jobs that are not asked and have a reservation that stands, sorted by Order::Before.
   const std::vector<JobId>& standing() const { return standing_; }
-  BackfillPlan* backfill_plan() { return backfill_plan_.get(); }  // null: nothing is reserved
+  ReservationPlan* reservation_plan() { return reservation_plan_.get(); }  // null: nothing is reserved
   // The turns of the jobs that are due; it begins with the first call.
   Line& line();
 
@@ -102,7 +102,7 @@ class Cycle {
   Plan plan_;
   ChargedPlan now_charges_;
   Later later_;
-  std::unique_ptr<BackfillPlan> backfill_plan_;
+  std::unique_ptr<ReservationPlan> reservation_plan_;
   std::unique_ptr<Line> line_;
   std::set<JobId> evicted_;
   std::set<std::size_t> replaced_;  // indexes of decisions that another one answers

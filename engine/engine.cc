@@ -52,6 +52,7 @@ void Engine::RenewPolicies() {
   // anyway.
   if (policies_) tools_->ForgetRatings();
   policies_ = assembly_.policies(books.config, std::move(score));
+  state_.Use(policies_->order);
 }
 
 void Engine::AuditBooks() {

@@ -54,8 +54,7 @@ enum class TaskPhase : std::uint8_t {
   kSucceeded,
   kFailed,    // ended, and nothing asks for it until it is pending again
   kAbsent,    // its job's pods exist and none of them is this task: asks for nothing
-  kHeld,      // room is reserved that victims still have to leave; its gang starts there then
-  kReserved,  // not a task: reserved room of a task that moves, until it starts there
+  kReserved,  // not a task: room that is kept for a task until it starts there (Reservation)
 };
 
 // A pod as the cluster sees it. A job's task is named by job, role and index; a pod that no job
@@ -65,7 +64,7 @@ struct TaskFact {
   std::string job;
   std::string role;
   std::int32_t index = 0;
-  // kAssumed, kAbsent, kHeld and kReserved are the engine's own words.
+  // kAssumed, kAbsent and kReserved are the engine's own words.
   TaskPhase phase = TaskPhase::kPending;
   std::string node;  // set from kRunning on
   // Empty for a running task of a class that needs devices: the lowest free ones are assumed.

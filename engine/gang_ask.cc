@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/gang_counts.h"
 #include "topology/base/hash.h"
 
 namespace tephra {
@@ -39,11 +40,13 @@ Resources LeastMissing(const Snapshot& snapshot, const JobRow& job) {
   Resources least;
   std::int32_t open = job.min_member - job.counted();
   const RoleRow* spare = nullptr;
-  for (const RoleRow& role : job.roles) {
-    const std::int32_t missing = std::max(0, job.least(role) - role.counted);
+  const GangCounts counts(job);
+  for (std::size_t r = 0; r < job.roles.size(); ++r) {
+    const RoleRow& role = job.roles[r];
+    const std::int32_t missing = std::max(0, counts.least(r) - role.counted);
     if (missing > 0) least.Add(snapshot.cls(role.cls).demand, missing);
     open -= missing;
-    if (spare == nullptr && role.pending + role.held > missing) spare = &role;
+    if (spare == nullptr && role.pending > missing) spare = &role;
   }
   if (open > 0 && spare != nullptr) least.Add(snapshot.cls(spare->cls).demand, open);
   return least;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/gang_counts.h"
 #include "engine/snapshot.h"
 
 namespace tephra {
@@ -27,7 +28,9 @@ Claim ClaimOf(const Books& books, const JobRow& job) {
   Resources placed;
   std::int32_t open = job.min_member;
   const RoleRow* spare = nullptr;
-  for (const RoleRow& role : job.roles) {
+  const GangCounts counts(job);
+  for (std::size_t r = 0; r < job.roles.size(); ++r) {
+    const RoleRow& role = job.roles[r];
     std::int32_t succeeded = 0;
     for (const TaskId id : role.tasks) {
       const TaskRow& task = books.tasks[id.index()];
@@ -37,7 +40,7 @@ Claim ClaimOf(const Books& books, const JobRow& job) {
         placed.Add(books.classes[task.cls].demand);
       }
     }
-    const std::int32_t least = std::max(0, job.least(role) - succeeded);
+    const std::int32_t least = std::max(0, counts.least(r) - succeeded);
     if (least > 0) claim.minimum.Add(books.classes[role.cls].demand, least);
     open -= least + succeeded;
     const auto places = static_cast<std::int32_t>(role.tasks.size());

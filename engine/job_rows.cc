@@ -12,9 +12,8 @@ void TaskTable::Count(const TaskRow& task, int sign) {
   RoleRow& role = books_.jobs[task.job.index()].roles[task.role];
   if (task.phase == TaskPhase::kPending) {
     role.pending += sign;
-    CountDemand(job.queue, task.cls, sign);
+    if (Demands(task)) CountDemand(job.queue, task.cls, sign);
   }
-  if (task.phase == TaskPhase::kHeld) role.held += sign;
   if (!CountsToMinimum(task.phase)) return;
   role.counted += sign;
   ListPlaced(task.job);
@@ -74,15 +73,16 @@ void TaskTable::RefreshWaiting(JobId id) {
   books_.lines.Follow(books_, id);
 }
 
-// What was assumed before the pods came was reserved for them, and is decided again by what they
-// are.
+// What was assumed or kept before the pods came was for them, and is decided again by what they are.
 void TaskTable::FollowPods(JobId id, bool pods_came) {
   for (const RoleRow& role : books_.jobs[id.index()].roles) {
     for (TaskId task : role.tasks) {
       const TaskRow& row = books_.tasks[task.index()];
-      const bool unplaced =
-          row.phase == TaskPhase::kPending || row.phase == TaskPhase::kAbsent ||
-          (pods_came && (row.phase == TaskPhase::kAssumed || row.phase == TaskPhase::kHeld));
+      if (pods_came && books_.jobs[id.index()].reservation.kind == Reservation::Kind::kVictims) {
+        DropRoom(task);
+      }
+      const bool unplaced = row.phase == TaskPhase::kPending || row.phase == TaskPhase::kAbsent ||
+                            (pods_came && row.phase == TaskPhase::kAssumed);
       if (unplaced && row.phase != Unplaced(row)) SetPhase(task, Unplaced(row), NodeId(), {});
     }
   }
@@ -96,10 +96,7 @@ void TaskTable::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, Cl
   for (std::size_t i = 0; i < std::min(wanted, tasks.size()); ++i) {
     TaskRow& task = books_.tasks[tasks[i].index()];
     if (task.reserved_row.valid() && books_.tasks[task.reserved_row.index()].cls != cls)
-      DropReservation(tasks[i]);
-    if (task.phase == TaskPhase::kHeld && task.cls != cls) {
-      SetPhase(tasks[i], Unplaced(task), NodeId(), {});
-    }
+      DropRoom(tasks[i]);
     const bool asks = task.phase == TaskPhase::kPending || task.phase == TaskPhase::kAbsent;
     if (asks) ChangeClass(task, cls);
   }
@@ -107,11 +104,11 @@ void TaskTable::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, Cl
     const TaskId gone = tasks.back();
     tasks.pop_back();
     TaskRow& task = books_.tasks[gone.index()];
-    if (task.uid.empty() || !HoldsRoom(task.phase) || task.phase == TaskPhase::kHeld) {
+    if (task.uid.empty() || !HoldsRoom(task.phase)) {
       DropTask(gone);
       continue;
     }
-    DropReservation(gone);
+    DropRoom(gone);
     if (books_.hardware.present(task.node)) Charge(task, -1);
     Count(task, -1);
     task.job = JobId();

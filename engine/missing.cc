@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/gang_ask.h"
+#include "engine/gang_counts.h"
 
 namespace tephra {
 namespace {
@@ -19,13 +20,13 @@ std::int64_t PodsOf(const Snapshot& snapshot, const RoleRow& role) {
 // Adds what the role asks, if anything.
 void AddRole(const Snapshot& snapshot, const JobRow& job, std::uint32_t r, GangAsk& ask) {
   const RoleRow& role = job.roles[r];
-  const std::int32_t least = std::max(0, role.min - role.counted);
-  const std::int32_t asking = role.pending + role.held;
+  const std::int32_t least = GangCounts(job).missing(r);
+  const std::int32_t asking = role.pending;
   if (least == 0 && asking == 0) return;
   RoleAsk& part = ask.roles.emplace_back(RoleAsk{r, role.cls, least, {}});
   part.tasks.reserve(static_cast<std::size_t>(asking));
   for (TaskId task : role.tasks) {
-    if (Asks(snapshot.task(task).phase)) part.tasks.push_back(task);
+    if (snapshot.task(task).phase == TaskPhase::kPending) part.tasks.push_back(task);
   }
 }
 
@@ -49,8 +50,7 @@ void AddGroup(const Snapshot& snapshot, const JobRow& job, std::uint32_t g, Gang
   part.first_role = ask.roles.size();
   for (const std::uint32_t r : group.roles) AddRole(snapshot, job, r, ask);
   part.end_role = ask.roles.size();
-  part.least = std::max(LeastOf(ask, part.first_role, part.end_role),
-                        group.spec.min_member - job.counted(group));
+  part.least = GangCounts(job).missing(group);
   if (part.first_role == part.end_role && part.least <= 0) return;
   ask.groups.push_back(part);
 }
@@ -90,12 +90,11 @@ GangAsk MissingMinimum(const Snapshot& snapshot, JobId id) {
   for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
     if (job.roles[r].group == kNoGroup) AddRole(snapshot, job, r, ask);
   }
-  std::int32_t least = LeastOf(ask, 0, ask.roles.size());
+  const GangCounts counts(job);
   for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
-    if (job.takes(job.groups[g])) AddGroup(snapshot, job, g, ask);
+    if (counts.takes(job.groups[g])) AddGroup(snapshot, job, g, ask);
   }
-  for (const GroupAsk& group : ask.groups) least += group.least;
-  ask.least = std::max(least, job.min_member - job.counted());
+  ask.least = counts.missing();
   if (!ask.groups.empty()) SpreadOverGroups(ask);
   Locate(snapshot, {}, ask);
   return ask;
@@ -155,14 +154,9 @@ std::optional<Reason> MissingMembers(const Snapshot& snapshot, const GangAsk& as
 
 bool RunsWithout(const Snapshot& snapshot, JobId id, const std::vector<TaskId>& gone) {
   const JobRow& job = snapshot.job(id);
-  if (!job.groups.empty()) return false;
-  std::vector<std::int32_t> left;
-  for (const RoleRow& role : job.roles) left.push_back(role.counted);
-  for (const TaskId task : gone) --left[snapshot.task(task).role];
-  for (std::size_t r = 0; r < left.size(); ++r) {
-    if (left[r] < job.roles[r].min) return false;
-  }
-  return job.counted() - static_cast<std::int32_t>(gone.size()) >= job.min_member;
+  std::vector<std::int32_t> by_role(job.roles.size());
+  for (const TaskId task : gone) ++by_role[snapshot.task(task).role];
+  return job.groups.empty() && GangCounts(job, std::move(by_role)).met();
 }
 
 }  // namespace tephra

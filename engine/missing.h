@@ -8,11 +8,6 @@
 
 namespace tephra {
 
-// A task with reserved room asks too.
-constexpr bool Asks(TaskPhase phase) {
-  return phase == TaskPhase::kPending || phase == TaskPhase::kHeld;
-}
-
 // The tasks of the job in that phase, by role and index.
 std::vector<TaskId> TasksIn(const Snapshot& snapshot, const JobRow& job, TaskPhase phase);
 

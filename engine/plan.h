@@ -28,6 +28,7 @@ enum class Verdict : std::uint8_t {
   kReserve,     // not now, but at a stated time
   kWait,        // retryable
   kInfeasible,  // not before the cluster changes
+  kUnwind,      // evicts tasks of its own job, which are pending again afterwards
 };
 
 // Which part of a gang a decision is about.
@@ -42,7 +43,7 @@ struct Decision {
   Verdict verdict = Verdict::kWait;
   Boxed<Reason> reason;
   std::vector<Placement> placements;
-  std::vector<TaskId> evictions;
+  std::vector<TaskId> evictions;  // kStartAfterEviction: of other jobs; kUnwind: of its own
   // The evicted tasks that go on elsewhere, and where; that room is reserved for them.
   std::vector<Placement> moves{};
   // kReserve: where it has room when it is to start (Reservation::where). Means nothing outside.

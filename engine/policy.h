@@ -1,7 +1,7 @@
 // The ten questions that a cycle asks. A policy answers one of them or more. It is built from the
 // config and the score, serves every cycle until one of these changes, and is const: asking twice
 // about the same Snapshot and Ledger gives the same answer, and asking changes nothing. What lasts
-// for one cycle (Line, Gate, VictimSelection, BackfillPlan) is made by a policy and is not const.
+// for one cycle (Line, Gate, VictimSelection, ReservationPlan) is made by a policy and is not const.
 //
 // Answers live in plugins/<name>/; siblings never include each other and are put together in
 // plugins/registry.cc.
@@ -58,6 +58,12 @@ class Order : public Wakes {
   virtual bool Before(const Snapshot&, JobId a, JobId b) const = 0;
   // `sorted`: by Before. The ledger is that of Next, and its Snapshot must outlive the line.
   virtual std::unique_ptr<Line> LineUp(const Ledger&, const std::vector<JobId>& sorted) const = 0;
+  // Whether jobs of which nothing runs can be kept in lines: KeyOf says where each stands, and
+  // neither time nor other jobs change that.
+  virtual bool HasKeys(const EngineConfig&) const { return false; }
+  // Of two jobs of one queue of which nothing runs, Before puts the lower key first, then the older
+  // job, then the first uid. REQUIRES: HasKeys.
+  virtual OrderKey KeyOf(const Books&, const JobRow&) const { return {}; }
 };
 
 // May the job's queue hold `extra` beside what the ledger says it holds? The Reason if not.
@@ -270,13 +276,13 @@ class Eviction : public Wakes {
 
 // The reservations of one cycle: when which pending job starts, given when running tasks are
 // estimated to end.
-class BackfillPlan {
+class ReservationPlan {
  public:
   struct Answer {
     Reservation reservation;  // at 0: there is none
     Untimed untimed = Untimed::kNotAsked;
   };
-  virtual ~BackfillPlan() = default;
+  virtual ~ReservationPlan() = default;
   // The gang has been placed on the ledger of now since the mark, to start at once. Where that
   // would delay a reservation it is placed elsewhere instead. The job that would be late if there
   // is no such place, and the ledger is as it was at the mark; invalid: none.
@@ -299,9 +305,9 @@ class Reservations : public Wakes {
   // Whether each pending job has a reserved start, so that an end at its expected time changes
   // none.
   virtual bool ReservesAll() const = 0;
-  // The benches have begun and outlive the backfill plan, which tries things on `ahead`. `due` and
+  // The benches have begun and outlive the reservation plan, which tries things on `ahead`. `due` and
   // `standing`: as in Cycle.
-  virtual std::unique_ptr<BackfillPlan> Begin(Workbench& now, Workbench& ahead,
+  virtual std::unique_ptr<ReservationPlan> Begin(Workbench& now, Workbench& ahead,
                                               const std::vector<JobId>& due,
                                               const std::vector<JobId>& standing) const = 0;
   // Whether the job is to have a reservation, after `before` in all and `in_queue` of its queue.
@@ -309,7 +315,7 @@ class Reservations : public Wakes {
 };
 
 struct Policies {
-  std::unique_ptr<Order> order;
+  std::shared_ptr<const Order> order;
   std::unique_ptr<Admission> admission;  // null: every pending job is admitted
   std::unique_ptr<Entitlement> entitlement;
   std::shared_ptr<const Score> score;

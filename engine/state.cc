@@ -73,7 +73,7 @@ void State::CountModels() {
   for (std::size_t j = 0; j < rows().jobs.size(); ++j) rows().inqueue.Touch(JobId(j));
   for (Books::Demand& demand : rows().queue_pending) demand = {};
   for (const TaskRow& task : rows().tasks) {
-    if (task.phase == TaskPhase::kPending && task.job.valid()) {
+    if (TaskTable::Demands(task)) {
       table_.CountDemand(table_.QueueOf(task), task.cls, +1);
     }
   }
@@ -221,7 +221,7 @@ absl::Status State::On(const DisruptionBudgetRemoved& fact) {
 
 absl::Status State::On(const ConfigChanged& fact) {
   rows().config = fact.config;
-  rows().lines.Rebuild(rows());
+  rows().lines.Use(rows(), nullptr);  // until there are policies of this config
   FollowUsage();
   rows().inqueue.Switch(fact.config.enqueue_gate != EnqueueGate::kNone, rows());
   ++rows().config_version;

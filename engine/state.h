@@ -29,6 +29,9 @@ class State {
   // Gives up assumptions older than the configured time.
   void Expire(TimeMs now);
 
+  // Jobs go by this order until the configuration changes.
+  void Use(std::shared_ptr<const Order> order) { rows().lines.Use(rows(), std::move(order)); }
+
   // Something may have a new answer: a job is due, or room has grown since the last cycle.
   bool NeedsCycle() const { return table_.wake_ups().any(); }
   // Brings indexes up to date that policies may be made from.

@@ -144,15 +144,15 @@ absl::Status State::On(const JobUpserted& fact) {
   }
   if (!job.to_hold.empty()) {
     for (const RoleRow& role : job.roles) {
-      for (TaskId task : role.tasks) table_.TakeOverHeld(task);
+      for (TaskId task : role.tasks) table_.TakeOverReservation(task);
     }
   }
   if (job.estimated_runtime_ms != ran_for) table_.FollowTimeline(job);
   job.broken = broken && !job.satisfied();
-  if (job.satisfied()) table_.DropHeld(id);
+  if (job.satisfied()) table_.DropSatisfied(id);
   if (asks() != asked) {
     ++rows().news;
-    job.reservation = {};
+    if (!job.keeps_room()) job.reservation = {};
   }
   rows().inqueue.Touch(id);
   table_.MarkDue(id);
@@ -196,11 +196,10 @@ absl::Status State::On(const TaskUpserted& fact) {
   if (said.uid.empty()) return absl::InvalidArgumentError("task: uid: empty");
   const std::string where = "task \"" + said.uid + "\"";
   if (said.phase == TaskPhase::kAssumed || said.phase == TaskPhase::kAbsent ||
-      said.phase == TaskPhase::kHeld || said.phase == TaskPhase::kReserved) {
+      said.phase == TaskPhase::kReserved) {
     return absl::InvalidArgumentError(where + ": phase: " +
                                       (said.phase == TaskPhase::kAssumed  ? "assumed"
                                        : said.phase == TaskPhase::kAbsent ? "absent"
-                                       : said.phase == TaskPhase::kHeld   ? "held"
                                                                           : "reserved") +
                                       " is not a fact");
   }
@@ -235,10 +234,9 @@ absl::Status State::On(const TaskUpserted& fact) {
     rows().classes.Release(task.cls);
     task.cls = cls;
   }
-  // A pending pod whose binding is under way is still assumed, one with reserved room
-  // keeps it, and one that is being evicted runs until it goes.
-  if (said.phase == TaskPhase::kPending &&
-      (task.phase == TaskPhase::kAssumed || task.phase == TaskPhase::kHeld)) {
+  // A pending pod whose binding is under way is still assumed, and one that is being evicted runs
+  // until it goes.
+  if (said.phase == TaskPhase::kPending && task.phase == TaskPhase::kAssumed) {
     return absl::OkStatus();
   }
   if (said.phase == TaskPhase::kRunning && task.evicting) return absl::OkStatus();
@@ -272,7 +270,7 @@ absl::Status State::On(const TaskUpserted& fact) {
   task.priority = said.priority;
   const bool waited = job.valid() && !rows().jobs[job.index()].satisfied();
   table_.SetPhase(id, said.phase, node, std::move(slices));
-  table_.TakeOverHeld(id);
+  table_.TakeOverReservation(id);
   if (starts && job.valid()) {
     const DurationMs min_run = rows().jobs[job.index()].min_run_ms;
     if (min_run > 0) {

@@ -71,10 +71,10 @@ absl::Status State::On(const PlanStale& fact) {
     }
   }
   if (plan > 0) assumptions_.TakeBack(table_, id, plan, fact.elastic);
-  if (!fact.elastic && rows().jobs[id.index()].held() > 0) {
+  if (!fact.elastic && rows().jobs[id.index()].reservation.kind == Reservation::Kind::kVictims) {
     // No task was evicted for it either.
     rows().jobs[id.index()].made_room_at = 0;
-    table_.DropHeld(id);
+    table_.DropReservation(id);
     const std::vector<TaskId> releasing = rows().releasing;
     for (const TaskId task : releasing) {
       const TaskRow& row = rows().tasks[task.index()];

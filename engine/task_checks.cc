@@ -60,7 +60,7 @@ std::string TaskTable::CheckPlaced() const {
   return listed == counting ? "" : "placed jobs of queues differ from those of which a task counts";
 }
 
-// Each reservation of a move is for one task, which is on its way.
+// Each row that keeps room is for one task, which has no place, and jobs know how many they have.
 std::string TaskTable::CheckReservations() const {
   std::int64_t rows = 0, kept = 0;
   for (const TaskRow& task : books_.tasks) rows += task.phase == TaskPhase::kReserved;
@@ -83,7 +83,9 @@ std::string TaskTable::CheckReservations() const {
         }
       }
     }
-    if (reserved != job.reserved_rows)
+    if (reserved != job.reservation.rows ||
+        (reserved > 0) != (job.reservation.kind == Reservation::Kind::kVictims ||
+                           job.reservation.kind == Reservation::Kind::kMove))
       return "job \"" + job.name + "\": reserved rows differ from its tasks'";
     kept += reserved;
   }
@@ -98,7 +100,7 @@ std::string TaskTable::CheckJobs() const {
     if (!job.live) continue;
     ++priorities[job.queue.index()][job.priority];
     for (const RoleRow& role : job.roles) {
-      std::int32_t pending = 0, held = 0, counted = 0;
+      std::int32_t pending = 0, counted = 0;
       for (TaskId id : role.tasks) {
         const TaskRow& task = books_.tasks[id.index()];
         const bool asks = task.phase == TaskPhase::kPending || task.phase == TaskPhase::kAbsent;
@@ -107,10 +109,9 @@ std::string TaskTable::CheckJobs() const {
                  std::to_string(task.index) + " asks to run without a pod, or fails to with one";
         }
         pending += books_.tasks[id.index()].phase == TaskPhase::kPending;
-        held += books_.tasks[id.index()].phase == TaskPhase::kHeld;
         counted += CountsToMinimum(books_.tasks[id.index()].phase);
       }
-      if (pending != role.pending || held != role.held || counted != role.counted) {
+      if (pending != role.pending || counted != role.counted) {
         return "job \"" + job.name + "\" role \"" + role.name +
                "\": counters differ from its tasks";
       }
@@ -145,7 +146,7 @@ std::string TaskTable::Check() const {
     return fault;
   std::vector<Books::Demand> pending(books_.queue_pending.size());
   for (const TaskRow& task : books_.tasks) {
-    if (!task.job.valid() || task.phase != TaskPhase::kPending) continue;
+    if (!Demands(task)) continue;
     const TaskClass& asks = books_.classes[task.cls];
     pending[QueueOf(task).index()].amount.Add(asks.demand);
     pending[QueueOf(task).index()].whole_gpus += asks.whole_gpus;

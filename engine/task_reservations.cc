@@ -1,4 +1,4 @@
-// Room that is reserved now: for tasks that move, and for gangs whose victims still terminate.
+// Room that is kept now: for gangs whose victims still terminate, and for tasks that move.
 #include <algorithm>
 #include <utility>
 
@@ -7,10 +7,14 @@
 
 namespace tephra {
 
-void TaskTable::ReserveMove(const Placement& move) {
+void TaskTable::Reserve(const Placement& place, Reservation::Kind kind) {
   const TaskId id = NewTask();
-  TaskRow& task = books_.tasks[move.task.index()];
+  TaskRow& task = books_.tasks[place.task.index()];
   TEPHRA_CHECK(!task.reserved_row.valid() && task.job.valid());
+  Reservation& reservation = books_.jobs[task.job.index()].reservation;
+  TEPHRA_CHECK(!reservation.keeps_room() || reservation.kind == kind);
+  if (!reservation.keeps_room()) reservation = {kind};
+  if (Demands(task)) CountDemand(QueueOf(task), task.cls, -1);
   TaskRow& room = books_.tasks[id.index()];
   room.job = task.job;
   room.role = task.role;
@@ -18,50 +22,69 @@ void TaskTable::ReserveMove(const Placement& move) {
   room.cls = task.cls;
   books_.classes.Retain(room.cls);
   room.phase = TaskPhase::kReserved;
-  room.node = move.node;
-  room.slices = move.slices;
+  room.node = place.node;
+  room.slices = place.slices;
   Seat(id);
   task.reserved_row = id;
-  ++books_.jobs[task.job.index()].reserved_rows;
+  ++reservation.rows;
   books_.lines.Follow(books_, task.job);
   books_.inqueue.Touch(task.job);
 }
 
-void TaskTable::DropReservation(TaskId id) {
+void TaskTable::ReserveStart(JobId id, Reservation start) {
+  DropReservation(id);
+  books_.jobs[id.index()].reservation = std::move(start);
+}
+
+// The room is free. A job that waited for it is asked again.
+void TaskTable::DropRoom(TaskId id) {
   TaskRow& task = books_.tasks[id.index()];
   if (!task.reserved_row.valid()) return;
   const TaskId room = std::exchange(task.reserved_row, TaskId());
+  wake_ups_.Left(books_.tasks[room.index()].node, 0);
   Unseat(room);
   books_.classes.Release(books_.tasks[room.index()].cls);
   books_.tasks[room.index()] = TaskRow{};
   books_.tasks[room.index()].phase = TaskPhase::kFailed;
   unused_tasks_.push_back(room);
-  --books_.jobs[task.job.index()].reserved_rows;
+  Reservation& reservation = books_.jobs[task.job.index()].reservation;
+  if (--reservation.rows == 0) reservation = {};
+  if (Demands(task)) CountDemand(QueueOf(task), task.cls, +1);
+  if (task.phase == TaskPhase::kPending) MarkDue(task.job);
   books_.lines.Follow(books_, task.job);
   books_.inqueue.Touch(task.job);
-  wake_ups_.capacity().Anywhere();
 }
 
-void TaskTable::DropReservations(JobId id) {
-  if (books_.jobs[id.index()].reserved_rows == 0) return;
-  for (const RoleRow& role : books_.jobs[id.index()].roles) {
-    for (const TaskId task : role.tasks) DropReservation(task);
+void TaskTable::DropReservation(JobId id) {
+  JobRow& job = books_.jobs[id.index()];
+  job.to_hold.clear();
+  for (std::size_t r = 0; r < job.roles.size() && job.keeps_room(); ++r) {
+    for (const TaskId task : job.roles[r].tasks) DropRoom(task);
   }
+  job.reservation = {};
 }
 
-// The room is needed until the task has a place again, or ends.
+void TaskTable::DropSatisfied(JobId id) {
+  JobRow& job = books_.jobs[id.index()];
+  job.to_hold.clear();
+  if (job.reservation.kind == Reservation::Kind::kVictims) DropReservation(id);
+}
+
+// The room is kept until the task has a place again, or ends. That of a task that moves is kept for
+// a while when its pod is gone, because the next pod takes its place.
 void TaskTable::FollowReservation(const PhaseChange& change) {
   const TaskRow& task = books_.tasks[change.task.index()];
   if (!task.reserved_row.valid()) return;
   const auto gone = [](TaskPhase phase) {
     return phase == TaskPhase::kAbsent || phase == TaskPhase::kFailed;
   };
-  if (gone(change.to)) {
+  const bool moves = books_.jobs[task.job.index()].reservation.kind == Reservation::Kind::kMove;
+  if (moves && gone(change.to)) {
     if (gone(change.from)) return;
     books_.tasks[task.reserved_row.index()].assumed_at = cycle_time_;
     awaited_.emplace_back(cycle_time_, change.task);
   } else if (change.to != TaskPhase::kPending && change.to != TaskPhase::kReleasing) {
-    DropReservation(change.task);
+    DropRoom(change.task);
   }
 }
 
@@ -75,40 +98,28 @@ void TaskTable::ExpireReservations(TimeMs now) {
     if (!gone || !task.reserved_row.valid()) continue;
     if (books_.tasks[task.reserved_row.index()].assumed_at != at) continue;
     MarkDue(task.job);
-    DropReservation(id);
+    DropRoom(id);
     ++books_.version;
   }
 }
 
-void TaskTable::TakeOverHeld(TaskId id) {
+void TaskTable::TakeOverReservation(TaskId id) {
   TaskRow& task = books_.tasks[id.index()];
   if (task.phase != TaskPhase::kPending || !task.job.valid()) return;
   if (books_.jobs[task.job.index()].to_hold.empty()) return;
   JobRow& job = books_.jobs[task.job.index()];
-  const auto room =
+  const auto known =
       std::find_if(job.to_hold.begin(), job.to_hold.end(), [&](const RecordedReservation& one) {
         return one.role == job.roles[task.role].name && one.index == task.index;
       });
-  if (room == job.to_hold.end()) return;
-  const RecordedReservation held = std::move(*room);
-  job.to_hold.erase(room);
+  if (known == job.to_hold.end()) return;
+  RecordedReservation room = std::move(*known);
+  job.to_hold.erase(known);
   if (job.satisfied()) return;
-  const NodeId node = books_.hardware.Reserve(held.node);
+  const NodeId node = books_.hardware.Reserve(room.node);
   if (books_.tasks_on.size() <= node.index()) books_.tasks_on.resize(node.index() + 1);
   books_.occupancy.Grow(books_.facts());
-  SetPhase(id, TaskPhase::kHeld, node, held.slices);
-}
-
-void TaskTable::DropHeld(JobId id) {
-  JobRow& job = books_.jobs[id.index()];
-  job.to_hold.clear();
-  if (job.held() == 0) return;
-  for (const RoleRow& role : job.roles) {
-    for (TaskId task : role.tasks) {
-      const TaskRow& row = books_.tasks[task.index()];
-      if (row.phase == TaskPhase::kHeld) SetPhase(task, Unplaced(row), NodeId(), {});
-    }
-  }
+  Reserve({id, node, std::move(room.slices)}, Reservation::Kind::kVictims);
 }
 
 }  // namespace tephra

@@ -4,11 +4,6 @@
 #include <utility>
 
 namespace tephra {
-namespace {
-
-bool Waits(TaskPhase phase) { return phase == TaskPhase::kPending || phase == TaskPhase::kHeld; }
-
-}  // namespace
 
 absl::StatusOr<TaskId> TaskTable::Find(const TaskFact& fact, JobId job) {
   const auto known = tasks_by_uid_.find(fact.uid);
@@ -90,7 +85,7 @@ TaskId TaskTable::NewTask() {
 }
 
 void TaskTable::DropTask(TaskId id) {
-  DropReservation(id);
+  DropRoom(id);
   SetPhase(id, TaskPhase::kFailed, NodeId(), {});
   TaskRow& task = books_.tasks[id.index()];
   if (!task.uid.empty()) tasks_by_uid_.erase(task.uid);
@@ -187,7 +182,7 @@ void TaskTable::Follow(const PhaseChange& change) {
   const bool asks = change.to == TaskPhase::kPending || change.to == TaskPhase::kAbsent;
   if (asks && !was_pending) ChangeClass(task, job.roles[task.role].cls);
   if (!was_pending && change.to == TaskPhase::kPending) MarkDue(task.job);
-  if (Waits(change.from) != Waits(change.to)) {
+  if (was_pending != (change.to == TaskPhase::kPending)) {
     RefreshWaiting(task.job);
   } else {
     books_.lines.Follow(books_, task.job);  // it may run now, or have reserved room
@@ -195,7 +190,7 @@ void TaskTable::Follow(const PhaseChange& change) {
   // No job misses an elastic group that is gone.
   const bool may_satisfy =
       CountsToMinimum(change.to) || (CountsToMinimum(change.from) && !job.groups.empty());
-  if (may_satisfy && job.satisfied()) DropHeld(task.job);
+  if (may_satisfy && job.satisfied()) DropSatisfied(task.job);
   if (!job.broken) return;
   job.broken = !job.satisfied();
   // Another of its bindings has come out: time to complete or unwind it.
@@ -218,7 +213,7 @@ void TaskTable::ListReleasing(TaskId id, bool on) {
 // A task that is pending again asks for what its role says now. REQUIRES: it holds no room.
 void TaskTable::ChangeClass(TaskRow& task, ClassId cls) {
   if (task.cls == cls) return;
-  if (task.phase == TaskPhase::kPending) {
+  if (Demands(task)) {
     CountDemand(QueueOf(task), task.cls, -1);
     CountDemand(QueueOf(task), cls, +1);
   }

@@ -63,6 +63,10 @@ class TaskTable {
   // The job's counters, of its role and queue, count the task or no longer do.
   void Count(const TaskRow& task, int sign);
   void CountDemand(QueueId queue, ClassId cls, int sign);
+  // Whether the task counts as demand: it is pending, and no room is kept for it.
+  static bool Demands(const TaskRow& task) {
+    return task.job.valid() && task.phase == TaskPhase::kPending && !task.reserved_row.valid();
+  }
   void CountPriority(QueueId queue, std::int32_t priority, int sign);
   // Makes the role `replicas` tasks long.
   void ReshapeRole(JobId job, std::uint32_t role, std::int32_t replicas, ClassId cls);
@@ -73,15 +77,19 @@ class TaskTable {
 
   // --- reserved room (task_reservations.cc) ---
 
-  // Reserves the room where a task that is evicted goes on, so that no job takes it in between.
-  void ReserveMove(const Placement& move);
-  void DropReservations(JobId id);
-  // Reservations of tasks that did not return in time are dropped.
+  // Keeps the room for the task, so that no job takes it until the task starts there.
+  // REQUIRES: the kind keeps room, and the job has no reservation of another kind that does.
+  void Reserve(const Placement& room, Reservation::Kind kind);
+  // The job gets a reserved start, in place of what was reserved for it.
+  void ReserveStart(JobId id, Reservation start);
+  // Nothing is reserved for the job any more.
+  void DropReservation(JobId id);
+  // The job has all it needs: it waits for no victims.
+  void DropSatisfied(JobId id);
+  // Room of tasks that did not return in time is kept no longer.
   void ExpireReservations(TimeMs now);
-  // Reserves the room that was reserved for the task before this engine began, once it is pending.
-  void TakeOverHeld(TaskId id);
-  // The job no longer needs its reserved room: it is decided again, or has all it needs.
-  void DropHeld(JobId id);
+  // Keeps the room that was kept for the task before this engine began, once it is pending.
+  void TakeOverReservation(TaskId id);
 
   // --- slices (task_slices.cc) ---
 
@@ -124,7 +132,7 @@ class TaskTable {
   void Unseat(TaskId id);
   void ListReleasing(TaskId id, bool on);
   void ListPlaced(JobId id);
-  void DropReservation(TaskId id);
+  void DropRoom(TaskId id);
   void FollowReservation(const PhaseChange& change);
   TimeMs ExpectedEndOf(const TaskRow& task) const;
   std::string CheckPlaced() const;

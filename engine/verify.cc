@@ -73,11 +73,14 @@ std::string Verifier::Check(const Decision& decision) {
       [[fallthrough]];
     case Verdict::kWait:
     case Verdict::kInfeasible:
+    case Verdict::kUnwind:
       if (!decision.placements.empty()) return "places tasks although it does not start";
       if (!decision.moves.empty()) return "moves tasks although it does not start";
-      if (!decision.evictions.empty()) {
+      if (decision.verdict == Verdict::kUnwind) {
         std::string fault = CheckUnwinding(decision);
         if (!fault.empty()) return fault;
+      } else if (!decision.evictions.empty()) {
+        return "evicts tasks although it does not start";
       }
       // It no longer waits for what is reserved for it.
       if (Leaves(decision)) Leave(decision.job);
@@ -150,9 +153,7 @@ std::string Verifier::CheckPlacement(Side& side, const Decision& decision,
   if (placement.task.index() >= snapshot_->books().tasks.size()) return "places an unknown task";
   const TaskRow& task = snapshot_->task(placement.task);
   if (task.job != decision.job) return "places a task of another job";
-  if (task.phase != TaskPhase::kPending && task.phase != TaskPhase::kHeld) {
-    return "places a task that is not pending";
-  }
+  if (task.phase != TaskPhase::kPending) return "places a task that is not pending";
   if (placed_in_[placement.task.index()] == plan_) return "places a task twice";
   return CheckPlace(side, placement);
 }
@@ -201,7 +202,7 @@ void Verifier::TakeBoth(TaskId task, NodeId node, const Slices& slices, int sign
   if (ahead_) Take(later_, task, node, slices, sign);
 }
 
-// Takes off the reserved room of the task while it moves, once in a plan. True: it did.
+// Takes off the room that is kept for the task, once in a plan. True: it did.
 bool Verifier::LeaveReserved(TaskId task) {
   if (task.index() >= snapshot_->books().tasks.size()) return false;
   const TaskId room = snapshot_->task(task).reserved_row;
@@ -223,27 +224,17 @@ bool Verifier::Leaves(const Decision& decision) const {
 }
 
 void Verifier::Leave(JobId job) {
-  std::vector<TaskId>& moved = left_[job];
+  std::vector<TaskId>& left = left_[job];
   for (const RoleRow& role : snapshot_->job(job).roles) {
     for (const TaskId id : role.tasks) {
-      if (LeaveReserved(id)) moved.push_back(id);
-      TakeHeld(id, -1);
+      if (LeaveReserved(id)) left.push_back(id);
     }
   }
 }
 
 void Verifier::Restore(JobId job) {
-  for (const TaskId moved : left_.at(job)) TakeReserved(moved, +1);
-  for (const RoleRow& role : snapshot_->job(job).roles) {
-    for (const TaskId id : role.tasks) TakeHeld(id, +1);
-  }
+  for (const TaskId task : left_.at(job)) TakeReserved(task, +1);
   left_.erase(job);
-}
-
-void Verifier::TakeHeld(TaskId id, int sign) {
-  const TaskRow& task = snapshot_->task(id);
-  if (task.phase != TaskPhase::kHeld || !snapshot_->hardware().present(task.node)) return;
-  TakeBoth(id, task.node, task.slices, sign);
 }
 
 void Verifier::Take(Side& side, TaskId id, NodeId node, const Slices& slices, int sign) {

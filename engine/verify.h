@@ -88,7 +88,6 @@ class Verifier {
   bool Leaves(const Decision& decision) const;
   void Leave(JobId job);
   void Restore(JobId job);
-  void TakeHeld(TaskId task, int sign);
   bool LeaveReserved(TaskId task);
   void TakeReserved(TaskId task, int sign);
   void TakeClaims(Side& side, QueueId queue, const Resources& amount, int sign);
@@ -102,8 +101,7 @@ class Verifier {
   bool ahead_ = false;  // later_ is kept
   std::vector<std::uint64_t> placed_in_;  // by TaskId: the plan that placed or evicted it
   std::unordered_map<std::uint64_t, std::int32_t> counted_;  // by job and role, beside the Snapshot
-  std::map<JobId, std::vector<TaskId>>
-      left_;  // jobs that left their reservations, with moved tasks
+  std::map<JobId, std::vector<TaskId>> left_;  // jobs that left the room kept for these tasks
   std::vector<DeviceCharge> scratch_;
 };
 

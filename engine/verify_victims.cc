@@ -114,6 +114,7 @@ std::string Verifier::CheckMoves(const Decision& decision, const std::map<JobId,
 // A gang that a failed binding left below its minimum gives back all that runs of it.
 std::string Verifier::CheckUnwinding(const Decision& decision) {
   const JobRow& job = snapshot_->job(decision.job);
+  if (decision.evictions.empty()) return "unwinds a gang and evicts no task";
   const bool unhealthy = decision.reason->obstacle == Obstacle::kUnhealthy;
   if (unhealthy) {
     std::string fault = CheckUnhealthy(decision);

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/priority.h"
-#include "engine/snapshot.h"
+#include "engine/policy.h"
 
 namespace tephra {
 namespace {
 
 // Whether pending jobs keep their order by themselves, and no job reports what is ahead of it.
-bool Keeps(const EngineConfig& config) {
-  return !config.report_job_ahead && config.priority_boost_ms == 0 &&
-         config.usage_half_life_ms == 0 && config.enqueue_gate == EnqueueGate::kNone;
+bool Keeps(const EngineConfig& config, const Order* order) {
+  return order != nullptr && order->HasKeys(config) && !config.report_job_ahead &&
+         config.enqueue_gate == EnqueueGate::kNone;
 }
 
 bool StandsInLine(const Books& books, const JobRow& job) {
@@ -60,8 +59,7 @@ void WaitingLines::Follow(const Books& books, JobId id) {
     loose_.push_back(id);
     return;
   }
-  // Nothing of it runs, so that the time does not matter.
-  Place place{-std::int64_t{job.priority}, LeftOf(books, 0, job), job.created, job.uid, id};
+  Place place{order_->KeyOf(books, job), job.created, job.uid, id};
   if (known.place == place && known.queue == job.queue) return;
   Leave(known);
   if (lines_.size() <= job.queue.index()) lines_.resize(job.queue.index() + 1);
@@ -70,16 +68,24 @@ void WaitingLines::Follow(const Books& books, JobId id) {
   known.place = std::move(place);
 }
 
+void WaitingLines::Use(const Books& books, std::shared_ptr<const Order> order) {
+  const bool other = (order_ == nullptr) != (order == nullptr);
+  order_ = std::move(order);
+  if (other) Rebuild(books);
+}
+
 void WaitingLines::Rebuild(const Books& books) {
+  std::shared_ptr<const Order> order = std::move(order_);
   *this = WaitingLines();
-  on_ = Keeps(books.config);
+  order_ = std::move(order);
+  on_ = Keeps(books.config, order_.get());
   if (!on_) return;
   for (std::size_t j = 0; j < books.jobs.size(); ++j) Follow(books, JobId(j));
 }
 
 std::string WaitingLines::Check(const Books& books) const {
   WaitingLines fresh;
-  fresh.Rebuild(books);
+  fresh.Use(books, order_);
   if (fresh.on_ != on_) return "waiting lines: kept, or not, against the configuration";
   std::vector<JobId> loose = loose_, fresh_loose = fresh.loose_;
   std::sort(loose.begin(), loose.end());

@@ -1,13 +1,14 @@
 // WaitingLines: the jobs that wait in queues that are first in, first out, each queue's in the
 // order of their turns, so that a cycle asks the first of them and looks at no job behind.
 //
-// They are kept where nothing moves jobs past each other by itself and no job reports again which
+// They are kept where the Order gives keys, there is no enqueue gate, and no job reports again which
 // job is ahead of it (EngineConfig::report_job_ahead); else all is empty. In a line stand jobs of
 // which nothing runs; other pending jobs are loose. One owner thread.
 #pragma once
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,13 +20,20 @@
 namespace tephra {
 
 struct Books;
+class Order;
+
+// The lower key goes first (Order::KeyOf).
+struct OrderKey {
+  std::int64_t first = 0, second = 0;
+
+  auto operator<=>(const OrderKey&) const = default;
+};
 
 class WaitingLines {
  public:
   // Order::Before, as long as none of it runs.
   struct Place {
-    std::int64_t below = 0;  // minus its priority
-    std::int64_t left = 0;
+    OrderKey key;
     TimeMs created = 0;
     std::string uid;
     JobId job;
@@ -44,6 +52,8 @@ class WaitingLines {
   // The first of each line, and all that are loose: the jobs that a cycle may find an answer for.
   std::vector<JobId> Askable() const;
 
+  // The jobs go by this order from now on; null: by none that is known.
+  void Use(const Books& books, std::shared_ptr<const Order> order);
   // Something of the job changed, or it is gone.
   void Follow(const Books& books, JobId job);
   // Something changed that concerns many.
@@ -62,6 +72,7 @@ class WaitingLines {
   };
   void Leave(Known& known);
 
+  std::shared_ptr<const Order> order_;
   bool on_ = false;
   std::vector<Known> places_;  // by JobId
   std::vector<Line> lines_;    // by QueueId

@@ -208,9 +208,9 @@ Policies MakePolicies(const EngineConfig& config, std::shared_ptr<const Score> s
   policies.share = std::make_unique<FairShares>();
   policies.victims = std::make_unique<VictimCost>(config);
   policies.eviction = std::make_unique<EvictionSearch>(config.eviction_budget);
-  policies.relocation = std::make_unique<MoveSearch>(config.consolidation);
-  if (config.backfill.mode != Backfill::Mode::kNone) {
-    policies.reservations = std::make_unique<PlannedReservations>(config.backfill);
+  policies.relocation = std::make_unique<MoveSearch>(config.moves);
+  if (config.reservations.mode != ReservationSettings::Mode::kNone) {
+    policies.reservations = std::make_unique<PlannedReservations>(config.reservations);
   }
   return policies;
 }

@@ -47,7 +47,7 @@ constexpr const char* kFactKinds[] = {"kinds_declared",
 static_assert(std::size(kFactKinds) == std::variant_size_v<Event>);
 
 constexpr const char* kVerdicts[] = {"start", "start_after_eviction", "reserve", "wait",
-                                     "infeasible"};
+                                     "infeasible", "unwind"};
 
 constexpr int kObstacles = static_cast<int>(Obstacle::kUnhealthy) + 1;
 

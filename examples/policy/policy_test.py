@@ -38,6 +38,19 @@ class PolicyTest(unittest.TestCase):
         self.assertEqual(found["medium"], (0, ["b-cheap"]))
         self.assertEqual(found["large"][0], 1800)
 
+    def test_the_order_holds_in_a_fifo_queue_too(self):
+        jobs = """  - { name: runs, gpus: 8, runtime: 1h }
+  - { name: large, at: 1m, gpus: 8, runtime: 1h }
+  - { name: small, at: 2m, gpus: 1, runtime: 10m }
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            fifo = pathlib.Path(folder) / "fifo.yaml"
+            fifo.write_text('cluster: { nodes: [ { name: n, gpus: 8, labels: { example.com/price: "1" } } ] }\n'
+                            f"jobs:\n{jobs}"
+                            "policies: { node_scores: cheapest, backfill: { mode: none }, dequeue_strategy: fifo, "
+                            "report_job_ahead: false }\n")
+            self.assertEqual(tasks(EXAMPLE, fifo)["small"][0], 3600)
+
     def test_the_usual_program_starts_the_first_job_first(self):
         with tempfile.TemporaryDirectory() as folder:
             usual = pathlib.Path(folder) / "cluster.yaml"

@@ -103,7 +103,7 @@ bool MakesRoom(const Snapshot& snapshot, const Ranking& ranking, const TaskRow& 
   });
 }
 
-class CountPlan final : public BackfillPlan {
+class CountPlan final : public ReservationPlan {
  public:
   CountPlan(Workbench& now, ClassId cls, const std::vector<JobId>& standing)
       : bench_(now), snapshot_(now.ledger().snapshot()), free_(FreeFrom(now, cls, standing)) {
@@ -128,7 +128,7 @@ class CountPlan final : public BackfillPlan {
     const TimeMs at = free_.Earliest(Soon(), run, ask.least);
     if (at == kForever) return {{}, Untimed::kEnds};
     free_.Add(at, Until(at, run), -ask.least);
-    given_.push_back({ask.job, {at, ask.least, {}}});
+    given_.push_back({ask.job, Reservation::Start(at, ask.least, {})});
     return {given_.back().reservation, Untimed::kNotAsked};
   }
 
@@ -188,7 +188,7 @@ class CountPlan final : public BackfillPlan {
 
 }  // namespace
 
-std::unique_ptr<BackfillPlan> MakeCountPlan(Workbench& now, const std::vector<JobId>& due,
+std::unique_ptr<ReservationPlan> MakeCountPlan(Workbench& now, const std::vector<JobId>& due,
                                             const std::vector<JobId>& standing) {
   const ClassId cls = ClassOfAll(now.ledger().snapshot(), due, standing);
   return cls.valid() ? std::make_unique<CountPlan>(now, cls, standing) : nullptr;

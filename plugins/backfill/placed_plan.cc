@@ -23,7 +23,7 @@ constexpr std::int32_t kTriedOneByOne = 256;
 // On so many nodes a task is tried that may be in the way of a reservation.
 constexpr std::int32_t kNodesTried = 16;
 
-class PlacedPlan final : public BackfillPlan {
+class PlacedPlan final : public ReservationPlan {
  public:
   PlacedPlan(Workbench& now, Workbench& ahead, const std::vector<JobId>& standing)
       : bench_(now), snapshot_(now.ledger().snapshot()), ahead_(ahead) {
@@ -71,7 +71,7 @@ class PlacedPlan final : public BackfillPlan {
       if (!MayFit(ahead_.At(at), ask)) continue;
       if (auto where = PlaceBesides(ask, at, Until(at, run))) {
         const auto tasks = static_cast<std::int32_t>(where->size());
-        return Give(ask, {at, tasks, std::move(*where)});
+        return Give(ask, Reservation::Start(at, tasks, std::move(*where)));
       }
     }
     if (before != nullptr) return Give(ask, *before);
@@ -115,7 +115,7 @@ class PlacedPlan final : public BackfillPlan {
     if (!reservation.where.empty()) return static_cast<void>(Give(ask, reservation));
     auto where = PlaceBesides(ask, reservation.at, Until(reservation.at, RunOf(ask.job)));
     if (where) {
-      Give(ask, {reservation.at, reservation.tasks, std::move(*where)});
+      Give(ask, Reservation::Start(reservation.at, reservation.tasks, std::move(*where)));
     } else if (Reserve(ask).reservation.at == 0) {
       return;
     }
@@ -250,7 +250,7 @@ class PlacedPlan final : public BackfillPlan {
 
 }  // namespace
 
-std::unique_ptr<BackfillPlan> MakePlacedPlan(Workbench& now, Workbench& ahead,
+std::unique_ptr<ReservationPlan> MakePlacedPlan(Workbench& now, Workbench& ahead,
                                              const std::vector<JobId>& standing) {
   return std::make_unique<PlacedPlan>(now, ahead, standing);
 }

@@ -10,7 +10,7 @@
 namespace tephra {
 
 // As Reservations::Begin.
-std::unique_ptr<BackfillPlan> MakePlacedPlan(Workbench& now, Workbench& ahead,
+std::unique_ptr<ReservationPlan> MakePlacedPlan(Workbench& now, Workbench& ahead,
                                              const std::vector<JobId>& standing);
 
 }  // namespace tephra

@@ -5,7 +5,7 @@
 
 namespace tephra {
 
-std::unique_ptr<BackfillPlan> PlannedReservations::Begin(Workbench& now, Workbench& ahead,
+std::unique_ptr<ReservationPlan> PlannedReservations::Begin(Workbench& now, Workbench& ahead,
                                                          const std::vector<JobId>& due,
                                                          const std::vector<JobId>& standing) const {
   auto counted = MakeCountPlan(now, due, standing);
@@ -14,7 +14,7 @@ std::unique_ptr<BackfillPlan> PlannedReservations::Begin(Workbench& now, Workben
 
 bool PlannedReservations::Reserves(std::int32_t before, std::int32_t in_queue) const {
   if (ReservesAll()) return true;
-  return (config_.per_queue ? in_queue : before) < config_.reservations;
+  return (config_.per_queue ? in_queue : before) < config_.count;
 }
 
 }  // namespace tephra

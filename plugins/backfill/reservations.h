@@ -13,18 +13,18 @@ namespace tephra {
 
 class PlannedReservations final : public Reservations {
  public:
-  explicit PlannedReservations(const Backfill& config) : config_(config) {}
+  explicit PlannedReservations(const ReservationSettings& config) : config_(config) {}
 
-  std::unique_ptr<BackfillPlan> Begin(Workbench& now, Workbench& ahead,
+  std::unique_ptr<ReservationPlan> Begin(Workbench& now, Workbench& ahead,
                                       const std::vector<JobId>& due,
                                       const std::vector<JobId>& standing) const override;
   bool Reserves(std::int32_t before, std::int32_t in_queue) const override;
-  bool ReservesAll() const override { return config_.mode == Backfill::Mode::kConservative; }
+  bool ReservesAll() const override { return config_.mode == ReservationSettings::Mode::kAll; }
   // Reservations may shift.
   bool HelpsAnywhere(const Books&) const override { return true; }
 
  private:
-  Backfill config_;
+  ReservationSettings config_;
 };
 
 }  // namespace tephra

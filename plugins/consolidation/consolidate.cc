@@ -27,7 +27,7 @@ class Pass {
  public:
   explicit Pass(Cycle& cycle)
       : cycle_(cycle),
-        config_(cycle.snapshot().config().consolidation),
+        config_(cycle.snapshot().config().moves),
         moves_left_(MovesLeft(cycle.snapshot().books())) {}
 
   void Run() {
@@ -49,7 +49,7 @@ class Pass {
   }
 
  private:
-  bool on() const { return config_.mode == Consolidation::Mode::kOn; }
+  bool on() const { return config_.mode == MoveSettings::Mode::kOn; }
 
   // Whose turn it was that wait for room, in the order of their turns.
   std::vector<std::size_t> Waiting() const {
@@ -156,7 +156,7 @@ class Pass {
   }
 
   Cycle& cycle_;
-  const Consolidation& config_;
+  const MoveSettings& config_;
   std::int32_t moves_left_;
   std::int64_t steps_ = 0;  // of all searches
 };
@@ -183,7 +183,7 @@ TimeMs NextWindow(const std::vector<DailyWindow>& windows, TimeMs now) {
 
 void Consolidate::Run(Cycle& cycle) const {
   const Books& books = cycle.snapshot().books();
-  if (books.config.consolidation.mode == Consolidation::Mode::kOff) return;
+  if (books.config.moves.mode == MoveSettings::Mode::kOff) return;
   if (books.movable_jobs == 0) return;
   Pass(cycle).Run();
 }

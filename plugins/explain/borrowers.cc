@@ -166,7 +166,8 @@ class Finder {
 std::vector<Shortfall> FindShortfalls(const Snapshot& snapshot, const Policies& policies,
                                       JobId id) {
   const JobRow& job = snapshot.job(id);
-  const bool waits = job.live && job.pending() > 0 && !job.satisfied();
+  const bool waits = job.live && job.pending() > 0 && !job.satisfied() &&
+                     job.reservation.kind != Reservation::Kind::kVictims;
   if (!waits || !job.queue.valid() || !snapshot.queues().present(job.queue)) return {};
   return Finder(snapshot, policies, id).Run();
 }

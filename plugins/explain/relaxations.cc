@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/gang_counts.h"
 #include "plugins/explain/quota_search.h"
 #include "plugins/explain/scratch.h"
 
@@ -259,12 +260,7 @@ class Search {
     Change change;
     change.easing = Easing::kNodes;
     change.nodes = {scratch_.books().hardware.spec(kind).name};
-    std::int64_t least = 0, waiting = 0;
-    for (const RoleRow& role : job_.roles) {
-      least += std::max(0, role.min - role.counted);
-      waiting += role.pending;
-    }
-    least = std::max<std::int64_t>(least, job_.min_member - job_.counted());
+    const std::int64_t least = GangCounts(job_).missing(), waiting = job_.pending();
     const auto with = [&](std::int64_t count) {
       change.amount = count;
       return With(change);
@@ -316,7 +312,7 @@ class Search {
 Relaxations FindRelaxations(const State& state, const Assembly& assembly, JobId id, TimeMs now) {
   const JobRow& job = state.books().jobs[id.index()];
   const bool waits = job.live && job.pending() > 0 && !job.satisfied();
-  if (!waits || job.held() > 0 || job.quarantined) return {};
+  if (!waits || job.reservation.kind == Reservation::Kind::kVictims || job.quarantined) return {};
   if (!state.books().config.enables("allocate")) return {};
   return Search(state, assembly, id, now).Run();
 }

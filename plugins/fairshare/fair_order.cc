@@ -304,6 +304,11 @@ bool FairOrder::Before(const Snapshot& snapshot, JobId a, JobId b) const {
   return x.uid < y.uid;
 }
 
+// Nothing of the job runs, so that the time does not matter.
+OrderKey FairOrder::KeyOf(const Books& books, const JobRow& job) const {
+  return {-std::int64_t{job.priority}, LeftOf(books, 0, job)};
+}
+
 std::unique_ptr<Line> FairOrder::LineUp(const Ledger& ledger,
                                         const std::vector<JobId>& sorted) const {
   return std::make_unique<FairLine>(ledger, sorted);

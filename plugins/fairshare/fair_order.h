@@ -31,6 +31,10 @@ class FairOrder final : public Order {
     return books.config.priority_boost_ms > 0;
   }
   std::unique_ptr<Line> LineUp(const Ledger&, const std::vector<JobId>& sorted) const override;
+  bool HasKeys(const EngineConfig& config) const override {
+    return config.priority_boost_ms == 0 && config.usage_half_life_ms == 0;
+  }
+  OrderKey KeyOf(const Books&, const JobRow&) const override;
 };
 
 }  // namespace tephra

@@ -41,7 +41,7 @@ class AllocatePass {
       elastic_.push_back({id, false, {}});
       return true;
     }
-    if (job.reserved_rows > 0 && GoesOn(id)) return true;
+    if (job.reservation.kind == Reservation::Kind::kMove && GoesOn(id)) return true;
     // A job that runs in part is in the middle of its turn.
     if (ahead.valid() && job.counted() == 0) return WaitBehind(id, ahead);
     const GangAsk ask = MissingMinimum(snapshot_, id);
@@ -91,8 +91,8 @@ class AllocatePass {
       Proofs::Shape shape = Proofs::ShapeOf(one);
       if (shape == failed) continue;
       Decision start{spare.job, Part::kElastic, Verdict::kStart, {}, {}, {}};
-      if (!spare.starts && reserved_.AllMoved(one)) {
-        start.placements = reserved_.OfMoved(one);
+      if (!spare.starts && reserved_.ForAll(one)) {
+        start.placements = reserved_.OfTasks(one);
         if (IsClear(cycle_.now(), one, start.placements)) {
           placed.insert(placed.end(), start.placements.begin(), start.placements.end());
           if (!cycle_.Commit(std::move(start))) return;
@@ -119,7 +119,7 @@ class AllocatePass {
   // starts in this cycle, and has left all that was reserved.
   bool PlaceMember(const GangAsk& one, bool starts, std::optional<Reason>& no) {
     if (!starts) {
-      for (const Placement& room : reserved_.OfMoved(one)) {
+      for (const Placement& room : reserved_.OfTasks(one)) {
         FreeReserved(cycle_.now().ledger(), snapshot_.task(room.task));
       }
     }
@@ -200,7 +200,7 @@ class AllocatePass {
   // Members beyond what starts the gang have their turn at the end.
   void Start(const GangAsk& ask, std::vector<Placement> placements, Attempt* tried) {
     const JobRow& job = snapshot_.job(ask.job);
-    const bool spare = ask.least < job.pending() + job.held();
+    const bool spare = ask.least < job.pending();
     std::vector<Placement> placed = spare ? placements : std::vector<Placement>();
     const bool starts = cycle_.Commit(
         {ask.job, Part::kMinimum, Verdict::kStart, {}, std::move(placements), {}}, tried);
@@ -229,7 +229,7 @@ class AllocatePass {
     if (!job.keeps_room()) return false;
     std::vector<Placement> room = reserved_.Of(ask);
     if (!reserved_.IsFree(cycle_.later().bench(), ask, room)) return false;
-    if (job.reserved_rows > 0) return true;
+    if (job.reservation.kind == Reservation::Kind::kMove) return true;
     if (job.standing.asked && job.standing.verdict == Verdict::kStartAfterEviction) return true;
     // Another engine reserved it.
     Reason reason;
@@ -249,7 +249,7 @@ class AllocatePass {
     for (const RoleRow& role : snapshot_.job(id).roles) {
       for (const TaskId task : role.tasks) {
         const TaskRow& row = snapshot_.task(task);
-        if (row.reserved_row.valid() && !Asks(row.phase)) return true;
+        if (row.reserved_row.valid() && row.phase != TaskPhase::kPending) return true;
       }
     }
     const GangAsk ask = MissingMinimum(snapshot_, id);
@@ -356,6 +356,7 @@ class AllocatePass {
     Decision no{id, Part::kMinimum, verdict, std::move(reason), {}, {}};
     if (job.broken && TasksIn(snapshot_, job, TaskPhase::kAssumed).empty()) {
       no.evictions = TasksIn(snapshot_, job, TaskPhase::kRunning);
+      if (!no.evictions.empty()) no.verdict = Verdict::kUnwind;
     }
     cycle_.Commit(std::move(no));
   }

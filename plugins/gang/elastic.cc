@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/gang_ask.h"
+#include "engine/gang_counts.h"
 #include "engine/missing.h"
 
 namespace tephra {
@@ -18,7 +19,7 @@ std::vector<GangAsk> ElasticMembers(const Snapshot& snapshot, JobId id,
   std::vector<GangAsk> asks;
   AddElasticMembers(snapshot, id, kNoGroup, placed, asks);
   for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
-    if (job.counted(job.groups[g]) > 0 || begun.contains(g)) {
+    if (GangCounts(job).of_group(job.groups[g]) > 0 || begun.contains(g)) {
       AddElasticMembers(snapshot, id, g, placed, asks);
       continue;
     }
@@ -47,7 +48,7 @@ void AddElasticMembers(const Snapshot& snapshot, JobId id, std::uint32_t group,
   for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
     if (job.roles[r].group != group) continue;
     for (const TaskId task : job.roles[r].tasks) {
-      if (!Asks(snapshot.task(task).phase) || taken.contains(task)) continue;
+      if (snapshot.task(task).phase != TaskPhase::kPending || taken.contains(task)) continue;
       asks.emplace_back(any).roles.push_back({r, job.roles[r].cls, 1, {task}});
     }
   }

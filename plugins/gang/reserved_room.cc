@@ -1,23 +1,20 @@
 #include "plugins/gang/reserved_room.h"
 
 #include <algorithm>
-#include <iterator>
-#include <utility>
 
 #include "engine/gang_ask.h"
 #include "engine/kept_place.h"
-#include "engine/missing.h"
 
 namespace tephra {
 
-bool ReservedRoom::AllMoved(const GangAsk& ask) const {
+bool ReservedRoom::ForAll(const GangAsk& ask) const {
   return std::all_of(ask.roles.begin(), ask.roles.end(), [&](const RoleAsk& role) {
     return std::all_of(role.tasks.begin(), role.tasks.end(),
                        [&](TaskId task) { return snapshot_.task(task).reserved_row.valid(); });
   });
 }
 
-std::vector<Placement> ReservedRoom::OfMoved(const GangAsk& ask) const {
+std::vector<Placement> ReservedRoom::OfTasks(const GangAsk& ask) const {
   std::vector<Placement> room;
   for (const RoleAsk& role : ask.roles) {
     for (const TaskId id : role.tasks) {
@@ -29,15 +26,14 @@ std::vector<Placement> ReservedRoom::OfMoved(const GangAsk& ask) const {
   return room;
 }
 
-// A gang that was moved goes on as it was, in all of its room.
-std::vector<Placement> ReservedRoom::OfAll(const GangAsk& ask) const {
+std::vector<Placement> ReservedRoom::Of(const GangAsk& ask) const {
   std::vector<Placement> all;
   for (const RoleRow& role : snapshot_.job(ask.job).roles) {
     for (const TaskId id : role.tasks) {
       const TaskRow& task = snapshot_.task(id);
-      const TaskRow* room =
-          Asks(task.phase) ? ReservedRoomOf(snapshot_.books().tasks, task) : nullptr;
-      if (room != nullptr) all.push_back({id, room->node, room->slices});
+      if (task.phase != TaskPhase::kPending || !task.reserved_row.valid()) continue;
+      const TaskRow& room = snapshot_.task(task.reserved_row);
+      all.push_back({id, room.node, room.slices});
     }
   }
   const auto covers = [&](const std::vector<RoleAsk>& roles, std::int32_t least) {
@@ -56,48 +52,6 @@ std::vector<Placement> ReservedRoom::OfAll(const GangAsk& ask) const {
     enough = enough && covers(PartOf(ask, group).roles, group.least);
   }
   return enough ? all : std::vector<Placement>{};
-}
-
-std::vector<Placement> ReservedRoom::Of(const GangAsk& ask) const {
-  if (snapshot_.job(ask.job).reserved_rows > 0) return OfAll(ask);
-  std::vector<Placement> held, rest;
-  if (!ask.groups.empty()) {
-    held = HeldIn(ask.roles);
-    for (const GroupAsk& group : ask.groups) {
-      const auto of_group = static_cast<std::int32_t>(HeldIn(PartOf(ask, group).roles).size());
-      if (of_group != group.least) return {};
-    }
-    if (static_cast<std::int32_t>(held.size()) != ask.least) return {};
-    return held;
-  }
-  for (const RoleAsk& role : ask.roles) {
-    std::int32_t here = 0;
-    for (const TaskId id : role.tasks) {
-      const TaskRow& task = snapshot_.task(id);
-      if (task.phase != TaskPhase::kHeld) continue;
-      (here < role.least ? held : rest).push_back({id, task.node, task.slices});
-      ++here;
-    }
-    if (here < role.least) return {};
-  }
-  const auto least = static_cast<std::size_t>(ask.least);
-  if (held.size() + rest.size() < least) return {};
-  rest.resize(least - held.size());
-  std::move(rest.begin(), rest.end(), std::back_inserter(held));
-  return held;
-}
-
-std::vector<Placement> ReservedRoom::HeldIn(const std::vector<RoleAsk>& roles) const {
-  std::vector<Placement> held;
-  for (const RoleAsk& role : roles) {
-    const std::size_t before = held.size();
-    for (const TaskId id : role.tasks) {
-      const TaskRow& task = snapshot_.task(id);
-      if (task.phase == TaskPhase::kHeld) held.push_back({id, task.node, task.slices});
-    }
-    if (held.size() - before < static_cast<std::size_t>(role.least)) return {};
-  }
-  return held;
 }
 
 bool ReservedRoom::IsFree(Workbench& bench, const GangAsk& ask,

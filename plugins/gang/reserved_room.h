@@ -15,19 +15,16 @@ class ReservedRoom {
  public:
   explicit ReservedRoom(Cycle& cycle) : cycle_(cycle), snapshot_(cycle.snapshot()) {}
 
-  // As much of it as the gang lacks; empty if there is less. That of a gang with groups has to be
-  // just what it lacks, and that of a gang that moves is all of it.
+  // All of it; empty if it is less than the gang lacks.
   std::vector<Placement> Of(const GangAsk& ask) const;
-  // Of these tasks that move, as far as there is any.
-  std::vector<Placement> OfMoved(const GangAsk& ask) const;
-  // Whether each task of the ask moves.
-  bool AllMoved(const GangAsk& ask) const;
+  // That of these tasks, as far as there is any.
+  std::vector<Placement> OfTasks(const GangAsk& ask) const;
+  // Whether room is kept for each task of the ask.
+  bool ForAll(const GangAsk& ask) const;
   // Whether `room` is free on the bench but for the gang, and its queue may hold it.
   bool IsFree(Workbench& bench, const GangAsk& ask, const std::vector<Placement>& room) const;
 
  private:
-  std::vector<Placement> OfAll(const GangAsk& ask) const;
-  std::vector<Placement> HeldIn(const std::vector<RoleAsk>& roles) const;
   bool Denied(Workbench& bench, const GangAsk& ask) const;
 
   Cycle& cycle_;

@@ -37,12 +37,12 @@ bool StartReservations::MayHave(JobId id) const {
 }
 
 bool StartReservations::TriedLast(JobId id) const {
-  return cycle_.backfill_plan() != nullptr && given_ > 0 && !MayHave(id) &&
-         cycle_.snapshot().config().backfill.order == Backfill::Order::kShortestFirst;
+  return cycle_.reservation_plan() != nullptr && given_ > 0 && !MayHave(id) &&
+         cycle_.snapshot().config().reservations.order == ReservationSettings::Order::kShortestFirst;
 }
 
 bool StartReservations::Delays(const GangAsk& ask, std::size_t mark) {
-  if (cycle_.backfill_plan() != nullptr) late_ = cycle_.backfill_plan()->Delays(ask, mark);
+  if (cycle_.reservation_plan() != nullptr) late_ = cycle_.reservation_plan()->Delays(ask, mark);
   return late_.valid();
 }
 
@@ -51,13 +51,13 @@ std::optional<Reason> StartReservations::Delay() const {
   Reason reason;
   reason.obstacle = Obstacle::kReserved;
   reason.ahead = cycle_.snapshot().job(late_).name;
-  reason.ahead_start_ms = cycle_.backfill_plan()->ReservationOf(late_)->at;
+  reason.ahead_start_ms = cycle_.reservation_plan()->ReservationOf(late_)->at;
   return reason;
 }
 
 bool StartReservations::PlaceAsReserved(const GangAsk& ask) {
   const Reservation& reservation = cycle_.snapshot().job(ask.job).reservation;
-  if (cycle_.backfill_plan() == nullptr || reservation.at == 0) return false;
+  if (cycle_.reservation_plan() == nullptr || reservation.at == 0) return false;
   if (reservation.at > cycle_.snapshot().now()) return false;
   if (!Serves(cycle_.snapshot(), ask, reservation.where)) return false;
   Ledger& ledger = cycle_.now().ledger();
@@ -83,7 +83,7 @@ bool StartReservations::Give(const GangAsk& ask, Verdict verdict, Reason& reason
   const JobRow& job = cycle_.snapshot().job(ask.job);
   const bool quota = IsQuota(reason.obstacle);
   const bool in_time = quota || IsRoom(reason.obstacle) || reason.obstacle == Obstacle::kReserved;
-  if (cycle_.backfill_plan() == nullptr || verdict != Verdict::kWait || job.keeps_room() ||
+  if (cycle_.reservation_plan() == nullptr || verdict != Verdict::kWait || job.keeps_room() ||
       job.broken || !in_time) {
     return false;
   }
@@ -92,7 +92,7 @@ bool StartReservations::Give(const GangAsk& ask, Verdict verdict, Reason& reason
     reason.untimed = Untimed::kDepth;
     return false;
   }
-  BackfillPlan::Answer answer = cycle_.backfill_plan()->Reserve(ask);
+  ReservationPlan::Answer answer = cycle_.reservation_plan()->Reserve(ask);
   if (answer.reservation.at == 0) {
     reason.untimed = answer.untimed;
     return false;
@@ -114,10 +114,10 @@ bool StartReservations::Give(const GangAsk& ask, Verdict verdict, Reason& reason
 }
 
 void StartReservations::TellMoved() {
-  if (cycle_.backfill_plan() == nullptr) return;
+  if (cycle_.reservation_plan() == nullptr) return;
   const std::vector<Decision>& decisions = cycle_.plan().decisions;
-  for (const JobId id : cycle_.backfill_plan()->Moved()) {
-    const Reservation& reservation = *cycle_.backfill_plan()->ReservationOf(id);
+  for (const JobId id : cycle_.reservation_plan()->Moved()) {
+    const Reservation& reservation = *cycle_.reservation_plan()->ReservationOf(id);
     const auto said = std::find_if(decisions.begin(), decisions.end(), [&](const Decision& one) {
       return one.job == id && one.verdict == Verdict::kReserve;
     });

@@ -1,5 +1,5 @@
 // StartReservations: the starts at a later time that a pass reserves for gangs that do not start
-// now, and what it may start beside them. Without a backfill plan it does nothing.
+// now, and what it may start beside them. Without a reservation plan it does nothing.
 #pragma once
 
 #include <map>

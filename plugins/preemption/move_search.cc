@@ -27,7 +27,7 @@ constexpr std::size_t kMostTried = 64;
 
 class MoveSelection final : public VictimSelection {
  public:
-  MoveSelection(Workbench& later, const Consolidation& config)
+  MoveSelection(Workbench& later, const MoveSettings& config)
       : later_(later),
         config_(config),
         book_(later, [this](TaskId task) { return PriceOf(task); }),
@@ -324,7 +324,7 @@ class MoveSelection final : public VictimSelection {
   }
 
   Workbench& later_;
-  const Consolidation config_;
+  const MoveSettings config_;
   VictimBook book_;
   VictimSelector search_;
   std::optional<VictimSelector::Pool> pool_;
@@ -338,16 +338,16 @@ class MoveSelection final : public VictimSelection {
 }  // namespace
 
 bool MoveSearch::Possible(const Snapshot& snapshot, const GangAsk&) const {
-  return config_.mode != Consolidation::Mode::kOff && snapshot.books().movable_jobs > 0;
+  return config_.mode != MoveSettings::Mode::kOff && snapshot.books().movable_jobs > 0;
 }
 
 // Room on any node may take a task that moves.
 bool MoveSearch::HelpsAnywhere(const Books& books) const {
-  return config_.mode != Consolidation::Mode::kOff && books.movable_jobs > 0;
+  return config_.mode != MoveSettings::Mode::kOff && books.movable_jobs > 0;
 }
 
 Wakes::Helped MoveSearch::HelpedBy(const Books& books, const std::vector<JobId>& movable) const {
-  if (config_.mode == Consolidation::Mode::kOff) return nullptr;
+  if (config_.mode == MoveSettings::Mode::kOff) return nullptr;
   const bool any = std::any_of(movable.begin(), movable.end(), [&](JobId id) {
     const JobRow& job = books.jobs[id.index()];
     return job.live && job.preemptible && job.movable && books.queues.present(job.queue);

@@ -10,14 +10,14 @@ namespace tephra {
 
 class MoveSearch final : public Eviction {
  public:
-  explicit MoveSearch(const Consolidation& config) : config_(config) {}
+  explicit MoveSearch(const MoveSettings& config) : config_(config) {}
   bool Possible(const Snapshot&, const GangAsk&) const override;
   std::unique_ptr<VictimSelection> Begin(Workbench& later) const override;
   bool HelpsAnywhere(const Books& books) const override;
   Helped HelpedBy(const Books& books, const std::vector<JobId>& movable) const override;
 
  private:
-  Consolidation config_;
+  MoveSettings config_;
 };
 
 }  // namespace tephra

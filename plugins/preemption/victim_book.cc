@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/gang_counts.h"
 #include "engine/holdings.h"
 #include "engine/priority.h"
 
@@ -114,17 +115,15 @@ std::optional<std::int64_t> VictimBook::PriceOf(TaskId task) {
 
 void VictimBook::AddCandidate(JobId id) {
   const JobRow& job = snapshot().job(id);
-  const std::int32_t counted = job.counted();
-  if (!job.live || job.keeps_room() || counted == 0) return;
+  if (!job.live || job.keeps_room() || job.counted() == 0) return;
   Candidate candidate;
   candidate.job = id;
   candidate.rank = PrecedenceOf(snapshot(), job);
-  // A gang that lacks members has no surplus. A gang with groups is evicted as a whole.
-  const bool whole = job.satisfied() && job.groups.empty();
-  candidate.surplus = whole ? counted - job.min_member : 0;
+  GangCounts::Surplus surplus = GangCounts(job).surplus();
+  candidate.surplus = surplus.all;
+  candidate.role_surplus = std::move(surplus.by_role);
   for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
     const RoleRow& role = job.roles[r];
-    candidate.role_surplus.push_back(whole ? role.counted - role.min : 0);
     for (const TaskId task_id : role.tasks) {
       const TaskRow& task = snapshot().task(task_id);
       // A binding that is under way must end first.

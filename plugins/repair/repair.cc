@@ -87,7 +87,7 @@ class RepairPass {
     reason.evicted = static_cast<std::int64_t>(evicted.size());
     // One that runs on without them waits for nothing.
     const auto part = some ? tephra::Part::kElastic : tephra::Part::kMinimum;
-    cycle_.Commit({id, part, Verdict::kWait, std::move(reason), {}, std::move(evicted), {}});
+    cycle_.Commit({id, part, Verdict::kUnwind, std::move(reason), {}, std::move(evicted), {}});
   }
 
   Cycle& cycle_;

@@ -46,6 +46,8 @@ std::string StandingWords(const v1::JobView& job) {
       return "is pending";
     case v1::VERDICT_INFEASIBLE:
       return "cannot start before the cluster changes";
+    case v1::VERDICT_UNWIND:
+      return "is evicted, and pending again afterwards";
     default:
       return "is new, without a decision";
   }
@@ -67,7 +69,7 @@ std::string PhaseWords(v1::TaskPhase phase) {
       return "failed";
     case v1::TASK_PHASE_ABSENT:
       return "no pod yet";
-    case v1::TASK_PHASE_HELD:
+    case v1::TASK_PHASE_RESERVED:
       return "reserved";
     default:
       return "?";

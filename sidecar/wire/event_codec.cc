@@ -10,7 +10,7 @@
 namespace tephra {
 namespace {
 
-static_assert(v1::TASK_PHASE_HELD == ToWire<v1::TaskPhase>(TaskPhase::kHeld));
+static_assert(v1::TASK_PHASE_RESERVED == ToWire<v1::TaskPhase>(TaskPhase::kReserved));
 
 // --- parts ---------------------------------------------------------------------------------
 
@@ -35,7 +35,7 @@ absl::Status Decode(const v1::Task& in, const FieldPath& at, TaskFact& out) {
   out.job = in.job();
   out.role = in.role();
   out.index = in.index();
-  TEPHRA_RETURN_IF_ERROR(FromWire(in.phase(), TaskPhase::kHeld, at.At("phase"), out.phase));
+  TEPHRA_RETURN_IF_ERROR(FromWire(in.phase(), TaskPhase::kReserved, at.At("phase"), out.phase));
   out.node = in.node();
   TEPHRA_RETURN_IF_ERROR(Decode(in.slices(), at, "slices", out.slices));
   out.started = in.started_ms();

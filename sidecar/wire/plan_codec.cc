@@ -9,7 +9,7 @@
 namespace tephra {
 namespace {
 
-static_assert(v1::VERDICT_INFEASIBLE == ToWire<v1::Verdict>(Verdict::kInfeasible));
+static_assert(v1::VERDICT_UNWIND == ToWire<v1::Verdict>(Verdict::kUnwind));
 static_assert(v1::PART_ELASTIC == ToWire<v1::Part>(Part::kElastic));
 static_assert(v1::UNTIMED_DEPTH == ToWire<v1::Untimed>(Untimed::kDepth));
 static_assert(v1::OBSTACLE_UNHEALTHY == ToWire<v1::Obstacle>(Obstacle::kUnhealthy));

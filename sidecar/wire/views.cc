@@ -184,9 +184,12 @@ void FillTask(const Books& books, const TaskRow& task, v1::TaskView* out) {
     out->set_role(job.roles[task.role].name);
     out->set_index(task.index);
   }
-  out->set_phase(ToWire<v1::TaskPhase>(task.phase));
-  if (task.node.valid()) out->set_node(books.hardware.spec(task.node).name);
-  Encode(task.slices, out->mutable_slices());
+  // Of a pending task the room that is kept for it is shown.
+  const bool reserved = task.phase == TaskPhase::kPending && task.reserved_row.valid();
+  const TaskRow& placed = reserved ? books.tasks[task.reserved_row.index()] : task;
+  out->set_phase(ToWire<v1::TaskPhase>(placed.phase));
+  if (placed.node.valid()) out->set_node(books.hardware.spec(placed.node).name);
+  Encode(placed.slices, out->mutable_slices());
   out->mutable_disruption_budgets()->Assign(task.disruption_budgets.begin(),
                                             task.disruption_budgets.end());
 }

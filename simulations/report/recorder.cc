@@ -96,6 +96,8 @@ const char* VerdictText(Verdict verdict) {
       return "wait";
     case Verdict::kInfeasible:
       return "infeasible";
+    case Verdict::kUnwind:
+      return "unwind";
   }
   return "?";
 }

@@ -26,7 +26,7 @@ class Site {
   explicit Site(std::uint64_t seed, const Pod& pod = {8000, std::int64_t{64} << 30, 8})
       : dice_(seed), pod_(pod) {
     EngineConfig config;
-    config.backfill.mode = Backfill::Mode::kConservative;
+    config.reservations.mode = ReservationSettings::Mode::kAll;
     engine_ = std::make_unique<Engine>(Cluster(kNodes, Node{}, config));
     engine_->Tick(now_);
   }

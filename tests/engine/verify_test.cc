@@ -229,7 +229,7 @@ TEST_CASE("Verifier: only a gang that a failed binding broke gives back its own 
   const TaskId a = runs("j", 0), b = runs("j", 1), foreign = runs("k", 0);
   const auto fault = [&](std::vector<TaskId> evictions) {
     return bench.CheckOne(
-        {bench.state_.FindJob("j"), Part::kMinimum, Verdict::kWait, {}, {}, std::move(evictions)});
+        {bench.state_.FindJob("j"), Part::kMinimum, Verdict::kUnwind, {}, {}, std::move(evictions)});
   };
   Says(fault({a, b}), "no failed binding broke");
   // Two more are handed over by hand; the binding of one fails.
@@ -247,7 +247,7 @@ TEST_CASE("Verifier: only a gang that a failed binding broke gives back its own 
   Says(fault({a, foreign}), "another job");
   Says(fault({a, TaskId(999)}), "unknown");
   const auto unwinding = [&](std::vector<TaskId> evictions) -> Decision {
-    return {bench.state_.FindJob("j"), Part::kMinimum, Verdict::kWait, {}, {},
+    return {bench.state_.FindJob("j"), Part::kMinimum, Verdict::kUnwind, {}, {},
             std::move(evictions)};
   };
   CHECK(bench.Check({unwinding({a}), unwinding({a, b}), unwinding({a, b})}) ==
@@ -255,6 +255,10 @@ TEST_CASE("Verifier: only a gang that a failed binding broke gives back its own 
   Decision start = bench.Start("j", {});
   start.evictions = {a, b};
   Says(bench.CheckOne(start), "evicts for a start");
+  Decision wait = unwinding({a, b});
+  wait.verdict = Verdict::kWait;
+  Says(bench.CheckOne(wait), "although it does not start");
+  Says(fault({}), "evicts no task");
 }
 
 TEST_CASE("Verifier: the smallest bound that tasks of a group brought holds for all of them") {
@@ -305,7 +309,7 @@ struct MoveBench {
 
   explicit MoveBench(const AJob& old = AJob("old").Role("w", 1, APod().Gpus(1)).Movable()) {
     EngineConfig config;
-    config.consolidation.mode = Consolidation::Mode::kOn;
+    config.moves.mode = MoveSettings::Mode::kOn;
     bench.Tell(ConfigChanged{config});
     bench.Tell(NodeUpserted{ANode("o").Cores(8).Gpus(1, "A", 16000), 1});
     bench.Add(old);

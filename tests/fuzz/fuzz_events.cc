@@ -42,8 +42,7 @@ void CheckRoom(const TaskRow& task, const Books& books) {
   // A reservation of another job may overlap with tasks that still have to leave.
   const auto& here = books.tasks_on[task.node.index()];
   if (std::any_of(here.begin(), here.end(), [&](TaskId id) {
-        const TaskPhase phase = books.tasks[id.index()].phase;
-        return phase == TaskPhase::kHeld || phase == TaskPhase::kReserved;
+        return books.tasks[id.index()].phase == TaskPhase::kReserved;
       })) {
     return;
   }
@@ -88,10 +87,13 @@ void CheckPlan(const Plan& plan, const Books& books) {
       const TaskRow& task = books.tasks[placement.task.index()];
       Law(task.job == decision.job, "a decision places tasks of its own job");
       Law(placed.insert(placement.task).second, "a task is placed once");
-      Law(task.phase == (starts ? TaskPhase::kAssumed : TaskPhase::kHeld) &&
-              task.node == placement.node && task.slices == placement.slices,
+      Law(task.phase == (starts ? TaskPhase::kAssumed : TaskPhase::kPending) &&
+              starts != task.reserved_row.valid(),
           "a placed task is assumed, or has a reservation");
-      Law(books.hardware.present(task.node), "it is placed on a node that is there");
+      const TaskRow& room = starts ? task : books.tasks[task.reserved_row.index()];
+      Law(room.node == placement.node && room.slices == placement.slices,
+          "it is assumed, or its room is kept, where the decision places it");
+      Law(books.hardware.present(room.node), "it is placed on a node that is there");
       if (starts) CheckRoom(task, books);
     }
     for (const TaskId id : decision.evictions) {

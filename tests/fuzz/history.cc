@@ -368,12 +368,12 @@ EngineConfig History::MakeConfig() {
   if (bytes_.Once(32)) config.disabled_actions = {"allocate"};
   if (bytes_.Once(4)) config.disabled_actions = {"reclaim", "preempt"};
   config.eviction_budget = 500;
-  config.consolidation.mode = static_cast<Consolidation::Mode>(config.seed % 3);
-  config.consolidation.budget = 500;
-  config.consolidation.return_timeout_ms = 100;
-  config.backfill.mode = static_cast<Backfill::Mode>(config.seed / 4 % 3);
-  config.backfill.order = static_cast<Backfill::Order>(config.seed / 16 % 2);
-  config.backfill.reservations = 1 + static_cast<std::int32_t>(config.seed / 32 % 3);
+  config.moves.mode = static_cast<MoveSettings::Mode>(config.seed % 3);
+  config.moves.budget = 500;
+  config.moves.return_timeout_ms = 100;
+  config.reservations.mode = static_cast<ReservationSettings::Mode>(config.seed / 4 % 3);
+  config.reservations.order = static_cast<ReservationSettings::Order>(config.seed / 16 % 2);
+  config.reservations.count = 1 + static_cast<std::int32_t>(config.seed / 32 % 3);
   if (bytes_.Once(3)) config.usage_half_life_ms = bytes_.Pick<int>({-1, 1, 100, 100'000});
   if (bytes_.Once(8)) config.usage_weight_permille = bytes_.Pick<int>({-1, 0, 3000});
   if (config.seed % 8 == 1) config.enqueue_gate = EnqueueGate::kVolcano;

@@ -15,11 +15,11 @@ EngineConfig KaiConfig(const KaiCase& one) {
     return std::find(one.actions.begin(), one.actions.end(), action) != one.actions.end();
   };
   // KAI migrates every task that it can place elsewhere, at any price.
-  config.consolidation.mode = one.kind != "unit" || has("consolidation")
-                                  ? Consolidation::Mode::kOn
-                                  : Consolidation::Mode::kOff;
-  config.consolidation.moves_per_hour = 1'000'000;
-  config.consolidation.horizon_ms = DurationMs{10'000} * 24 * 60 * 60 * kSecondMs;  // the longest
+  config.moves.mode = one.kind != "unit" || has("consolidation")
+                                  ? MoveSettings::Mode::kOn
+                                  : MoveSettings::Mode::kOff;
+  config.moves.moves_per_hour = 1'000'000;
+  config.moves.horizon_ms = DurationMs{10'000} * 24 * 60 * 60 * kSecondMs;  // the longest
   if (one.kind == "unit" && has("consolidation") && !has("reclaim") && !has("preempt")) {
     config.disabled_actions = {"reclaim", "preempt"};
     return config;

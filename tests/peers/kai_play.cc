@@ -122,8 +122,6 @@ class Play {
         return "Running";
       case TaskPhase::kReleasing:
         return "Releasing";
-      case TaskPhase::kHeld:
-        return case_.kind == "unit" ? "Pipelined" : "Pending";
       case TaskPhase::kSucceeded:
         return "Succeeded";
       case TaskPhase::kFailed:

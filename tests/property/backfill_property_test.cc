@@ -99,9 +99,9 @@ void Live(Case& one, const EngineConfig& config, Check check) {
   }
 }
 
-EngineConfig With(Backfill::Mode mode) {
+EngineConfig With(ReservationSettings::Mode mode) {
   EngineConfig config;
-  config.backfill.mode = mode;
+  config.reservations.mode = mode;
   config.full_verify_every = 1;
   return config;
 }
@@ -173,7 +173,7 @@ TEST_CASE("Property: by counts alone each reservation is that of an exact planne
   ForEachSeed(150, [](std::uint64_t seed) {
     Dice dice(seed);
     Case one = RandomItems(dice, true);
-    Live(one, With(Backfill::Mode::kConservative),
+    Live(one, With(ReservationSettings::Mode::kAll),
          [&](const SmallCluster& cluster, const std::vector<Item>& items, TimeMs now) {
            const auto exact = ExactPlan(static_cast<int>(one.nodes.size()), items, now);
            for (const Item& item : items) {
@@ -191,7 +191,7 @@ TEST_CASE("Property: conservative, no job starts later than its first reservatio
       Dice dice(seed);
       Case one = RandomItems(dice, whole_nodes);
       std::map<std::string, TimeMs> first;
-      Live(one, With(Backfill::Mode::kConservative),
+      Live(one, With(ReservationSettings::Mode::kAll),
            [&](const SmallCluster& cluster, const std::vector<Item>& items, TimeMs now) {
              for (const Item& item : items) {
                INFO(item.name << " at " << now);
@@ -225,7 +225,7 @@ TEST_CASE("Property: EASY, the first job has the earliest reservation, and nodes
     Dice dice(seed);
     Case one = RandomItems(dice, false);
     std::map<std::string, TimeMs> first;
-    Live(one, With(Backfill::Mode::kEasy),
+    Live(one, With(ReservationSettings::Mode::kFirst),
          [&](const SmallCluster& cluster, const std::vector<Item>& items, TimeMs now) {
            const auto head = std::find_if(items.begin(), items.end(), Waits);
            for (const Item& item : items) {
@@ -272,10 +272,10 @@ TimeMs StartOf(const Case& one, const std::string& name) {
 
 TEST_CASE("Property: an overtaken job starts no later than if the other jobs had never come") {
   int overtaken = 0;
-  for (const Backfill::Mode mode : {Backfill::Mode::kEasy, Backfill::Mode::kConservative}) {
+  for (const ReservationSettings::Mode mode : {ReservationSettings::Mode::kFirst, ReservationSettings::Mode::kAll}) {
     ForEachSeed(150, [&](std::uint64_t seed) {
       Dice dice(seed);
-      const Case said = RandomItems(dice, mode == Backfill::Mode::kConservative);
+      const Case said = RandomItems(dice, mode == ReservationSettings::Mode::kAll);
       std::map<std::string, std::string> ahead;  // overtaken job -> the first pending job then
       Case with = said;
       Live(with, With(mode), [&](const SmallCluster&, const std::vector<Item>& items, TimeMs now) {

@@ -22,17 +22,17 @@ namespace {
 constexpr std::int64_t kHorizonS = 24 * 3600;
 constexpr std::int64_t kRestartS = 60;
 
-EngineConfig Moving(Consolidation::Mode mode) {
+EngineConfig Moving(MoveSettings::Mode mode) {
   EngineConfig config;
   config.node_scores = {{"spread", 1}};
   config.device_scores = {{"spread", 1}};
   config.disabled_actions = {"reclaim", "preempt"};
   config.assume_timeout_ms = 1000 * kSecondMs;
-  config.consolidation.mode = mode;
-  config.consolidation.moves_per_hour = 1000;
-  config.consolidation.horizon_ms = kHorizonS * kSecondMs;
-  config.consolidation.restart_cost_ms = kRestartS * kSecondMs;
-  config.consolidation.return_timeout_ms = kHorizonS * kSecondMs;
+  config.moves.mode = mode;
+  config.moves.moves_per_hour = 1000;
+  config.moves.horizon_ms = kHorizonS * kSecondMs;
+  config.moves.restart_cost_ms = kRestartS * kSecondMs;
+  config.moves.return_timeout_ms = kHorizonS * kSecondMs;
   return config;
 }
 
@@ -104,7 +104,7 @@ void Confirm(Dice& dice, World& world, const NamedPlan& plan) {
 }
 
 // Jobs run in pieces: more came than are left.
-void Fragment(Dice& dice, World& world, Consolidation::Mode mode) {
+void Fragment(Dice& dice, World& world, MoveSettings::Mode mode) {
   world.Tell(ConfigChanged{Moving(mode)});
   world.Tell(QueueUpserted{AQueue("default"), ++world.version});
   const int nodes = 2 + dice.Below(3);
@@ -185,7 +185,7 @@ TEST_CASE("The fewest and cheapest tasks migrate, and none only if no migrations
   ForEachSeed(1500, [&](std::uint64_t seed) {
     Dice dice(seed + 7000000);
     World world;
-    Fragment(dice, world, Consolidation::Mode::kOn);
+    Fragment(dice, world, MoveSettings::Mode::kOn);
     JobSpec fresh = RandomJob(dice, "new");
     world.Tell(JobUpserted{fresh, ++world.version});
     const TimeMs now = 5000 * kSecondMs;
@@ -235,7 +235,7 @@ TEST_CASE("A migrated task runs again in its reservation, and so does the gang i
   ForEachSeed(1000, [&](std::uint64_t seed) {
     Dice dice(seed + 8000000);
     World world;
-    Fragment(dice, world, Consolidation::Mode::kOn);
+    Fragment(dice, world, MoveSettings::Mode::kOn);
     for (int j = 0; j < 3; ++j) {
       world.Tell(JobUpserted{RandomJob(dice, "new" + std::to_string(j)), ++world.version});
     }
@@ -298,7 +298,7 @@ TEST_CASE("Whatever happens while jobs move, books are right and nothing is over
     World world;
     CaseSize size{.queue_limits = true, .groups = seed % 3 == 0};
     RandomHistory history(seed + 9000000, size, {});
-    EngineConfig config = Moving(Consolidation::Mode::kOn);
+    EngineConfig config = Moving(MoveSettings::Mode::kOn);
     config.assume_timeout_ms = 20 * kSecondMs;
     world.Tell(ConfigChanged{config});
     const auto tell = [&](Event event) {

@@ -158,7 +158,7 @@ bool MakeCase(Dice& dice, Recorded& run, bool others_stay, bool deserves = false
   }
   Settle(run, run.Tick(1), others_stay);
   if (std::any_of(run.books().jobs.begin(), run.books().jobs.end(),
-                  [](const JobRow& job) { return job.held() > 0; })) {
+                  [](const JobRow& job) { return job.keeps_room(); })) {
     return false;
   }
   JobSpec target = Target(dice);
@@ -171,7 +171,7 @@ bool MakeCase(Dice& dice, Recorded& run, bool others_stay, bool deserves = false
     run.Apply(PlacementRefused{kTarget, job.roles[0].name, hardware.spec(node).name, "no"});
   }
   const NamedPlan plan = run.Tick(2);
-  if (Starts(plan) || job.held() > 0) return false;
+  if (Starts(plan) || job.keeps_room()) return false;
   // Elastic tasks of other jobs may have started. They run, so that a new engine has them as facts.
   const bool evicts =
       std::any_of(plan.decisions.begin(), plan.decisions.end(), [](const auto& one) {

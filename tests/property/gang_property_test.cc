@@ -41,7 +41,7 @@ EngineConfig RandomConfig(Dice& dice) {
   config.seed = dice.Next();
   // Evictions have laws of their own (eviction_property_test).
   config.disabled_actions = {"reclaim", "preempt"};
-  config.backfill.mode = Backfill::Mode::kNone;  // so have refusals because of a reservation
+  config.reservations.mode = ReservationSettings::Mode::kNone;  // so have refusals because of a reservation
   return config;
 }
 

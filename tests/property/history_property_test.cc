@@ -29,11 +29,11 @@ void MaybeGate(std::uint64_t seed, EngineConfig& config) {
 // The same of backfilling.
 void MaybeBackfill(std::uint64_t seed, EngineConfig& config) {
   Dice dice(seed + 5000000);
-  config.backfill.mode = dice.Pick<Backfill::Mode>(
-      {Backfill::Mode::kNone, Backfill::Mode::kEasy, Backfill::Mode::kConservative});
-  config.backfill.reservations = dice.From(1, 3);
-  config.backfill.per_queue = dice.Percent(30);
-  if (dice.Percent(40)) config.backfill.order = Backfill::Order::kShortestFirst;
+  config.reservations.mode = dice.Pick<ReservationSettings::Mode>(
+      {ReservationSettings::Mode::kNone, ReservationSettings::Mode::kFirst, ReservationSettings::Mode::kAll});
+  config.reservations.count = dice.From(1, 3);
+  config.reservations.per_queue = dice.Percent(30);
+  if (dice.Percent(40)) config.reservations.order = ReservationSettings::Order::kShortestFirst;
 }
 
 EngineConfig ShortPatience() {
@@ -55,7 +55,7 @@ void Live(Engine& engine, std::uint64_t seed, const CaseSize& size, RandomHistor
   // (eviction_property_test, backfill_property_test).
   if (judge == Mirror::Judge::kExactness) {
     config.disabled_actions = {"reclaim", "preempt"};
-    config.backfill.mode = Backfill::Mode::kNone;
+    config.reservations.mode = ReservationSettings::Mode::kNone;
   }
   if (judge == Mirror::Judge::kSoundness) {
     MaybeGate(seed, config);
@@ -306,7 +306,7 @@ TEST_CASE("An assumption that no fact confirms expires whole, and the gang is pl
     Engine engine(DefaultAssembly());
     EngineConfig config = ShortPatience();
     // A job that ends late delays a reservation, and another job may go ahead of it.
-    config.backfill.mode = Backfill::Mode::kNone;
+    config.reservations.mode = ReservationSettings::Mode::kNone;
     REQUIRE(engine.Apply(ConfigChanged{config}).ok());
     for (const Event& event : RandomCase(dice, {})) REQUIRE(engine.Apply(event).ok());
     const auto started = [](const NamedPlan& plan) {

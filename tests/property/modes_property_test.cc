@@ -117,7 +117,7 @@ std::string CheckDevices(const Books& books, const std::set<std::string>& change
       const PodTemplate& pod = books.classes[task.cls].pod;
       for (const Slice& slice : task.slices) {
         // A reservation may overlap with tasks that still have to leave.
-        if (!task.job.valid() || task.phase == TaskPhase::kHeld) foreign.insert(slice.device);
+        if (!task.job.valid() || task.phase == TaskPhase::kReserved) foreign.insert(slice.device);
         if (slice.container >= pod.containers.size()) return "no such container";
         const ContainerSpec& container = pod.containers[slice.container];
         by_device[slice.device].push_back(

@@ -15,7 +15,7 @@ namespace {
 
 const std::vector<std::string>& VerdictWords() {
   static const std::vector<std::string> kWords = {"start", "start-after-eviction", "reserve",
-                                                  "wait", "infeasible"};
+                                                  "wait", "infeasible", "unwind"};
   return kWords;
 }
 
@@ -203,10 +203,14 @@ class Run {
         if (!expected.role.empty() && role.name != expected.role) continue;
         role_known = true;
         for (TaskId task_id : role.tasks) {
-          const TaskRow& task = books.tasks[task_id.index()];
-          if (!HoldsRoom(task.phase)) continue;
+          const TaskRow& row = books.tasks[task_id.index()];
+          const bool waits = row.phase == TaskPhase::kPending && row.reserved_row.valid() &&
+                             books.jobs[id.index()].reservation.kind ==
+                                 Reservation::Kind::kVictims;
+          if (!waits && !HoldsRoom(row.phase)) continue;
           ++tasks;
-          held += task.phase == TaskPhase::kHeld;
+          held += waits;
+          const TaskRow& task = waits ? books.tasks[row.reserved_row.index()] : row;
           const std::string& node = books.hardware.spec(task.node).name;
           nodes.insert(node);
           for (const Slice& slice : task.slices) {

@@ -245,11 +245,11 @@ TEST_CASE("Event codec: a config without backfill has the defaults of backfill")
   wire.mutable_config_changed()->mutable_config()->set_ties(v1::TIES_FIRST_NAME);
   absl::StatusOr<Event> back = DecodeEvent(wire);
   REQUIRE(back.ok());
-  CHECK(std::get<ConfigChanged>(*back).config.backfill == Backfill{});
+  CHECK(std::get<ConfigChanged>(*back).config.reservations == ReservationSettings{});
   wire.mutable_config_changed()->mutable_config()->mutable_backfill();
   back = DecodeEvent(wire);
   REQUIRE(back.ok());
-  CHECK(std::get<ConfigChanged>(*back).config.backfill == Backfill{});
+  CHECK(std::get<ConfigChanged>(*back).config.reservations == ReservationSettings{});
 }
 
 TEST_CASE("Event codec: a number that a config lacks is the engine's default") {

@@ -182,9 +182,9 @@ TEST_CASE("Whatif: of a queue, a job and the policies only what is given changes
   }
   const WhatifResult policies =
       recording.Ask(cut, {"{ set_policies: { backfill: { mode: conservative } } }"});
-  CHECK(policies.changed.engine->state().books().config.backfill.mode ==
-        Backfill::Mode::kConservative);
-  CHECK(policies.changed.engine->state().books().config.backfill.reservations == 2);
+  CHECK(policies.changed.engine->state().books().config.reservations.mode ==
+        ReservationSettings::Mode::kAll);
+  CHECK(policies.changed.engine->state().books().config.reservations.count == 2);
   const WhatifResult job = recording.Ask(cut, {"{ set_job: { name: second, queue: b } }"});
   CHECK(JobOf(job.changed, "second").queue == "b");
   CHECK(JobOf(job.changed, "second").arrival == 10 * 60 * kSecondMs);
@@ -221,7 +221,7 @@ events:
                      "{ set_policies: { backfill: { mode: conservative } } }"});
   const Books& books = result.changed.engine->state().books();
   CHECK(books.hardware.total()[kGpu] == 8 * kWholeGpu);
-  CHECK(books.config.backfill.mode == Backfill::Mode::kConservative);
+  CHECK(books.config.reservations.mode == ReservationSettings::Mode::kAll);
   for (std::size_t q = 0; q < books.queues.size(); ++q) {
     const QueueSpec& queue = books.queues.spec(QueueId(q));
     if (queue.name == "a") CHECK(queue.limit[kGpu] == 16 * kWholeGpu);

@@ -223,7 +223,7 @@ std::vector<EvictionOracle::Option> EvictionOracle::Options(const MirrorJob& job
   for (const auto& [name, role] : other.roles) {
     for (const MirrorTask& task : role.tasks) {
       running += task.phase == TaskPhase::kRunning || task.phase == TaskPhase::kAssumed;
-      held += task.phase == TaskPhase::kHeld;
+      held += task.phase == TaskPhase::kReserved;
       if (task.phase == TaskPhase::kRunning || task.phase == TaskPhase::kSucceeded ||
           task.phase == TaskPhase::kAssumed) {
         ++counted, ++role_counted[name];

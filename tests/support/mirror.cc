@@ -17,7 +17,7 @@ void Mirror::Resize(const MirrorJob& job, MirrorRole& role, std::size_t replicas
                     std::map<std::string, MirrorTask>& left_over) {
   while (role.tasks.size() > replicas) {
     MirrorTask& last = role.tasks.back();
-    const bool stays = HoldsRoom(last.phase) && last.phase != TaskPhase::kHeld;
+    const bool stays = HoldsRoom(last.phase) && last.phase != TaskPhase::kReserved;
     mirror_tasks::DropReservation(last);
     if (!last.uid.empty() && stays) left_over[last.uid] = last;
     role.tasks.pop_back();
@@ -45,7 +45,7 @@ void Mirror::Mend() {
     if (!Satisfied(job)) continue;
     job.broken = false;
     mirror_tasks::ForEachTask(job, [&job = job](MirrorTask& task) {
-      if (task.phase == TaskPhase::kHeld) mirror_tasks::Unplace(job, task);
+      if (task.phase == TaskPhase::kReserved) mirror_tasks::Unplace(job, task);
     });
   }
 }
@@ -77,7 +77,7 @@ void Mirror::Fold(const Event& event) {
     job.spec = e->job;
     mirror_tasks::ForEachTask(job, [&](MirrorTask& task) {
       if (task.phase == TaskPhase::kPending || task.phase == TaskPhase::kAbsent ||
-          (pods_came && (task.phase == TaskPhase::kAssumed || task.phase == TaskPhase::kHeld))) {
+          (pods_came && (task.phase == TaskPhase::kAssumed || task.phase == TaskPhase::kReserved))) {
         mirror_tasks::Unplace(job, task);
       }
     });
@@ -92,7 +92,7 @@ void Mirror::Fold(const Event& event) {
       role.min = spec.min;
       for (MirrorTask& task : role.tasks) {
         if (!(spec.pod == role.pod)) mirror_tasks::DropReservation(task);
-        if (task.phase == TaskPhase::kHeld && !(spec.pod == role.pod)) mirror_tasks::Unplace(job, task);
+        if (task.phase == TaskPhase::kReserved && !(spec.pod == role.pod)) mirror_tasks::Unplace(job, task);
       }
       role.pod = spec.pod;
       Resize(job, role, static_cast<std::size_t>(spec.replicas), pods_);
@@ -112,7 +112,7 @@ void Mirror::Fold(const Event& event) {
       MirrorRole& role = jobs_.at(said.job).roles.at(said.role);
       task = &role.tasks.at(static_cast<std::size_t>(said.index));
       if (said.phase == TaskPhase::kPending &&
-          (task->phase == TaskPhase::kAssumed || task->phase == TaskPhase::kHeld)) {
+          (task->phase == TaskPhase::kAssumed || task->phase == TaskPhase::kReserved)) {
         task->uid = said.uid;
         return;
       }
@@ -159,9 +159,9 @@ void Mirror::Fold(const Event& event) {
       if (task.phase == TaskPhase::kAssumed) plan = std::max(plan, task.assumed_by);
     });
     mirror_tasks::TakeBack(job->second, plan, e->elastic);
-    if (!e->elastic && mirror_tasks::CountPhase(job->second, TaskPhase::kHeld) > 0) {
+    if (!e->elastic && mirror_tasks::CountPhase(job->second, TaskPhase::kReserved) > 0) {
       mirror_tasks::ForEachTask(job->second, [&](MirrorTask& task) {
-        if (task.phase == TaskPhase::kHeld) mirror_tasks::Unplace(job->second, task);
+        if (task.phase == TaskPhase::kReserved) mirror_tasks::Unplace(job->second, task);
       });
       for (auto& [uid, other] : jobs_) {
         mirror_tasks::ForEachTask(other, [&](MirrorTask& task) {

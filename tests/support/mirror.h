@@ -15,6 +15,7 @@
 namespace tephra {
 
 struct MirrorTask {
+  // kReserved: pending, and room is kept for it that victims still have to leave.
   TaskPhase phase = TaskPhase::kPending;
   std::string uid;  // empty while no pod is known
   std::string node;

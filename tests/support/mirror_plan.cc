@@ -139,10 +139,10 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
       !fault.empty()) {
     return fault;
   }
-  bool moved = false;
+  bool kept = false;  // room was kept for tasks of it
   const auto leave = [&](const MirrorRole& role, MirrorTask& task) {
     if (task.reserved_node.empty()) return;
-    moved = true;
+    kept = true;
     room.Take(role.pod, task.reserved_node, task.reserved_slices, -1);
     mirror_tasks::DropReservation(task);
   };
@@ -156,7 +156,8 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
       for (MirrorTask& task : role.tasks) leave(role, task);
     }
     mirror_tasks::ForEachTask(job, [&](MirrorTask& task) {
-      if (task.phase != TaskPhase::kHeld) return;
+      if (task.phase != TaskPhase::kReserved) return;
+      kept = true;
       room.Take(task.pod, task.node, task.slices, -1);
       mirror_tasks::Unplace(job, task);
     });
@@ -170,10 +171,10 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
     return CheckNo(decision, job, wish, room);
   }
   if (!Open(job.spec.queue)) return "starts in a queue that is not open";
-  // A migrated gang continues with all of its members, elastic ones too.
+  // A gang starts with all of its members for which room is kept, elastic ones too.
   const auto least = static_cast<std::size_t>(wish.least);
   if (decision.part == Part::kMinimum && decision.placements.size() != least &&
-      !(moved && decision.placements.size() > least)) {
+      !(kept && decision.placements.size() > least)) {
     return "starts " + std::to_string(decision.placements.size()) + " tasks where " +
            std::to_string(wish.least) + " are missing";
   }
@@ -188,7 +189,7 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
     if (!fault.empty()) return "places " + placed.role + " where it cannot be: " + fault;
     room.Take(role.pod, placed.node, placed.slices);
     left.Take(role.pod, placed.node, placed.slices);
-    task = {later ? TaskPhase::kHeld : TaskPhase::kAssumed,
+    task = {later ? TaskPhase::kReserved : TaskPhase::kAssumed,
             task.uid,
             placed.node,
             placed.slices,

@@ -20,7 +20,7 @@ inline int Counted(const MirrorRole& role) {
 
 inline int Pending(const MirrorRole& role) {
   return static_cast<int>(std::count_if(role.tasks.begin(), role.tasks.end(), [](const auto& task) {
-    return task.phase == TaskPhase::kPending || task.phase == TaskPhase::kHeld;
+    return task.phase == TaskPhase::kPending || task.phase == TaskPhase::kReserved;
   }));
 }
 

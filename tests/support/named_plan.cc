@@ -36,6 +36,8 @@ const char* VerdictWord(Verdict verdict) {
       return "wait";
     case Verdict::kInfeasible:
       return "infeasible";
+    case Verdict::kUnwind:
+      return "unwind";
   }
   return "?";
 }

@@ -177,7 +177,7 @@ func (a *Action) carryOut(ssn *framework.Session, reply *pb.CycleReply) {
 			outcome, why = a.makeRoom(ctx, ssn, decision)
 		case len(decision.GetPlacements()) > 0:
 			outcome, why = a.place(ssn, decision)
-		case len(decision.GetEvictions()) > 0:
+		case decision.GetVerdict() == pb.Verdict_VERDICT_UNWIND:
 			a.unwind(ssn, decision)
 			continue
 		default:

@@ -8,7 +8,7 @@ namespace {
 
 TEST_CASE("Pods of a deleted job keep the job's estimate, and reservations stand") {
   EngineConfig config;
-  config.backfill.mode = Backfill::Mode::kEasy;
+  config.reservations.mode = ReservationSettings::Mode::kFirst;
   SmallCluster cluster(config);
   constexpr DurationMs kRun = 3600 * kSecondMs;
   cluster.Add(ANode("n0").Gpus(8));

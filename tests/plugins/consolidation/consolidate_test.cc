@@ -15,7 +15,7 @@ EngineConfig On() {
   EngineConfig config;
   config.node_scores = {{"spread", 1}};
   config.disabled_actions = {"reclaim", "preempt"};
-  config.consolidation.mode = Consolidation::Mode::kOn;
+  config.moves.mode = MoveSettings::Mode::kOn;
   return config;
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("Consolidate: a moved gang starts in its reserved room once all of its
   CHECK(train.verdict == Verdict::kStartAfterEviction);
   REQUIRE(train.moves.size() == 2);
   CHECK(train.reason->moving == Moving::kDone);
-  CHECK(world.cluster.job("pair").reserved_rows == 2);
+  CHECK(world.cluster.job("pair").reservation.rows == 2);
   world.cluster.Gone("pair/w/0");
   world.cluster.Add(AJob("thief").Role("w", 1, APod().Gpus(1)));
   CHECK_FALSE((world.Tick(2 * kSecondMs), world.cluster.Started("thief")));
@@ -94,7 +94,7 @@ TEST_CASE("Consolidate: a moved gang starts in its reserved room once all of its
       if (move.pod == pod) CHECK(move.node == placed.node);
     }
   }
-  CHECK(world.cluster.job("pair").reserved_rows == 0);
+  CHECK(world.cluster.job("pair").reservation.rows == 0);
 }
 
 TEST_CASE("Consolidate: a reservation ends when its task has not returned within the timeout") {
@@ -106,10 +106,10 @@ TEST_CASE("Consolidate: a reservation ends when its task has not returned within
   CHECK_FALSE(world.cluster.Started("next"));
   world.cluster.Confirm();
   world.Comes(0);
-  world.Tick(On().consolidation.return_timeout_ms);
-  CHECK(world.cluster.job("pair").reserved_rows == 2);
-  world.Tick(On().consolidation.return_timeout_ms + kSecondMs);
-  CHECK(world.cluster.job("pair").reserved_rows == 0);
+  world.Tick(On().moves.return_timeout_ms);
+  CHECK(world.cluster.job("pair").reservation.rows == 2);
+  world.Tick(On().moves.return_timeout_ms + kSecondMs);
+  CHECK(world.cluster.job("pair").reservation.rows == 0);
   CHECK(world.cluster.Started("next"));
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("Consolidate: a decision that is not carried out moves no task") {
   world.Tick(kSecondMs);
   world.cluster.Tell(PlanStale{"train", "the group is gone"});
   world.Sound();
-  CHECK(world.cluster.job("pair").reserved_rows == 0);
+  CHECK(world.cluster.job("pair").reservation.rows == 0);
   CHECK(world.cluster.job("pair").satisfied());
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("Consolidate: no more tasks move than a disruption budget allows") {
 
 TEST_CASE("Consolidate: a budget of moves too small for a whole gang is reported with its numbers") {
   EngineConfig config = On();
-  config.consolidation.moves_per_hour = 1;
+  config.moves.moves_per_hour = 1;
   Stage world(config);
   world.Tick(kSecondMs);
   CHECK(world.cluster.Of("train").reason->moving == Moving::kBudget);
@@ -172,22 +172,22 @@ TEST_CASE("Consolidate: least run time, and jobs that are not preemptible, are l
 
 TEST_CASE("Consolidate: in a dry run the plan proposes, and nothing is reserved") {
   EngineConfig config = On();
-  config.consolidation.mode = Consolidation::Mode::kDryRun;
+  config.moves.mode = MoveSettings::Mode::kDryRun;
   Stage world(config);
   const Plan plan = world.cluster.engine().Tick(kSecondMs);
   REQUIRE(plan.proposals.size() == 1);
   CHECK(plan.proposals[0].moves.size() == 2);
   CHECK(plan.proposals[0].reason->moving == Moving::kProposed);
   for (const Decision& decision : plan.decisions) CHECK(decision.evictions.empty());
-  CHECK(world.cluster.job("pair").reserved_rows == 0);
+  CHECK(world.cluster.job("pair").reservation.rows == 0);
 }
 
 TEST_CASE("Consolidate: a window that ends when it begins is refused by its field and value") {
   EngineConfig config;
-  config.consolidation.windows = {{60, 120}, {600, 600}};
+  config.moves.windows = {{60, 120}, {600, 600}};
   const absl::Status status = DefaultAssembly().validate(config);
   CHECK(std::string(status.message()).find("600 to 600") != std::string::npos);
-  config.consolidation.windows.pop_back();
+  config.moves.windows.pop_back();
   CHECK(DefaultAssembly().validate(config).ok());
 }
 

@@ -52,7 +52,7 @@ TEST_CASE("Locality: reserved room in a rack is released when the rack is split"
   cluster.Tick(2 * kSecondMs);
   CHECK(cluster.plan().dropped.empty());
   CHECK(cluster.Of("train").verdict == Verdict::kInfeasible);
-  CHECK(cluster.job("train").held() == 0);
+  CHECK(!cluster.job("train").keeps_room());
 }
 
 TEST_CASE("Locality: a domain that comes lets a gang start that waits for it") {

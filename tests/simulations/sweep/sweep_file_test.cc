@@ -51,8 +51,8 @@ TEST_CASE("Sweep: a run is the simulation with the policy laid over it, its load
   CHECK(NameOf(*sweep, runs[3]) == "easy/1.25/2");
   const auto last = LoadSimulation(sweep->simulation, DocumentOf(*sweep, runs[11]));
   REQUIRE(last.ok());
-  CHECK(last->config.backfill.mode == Backfill::Mode::kEasy);
-  CHECK(last->config.backfill.predict.by == RunPrediction::By::kNone);  // the simulation's own
+  CHECK(last->config.reservations.mode == ReservationSettings::Mode::kFirst);
+  CHECK(last->config.reservations.predict.by == RunPrediction::By::kNone);  // the simulation's own
   CHECK(last->config.job_order == JobOrder::kEstimatedRuntime);
   CHECK(last->dequeue == Dequeue::kFifo);
   CHECK(last->config.seed == 9);
@@ -63,7 +63,7 @@ TEST_CASE("Sweep: a run is the simulation with the policy laid over it, its load
   CHECK_FALSE(last->outputs.jobs);
   const auto first = LoadSimulation(sweep->simulation, DocumentOf(*sweep, runs[0]));
   REQUIRE(first.ok());
-  CHECK(first->config.backfill.mode == Backfill::Mode::kNone);
+  CHECK(first->config.reservations.mode == ReservationSettings::Mode::kNone);
   CHECK(first->trace->load == 500);
   CHECK(first->trace->model->seed == 2);
 }

@@ -1,0 +1,41 @@
+// Reservation: the room that is kept for one job, now or from a later time on. A job has at most
+// one, and it outlives the cycle. TaskTable charges and frees what it takes (task_reservations.cc).
+//
+// Who may take whose room, for every policy:
+// - Room that is kept now (kVictims, kMove) is charged like the room of a running task. No other
+//   job may take it, and no job is evicted for it. Its own job may leave it for a better place.
+// - A reserved start (kStart) takes nothing before its time. Other jobs may use the room as long as
+//   the start is not delayed (ReservationPlan::Delays).
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "engine/plan.h"
+#include "topology/base/time.h"
+
+namespace tephra {
+
+struct Reservation {
+  enum class Kind : std::uint8_t {
+    kNone,
+    kVictims,  // the job starts where its victims still terminate
+    kMove,     // tasks of the job were evicted and go on elsewhere
+    kStart,    // the job starts at a later time
+  };
+  Kind kind = Kind::kNone;
+  std::int32_t rows = 0;   // kVictims, kMove: tasks with a row that keeps room (TaskRow::room)
+  TimeMs at = 0;           // kStart: when
+  std::int32_t tasks = 0;  // kStart: how many of its tasks start then
+  // kStart: where the job has room then, beside all other reservations; empty if counts alone prove
+  // that it has.
+  std::vector<Placement> where{};
+
+  static Reservation Start(TimeMs at, std::int32_t tasks, std::vector<Placement> where) {
+    return {Kind::kStart, 0, at, tasks, std::move(where)};
+  }
+  bool keeps_room() const { return rows > 0; }
+};
+
+}  // namespace tephra
