@@ -35,23 +35,28 @@ std::string RoomCause(const ResourceKinds& kinds, const Reason& reason) {
   const auto nodes = [&](Misfit misfit) { return reason.nodes[static_cast<std::size_t>(misfit)]; };
   if (nodes(Misfit::kFragmented) > 0) return "free GPUs are fragmented";
   const bool enough = nodes(Misfit::kGpu) == 0 && nodes(Misfit::kResource) == 0;
-  if (enough && nodes(Misfit::kLimit) > 0) return "the limit of tasks per domain is reached";
-  return "not enough room on single nodes";
+  if (enough && nodes(Misfit::kLimit) > 0) {
+    return "host ports, anti-affinity or limits allow too few tasks";
+  }
+  return "free room is spread over too many nodes";
 }
 
-// "needs 4 tasks of role worker x 8 GPUs, room for 2; eligible nodes have 19 of 32 GPUs free, ...".
-std::string NumbersText(const ResourceKinds& kinds, const Reason& reason) {
-  std::string text = "needs " + Count(reason.tasks_needed, "task");
+// "the job needs 4 tasks of role worker x 8 GPUs; eligible nodes have 19 of 32 GPUs free and room
+// for 2 tasks; the best node, n3, has 7 GPUs free; ...". `place` has the room.
+std::string NumbersText(const ResourceKinds& kinds, const Reason& reason,
+                        const std::string& place = "eligible nodes have") {
+  std::string text = "the job needs " + Count(reason.tasks_needed, "task");
   if (!reason.role.empty()) text += " of role " + reason.role;
   if (reason.per_task > 0) text += " x " + AmountText(kinds, reason.binding, reason.per_task);
-  text += ", room for " + std::to_string(reason.tasks_fit);
+  text += "; " + place + " ";
   if (reason.per_task > 0) {
-    text += "; eligible nodes have " +
-            PartText(kinds, reason.binding, reason.free_total, reason.capacity_total) + " free";
-    if (!reason.best_node.empty()) {
-      text += ", node " + reason.best_node + " is closest with " +
-              AmountText(kinds, reason.binding, reason.best_free) + " free";
-    }
+    text +=
+        PartText(kinds, reason.binding, reason.free_total, reason.capacity_total) + " free and ";
+  }
+  text += "room for " + Count(reason.tasks_fit, "task");
+  if (reason.per_task > 0 && !reason.best_node.empty()) {
+    text += "; the best node, " + reason.best_node + ", has " +
+            AmountText(kinds, reason.binding, reason.best_free) + " free";
   }
   return text + NodesText(reason);
 }
@@ -69,7 +74,7 @@ std::string LocalityText(const ResourceKinds& kinds, const Reason& reason) {
                                 : "any of the " + std::to_string(reason.domains) + " domains";
   const std::string text = "not enough room in " + where + " of " + tier;
   if (reason.domain.empty()) return text;
-  return text + "; domain " + reason.domain + " is closest: " + NumbersText(kinds, reason);
+  return text + ": " + NumbersText(kinds, reason, "the best domain, " + reason.domain + ", has");
 }
 
 std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
@@ -215,7 +220,7 @@ const char* MisfitText(Misfit misfit) {
     case Misfit::kRefused:
       return "that rejected these tasks before";
     case Misfit::kLimit:
-      return "at the limit of tasks per domain";
+      return "where host ports, anti-affinity or limits allow no more tasks";
     case Misfit::kResource:
       return "with too little CPU, memory, pod slots or another resource";
     case Misfit::kGpu:
@@ -277,8 +282,8 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
       return LocalityText(kinds, reason);
     case Obstacle::kGroups:
       return "sub-groups must start together: room found for " + std::to_string(reason.groups_fit) +
-             " of " + std::to_string(reason.groups_needed) + ", but not for sub-group " +
-             reason.group + " beside them";
+             " of " + std::to_string(reason.groups_needed) + ", but sub-group " + reason.group +
+             " does not fit with them";
     case Obstacle::kReserved:
       return "room is reserved: starting now would delay job " + reason.ahead +
              ", which is reserved to start " + InstantText(reason.ahead_start_ms);

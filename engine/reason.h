@@ -18,7 +18,7 @@ enum class Misfit : std::uint8_t {
   kSelector,
   kModel,
   kRefused,     // the scheduler refused this class on the node
-  kLimit,       // the limit of tasks per domain is reached
+  kLimit,       // a host port, anti-affinity or limit allows no more tasks there
   kResource,    // CPU, memory, pods or an extended resource
   kGpu,         // too little free GPU on the node in total
   kFragmented,  // enough in total, but not on single devices

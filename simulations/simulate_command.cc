@@ -29,10 +29,11 @@ void AddSimulateCommand(CLI::App& app, int& code) {
       ->add_option("--output", arguments->output, "format of the summary on stdout: text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  CLI::Option* trace = command->add_option("--trace", arguments->trace,
-                                           "trace to use instead of workload.trace.file");
+  CLI::Option* trace =
+      command->add_option("--trace", arguments->trace,
+                          "trace file that replaces workload.trace.file of the simulation file");
   command->add_flag("--strict", arguments->options.strict,
-                    "fail at the first trace line that would be skipped");
+                    "exit with an error instead of skipping a faulty trace line");
   CLI::Option* directory = command->add_option(
       "--out", arguments->directory,
       "folder for tasks.csv, jobs.csv, summary.json and the other output files");

@@ -85,8 +85,9 @@ void AddSweepCommand(CLI::App& app, int& code) {
   command->add_flag("--files", arguments->choice.files,
                     "write all output files of each run, so that tephra report can show it "
                     "(default: summary.json only)");
-  CLI::Option* trace = command->add_option(
-      "--trace", arguments->trace, "trace to use instead of workload.trace.file of the simulation");
+  CLI::Option* trace =
+      command->add_option("--trace", arguments->trace,
+                          "trace file that replaces workload.trace.file of the simulation file");
   command
       ->add_option("--output", arguments->output,
                    "format of the comparison on stdout: text, json or csv")

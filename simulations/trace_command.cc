@@ -76,7 +76,8 @@ void AddTraceCommand(CLI::App& app, int& code) {
       ->add_option("--sort-window", arguments->sort,
                    "sort jobs by submission time among this many jobs read ahead (0: do not sort)")
       ->check(CLI::Range(std::size_t{0}, TraceReader::kMostSorted));
-  command->add_flag("--strict", arguments->strict, "fail at the first line that would be skipped");
+  command->add_flag("--strict", arguments->strict,
+                    "exit with an error instead of skipping a faulty line");
   command
       ->add_option("--output", arguments->output, "format of the summary on stdout: text or json")
       ->check(CLI::IsMember({"text", "json"}))

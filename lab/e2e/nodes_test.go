@@ -53,8 +53,8 @@ func TestACordonedNodeGetsNothingUntilItIsUncordoned(t *testing.T) {
 	ok(t, c.Submit(t.Context(), e2e.Job(ns, "train").Task("worker", 4, e2e.GPUs(8)).Object()))
 	said, err := c.Condition(t.Context(), ns, "train", waits)
 	ok(t, err)
-	if !strings.Contains(said.Message, "room for 3") {
-		t.Errorf("condition %q, expected room for 3", said.Message)
+	if !strings.Contains(said.Message, "room for 3 tasks") {
+		t.Errorf("condition %q, expected room for 3 tasks", said.Message)
 	}
 	given[string](t)(c.Kubectl(t.Context(), "", "uncordon", "node-0"))
 	ok(t, c.JobReaches(t.Context(), ns, "train", batch.Running))

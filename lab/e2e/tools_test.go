@@ -85,8 +85,8 @@ func TestTephraExplainAndTopAnswerOfTheLiveEngine(t *testing.T) {
 		given[string](t)(c.Engine.Tephra(t.Context(), "explain", name)),
 		given[string](t)(c.Engine.Tephra(t.Context(), "explain", name, "--output", "wide")),
 	} {
-		if !strings.Contains(text, "room for 4") || !strings.Contains(text, name) {
-			t.Errorf("tephra explain, expected room for 4:\n%s", text)
+		if !strings.Contains(text, "room for 4 tasks") || !strings.Contains(text, name) {
+			t.Errorf("tephra explain, expected room for 4 tasks:\n%s", text)
 		}
 	}
 	var explained struct{ Job struct{ Name, Queue string } }

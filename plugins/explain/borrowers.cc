@@ -181,7 +181,7 @@ const char* StaysText(Stays stays) {
     case Stays::kOverOwn:
       return "not reclaimable (this job would take its own queue above its share)";
     case Stays::kNotReclaimable:
-      return "not reclaimable (setting of the queue)";
+      return "not reclaimable (the queue or a child queue has reclaimable: false)";
     case Stays::kNotPreemptible:
       return "not reclaimable (jobs are not preemptible)";
     case Stays::kMinRun:
@@ -212,7 +212,7 @@ std::string BorrowerText(const ResourceKinds& kinds, Kind kind, const Borrower& 
   const auto words = [&](std::int64_t amount) { return AmountText(kinds, kind, amount); };
   std::string text = "queue " + borrower.queue + " uses " + words(borrower.holds) + ", " +
                      words(borrower.over()) + " above its share";
-  const char* separator = ": ";
+  std::string separator = "; of the " + words(borrower.holds) + " in use: ";
   for (const auto& [stays, amount] : borrower.parts) {
     text += separator + words(amount) + " " + StaysText(stays);
     separator = ", ";

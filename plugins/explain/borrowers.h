@@ -62,7 +62,8 @@ std::vector<Shortfall> FindShortfalls(const Snapshot& snapshot, const Policies& 
 
 // "queue research has a share of 8 GPUs (deserved: 16 GPUs) and uses 2 GPUs".
 std::string ShortfallText(const ResourceKinds& kinds, const Shortfall& shortfall);
-// "queue dev uses 14 GPUs, 6 GPUs above its share: 4 GPUs reclaimable, 2 GPUs not reclaimable ...".
+// "queue dev uses 14 GPUs, 6 GPUs above its share; of the 14 GPUs in use: 4 GPUs reclaimable, 2
+// GPUs not reclaimable ...".
 std::string BorrowerText(const ResourceKinds& kinds, Kind kind, const Borrower& borrower);
 
 }  // namespace tephra

@@ -15,30 +15,25 @@ std::string Names(const std::vector<std::string>& names) {
   return text;
 }
 
-// "2 of the 3 cordoned or unready nodes (a, b) were available".
+// "2 of the 3 cordoned or unready nodes (a, b) became schedulable".
 std::string ReturnText(const Change& change) {
   const bool one = change.now == 1;
   const std::string nodes = one ? "node" : "nodes";
-  std::string which, then = change.amount == 1 ? " was allowed" : " were allowed";
-  switch (change.misfit) {
-    case Misfit::kRefused:
-      which = nodes + " that rejected its tasks before";
-      then = " accepted them";
-      break;
-    case Misfit::kExcluded:
-      which = nodes + " that Volcano's predicates exclude";
-      break;
-    default:
-      which = "cordoned or unready " + nodes;
-      then = change.amount == 1 ? " was available" : " were available";
-  }
+  const std::string names = " (" + Names(change.nodes) + ")";
   std::string count;
   if (change.amount < change.now) {
     count = std::to_string(change.amount) + " of the " + std::to_string(change.now) + " ";
   } else {
     count = one ? "the " : "the " + std::to_string(change.amount) + " ";
   }
-  return count + which + " (" + Names(change.nodes) + ")" + then;
+  switch (change.misfit) {
+    case Misfit::kRefused:
+      return count + nodes + " that earlier rejected these tasks" + names + " accepted them";
+    case Misfit::kExcluded:
+      return "Volcano's predicates allowed " + count + nodes + " that they exclude" + names;
+    default:
+      return count + "cordoned or unready " + nodes + names + " became schedulable";
+  }
 }
 
 std::string MembersText(const Change& change) {

@@ -29,8 +29,8 @@ void PrintRelaxations(const v1::ExplainReply& reply, std::ostream& out) {
   if (reply.relaxations().empty()) {
     out << "\nno change that was tried would let the job start now\n";
   } else {
-    out << "\nwhat would let the job start now if it went first, the smallest change first; each "
-           "was tried\n";
+    out << "\nany one of these changes would let the job start now, unless another pending job "
+           "starts first (tested, smallest first)\n";
   }
   for (const v1::Relaxation& relaxation : reply.relaxations()) {
     out << "  - " << relaxation.text() << "\n";
@@ -44,7 +44,7 @@ void PrintShortfalls(const v1::ExplainReply& reply, std::ostream& out) {
   if (reply.shortfalls().empty()) return;
   out << "\nqueues that use the share of this queue\n";
   for (const v1::Shortfall& shortfall : reply.shortfalls()) {
-    out << "  " << shortfall.text() << "; beside it:\n";
+    out << "  " << shortfall.text() << "; sibling queues above their shares:\n";
     for (const v1::Borrower& borrower : shortfall.borrowers()) {
       out << "  - " << borrower.text() << "\n";
     }
@@ -138,17 +138,18 @@ void PrintExplanation(const v1::ExplainReply& reply, bool wide, Times times, std
                       std::ostream& out) {
   const v1::JobView& job = reply.job();
   const auto time = [&](std::int64_t ms) {
-    return times == Times::kDates ? TimeWords(ms) : DurationText(ms);
+    return times == Times::kDates ? TimeWords(ms) : DurationText(ms) + " of simulated time";
   };
   out << "job " << job.name() << " " << StandingWords(job);
   if (job.has_note() && (job.note().since_ms() > 0 || times == Times::kSimulated)) {
-    out << ", since " << time(job.note().since_ms()) << " ("
-        << AgeWords(job.note().since_ms(), now_ms) << ")";
+    out << "; status unchanged for " << AgeWords(job.note().since_ms(), now_ms) << ", since "
+        << time(job.note().since_ms());
   }
   out << "\n";
   if (job.has_note()) out << "  " << job.note().obstacle() << ": " << job.note().text() << "\n";
-  out << "  queue " << job.queue() << ", priority " << job.priority() << ", at least "
-      << job.min_member() << " tasks at once, created " << time(job.created_ms());
+  out << "  queue " << job.queue() << ", priority " << job.priority() << ", starts with at least "
+      << job.min_member() << (job.min_member() == 1 ? " task" : " tasks") << ", created at "
+      << time(job.created_ms());
   if (!job.pods_exist()) out << ", has no pods yet";
   out << "\n";
   if (wide) out << "  uid " << job.uid() << "\n";

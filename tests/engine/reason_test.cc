@@ -28,7 +28,7 @@ TEST_CASE("ReasonText: a queue that is missing or closed is named") {
   CHECK(Text(reason) == "queue team is not open");
 }
 
-TEST_CASE("ReasonText: a shortage starts with its cause, then the numbers and the closest node") {
+TEST_CASE("ReasonText: a shortage starts with its cause, then the numbers and the best node") {
   Reason reason;
   reason.obstacle = Obstacle::kRoom;
   reason.role = "worker";
@@ -42,9 +42,9 @@ TEST_CASE("ReasonText: a shortage starts with its cause, then the numbers and th
   reason.nodes[static_cast<int>(Misfit::kAbsent)] = 9;  // absent nodes are not counted
   CHECK(
       Text(reason) ==
-      "not enough free GPUs: needs 4 tasks of role worker x 8 GPUs, room for 2; eligible nodes "
-      "have 19 of 32 GPUs free, node n3 is closest with 7 GPUs free; of 4 nodes: 1 with an "
-      "untolerated taint, 1 with too few free GPUs");
+      "not enough free GPUs: the job needs 4 tasks of role worker x 8 GPUs; eligible nodes have 19 "
+      "of 32 GPUs free and room for 2 tasks; the best node, n3, has 7 GPUs free; of 4 nodes: 1 "
+      "with an untolerated taint, 1 with too few free GPUs");
 }
 
 TEST_CASE("ReasonText: without an eligible node the text has no amounts") {
@@ -53,9 +53,9 @@ TEST_CASE("ReasonText: without an eligible node the text has no amounts") {
   reason.role = "w";
   reason.tasks_needed = 1;
   reason.nodes[static_cast<int>(Misfit::kSelector)] = 1;
-  CHECK(Text(reason) == "no node is eligible: needs 1 task of role w, room for 0; of 1 node: 1 "
-                        "not matching the node "
-        "selector or affinity");
+  CHECK(Text(reason) ==
+        "no node is eligible: the job needs 1 task of role w; eligible nodes have room for 0 "
+        "tasks; of 1 node: 1 not matching the node selector or affinity");
 }
 
 TEST_CASE("ReasonText: together, search and quarantine name their cause") {
@@ -91,11 +91,14 @@ TEST_CASE("ReasonText: the cause of a shortage follows from its numbers") {
   reason.tasks_needed = 2;
   reason.binding = kGpu, reason.per_task = 8000;
   reason.free_total = 8000, reason.capacity_total = 8000;
-  CHECK(Text(reason).find("not enough GPUs: needs 2 tasks x 8 GPUs, room for 0") == 0);
+  CHECK(Text(reason).find("not enough GPUs: the job needs 2 tasks x 8 GPUs; eligible nodes have 8 "
+                          "of 8 GPUs free and room for 0 tasks") == 0);
   reason.capacity_total = 64000;
   CHECK(Text(reason).find("not enough free GPUs:") == 0);
   reason.free_total = 20000;
-  CHECK(Text(reason).find("not enough room on single nodes:") == 0);
+  CHECK(Text(reason).find("free room is spread over too many nodes:") == 0);
+  reason.nodes[static_cast<int>(Misfit::kLimit)] = 1;
+  CHECK(Text(reason).find("host ports, anti-affinity or limits allow too few tasks:") == 0);
   reason.nodes[static_cast<int>(Misfit::kFragmented)] = 1;
   CHECK(Text(reason).find("free GPUs are fragmented:") == 0);
 }

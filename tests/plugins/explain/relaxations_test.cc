@@ -165,8 +165,7 @@ TEST_CASE("Relaxations: as few cordoned nodes as needed become available") {
   cluster.Add(ANode("c").Gpus(2).Cordoned()).Add(ANode("d").Gpus(1).Cordoned());
   cluster.Add(AJob("j").Role("w", 7, APod().Gpus(1))).Tick();
   CHECK(Texts(cluster, "j")[1] ==
-        "fits if 2 of the 3 cordoned or unready nodes (b, c) were "
-        "available");
+        "fits if 2 of the 3 cordoned or unready nodes (b, c) became schedulable");
 }
 
 TEST_CASE("Relaxations: a node that rejected the tasks is tried again, and stays rejected") {
@@ -175,7 +174,7 @@ TEST_CASE("Relaxations: a node that rejected the tasks is tried again, and stays
   REQUIRE(cluster.Started("j"));
   cluster.Tell(PlacementRefused{"j", "w", "a", "no"}).Tick();
   CHECK(Texts(cluster, "j") ==
-        Lines{"fits if the node that rejected its tasks before (a) accepted them"});
+        Lines{"fits if the node that earlier rejected these tasks (a) accepted them"});
   CHECK(cluster.books().refused.size() == 1);
 }
 
@@ -183,8 +182,8 @@ TEST_CASE("Relaxations: nodes that a mask excludes are allowed") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(1)).Add(ANode("b").Gpus(1)).Tell(MaskUpserted{"m", {"a", "b"}, 1});
   cluster.Add(AJob("j").Role("w", 2, APod().Gpus(1).Masked("m"))).Tick();
-  CHECK(Texts(cluster, "j") == Lines{"fits if the 2 nodes that Volcano's predicates exclude (a, "
-                                     "b) were allowed"});
+  CHECK(Texts(cluster, "j") ==
+        Lines{"fits if Volcano's predicates allowed the 2 nodes that they exclude (a, b)"});
 }
 
 TEST_CASE("Relaxations: a job behind another one needs its turn, and the other changes") {
