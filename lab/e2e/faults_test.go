@@ -258,9 +258,6 @@ func hoard(name, scheduler, node string, slots int) *core.Pod {
 }
 
 func TestFaultSlotHoard(t *testing.T) {
-	if os.Getenv("TEPHRA_FAULTS") == "" {
-		t.Skip("one run in ten fails on a busy machine, see tests/faults/README.md; TEPHRA_FAULTS=all runs this test")
-	}
 	c, ns := on(t)
 	stop := given[func(context.Context) error](t)(c.Admit(t.Context(), ns))
 	pods := c.Kube.CoreV1().Pods(ns)

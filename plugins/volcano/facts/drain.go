@@ -223,6 +223,14 @@ func (f *Feed) settleAll() {
 	}
 	f.pruneShapes()
 	f.pruneMasks()
+	for f.settleGroups(); len(f.translator.kinds.names) > f.kindsRead; f.settleGroups() {
+		f.kindsChanged()
+	}
+	f.noteKindsLeft()
+}
+
+// settleGroups settles the groups that have changed, which may declare kinds.
+func (f *Feed) settleGroups() {
 	for len(f.dirtyGroups) > 0 {
 		dirty := make([]*group, 0, len(f.dirtyGroups))
 		for g := range f.dirtyGroups {
@@ -234,10 +242,6 @@ func (f *Feed) settleAll() {
 			f.settle(g)
 		}
 	}
-	if len(f.translator.kinds.names) > f.kindsRead {
-		f.kindsChanged()
-	}
-	f.noteKindsLeft()
 }
 
 // podlessGroupsChanged: groups whose pods do not exist yet are read again, and groups that could not be
@@ -250,7 +254,8 @@ func (f *Feed) podlessGroupsChanged() {
 	}
 }
 
-// kindsChanged: nodes and foreign pods name only the kinds that were known when they were read.
+// kindsChanged: nodes, foreign pods, and invalid pods that run name only the kinds that were known when
+// they were read.
 func (f *Feed) kindsChanged() {
 	f.kindsRead = len(f.translator.kinds.names)
 	for _, n := range f.nodes {
@@ -262,6 +267,10 @@ func (f *Feed) kindsChanged() {
 		if p.load != nil {
 			p.load = nil
 			f.tellTasks.touch(p.uid)
+		}
+		if p.group != nil && p.wrong != nil && p.shape != nil {
+			p.shape = nil
+			f.dirtyGroups[p.group] = true
 		}
 	}
 }

@@ -184,8 +184,9 @@ func (h *history) container() corev1.Container {
 			c.Resources.Limits[name], c.Resources.Requests[name] = list("n", "5")["n"], list("n", "5")["n"]
 		}
 	case 5:
-		c.Resources.Limits["nvidia.com/gpu"], c.Resources.Limits[slotName] = list("n", "1")["n"], list("n", "1")["n"]
-		c.Resources.Requests[slotName] = list("n", "1")["n"]
+		slots := list("n", h.pick("1", "4"))["n"]
+		c.Resources.Limits["nvidia.com/gpu"], c.Resources.Limits[slotName] = list("n", "1")["n"], slots
+		c.Resources.Requests[slotName] = slots
 	}
 	return c
 }

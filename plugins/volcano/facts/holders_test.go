@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"tephra.sh/volcano/tephrav1"
@@ -60,6 +62,48 @@ func TestPodsThatRunStayChargedWhenTheirGangBecomesInvalid(t *testing.T) {
 		}
 		if name == "the group" && wholeModel(t, feed).jobs["group-g"] != nil {
 			t.Errorf("%s: the engine knows an invalid group without pods that run", name)
+		}
+	}
+}
+
+// The kind of the slots gets its number when a pod or a queue that can be described names it, which may be later.
+func TestAnInvalidPodThatRunsHoldsResourcesOfKindsThatAreDeclaredLater(t *testing.T) {
+	gang := func(f *Feed) {
+		job := someJob("later", taskSpec("worker", 1, container("main", "nvidia.com/gpu", "1", slotName, "1")))
+		f.setJob(job)
+		f.setGroup(someGroup("later", 1, ownedBy(job)))
+	}
+	limit := func(f *Feed) {
+		f.setQueue(&schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "limited"},
+			Spec: schedulingv1beta1.QueueSpec{Capability: list(slotName, "50")}})
+	}
+	for name, test := range map[string]struct {
+		declare func(*Feed)
+		early   bool
+	}{
+		"a gang in the same drain": {gang, true}, "a gang in a later drain": {gang, false}, "a queue in a later drain": {limit, false},
+	} {
+		feed := idleFeed(t, Options{Admit: true})
+		feed.setNode(someNode("n1", func(n *corev1.Node) { n.Status.Allocatable[slotName] = resource.MustParse("80") }))
+		m := wholeModel(t, feed)
+		drain := func() {
+			if err := m.apply(feed.Drain()); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		feed.setGroup(someGroup("earlier", 1))
+		feed.setPod(somePod("by-hand", "earlier", wants(slotName, "39"), on("n1")))
+		if !test.early {
+			drain()
+		}
+		test.declare(feed)
+		drain()
+		task := m.tasks["pod-by-hand"]
+		if task.GetJob() != "group-earlier" || task.GetNode() != "n1" {
+			t.Fatalf("%s: the task is %v", name, task)
+		}
+		if got := amountOf(m, slotName, m.jobs["group-earlier"].Gang.Roles[0].Pod.Containers[0].Requests); got != 39 {
+			t.Errorf("%s: the pod holds %d slots, expected 39", name, got)
 		}
 	}
 }
