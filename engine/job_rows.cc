@@ -78,9 +78,7 @@ void TaskTable::FollowPods(JobId id, bool pods_came) {
   for (const RoleRow& role : books_.jobs[id.index()].roles) {
     for (TaskId task : role.tasks) {
       const TaskRow& row = books_.tasks[task.index()];
-      if (pods_came && books_.jobs[id.index()].reservation.kind == Reservation::Kind::kVictims) {
-        DropRoom(task);
-      }
+      if (pods_came && books_.jobs[id.index()].waits_for_victims()) DropRoom(task);
       const bool unplaced = row.phase == TaskPhase::kPending || row.phase == TaskPhase::kAbsent ||
                             (pods_came && row.phase == TaskPhase::kAssumed);
       if (unplaced && row.phase != Unplaced(row)) SetPhase(task, Unplaced(row), NodeId(), {});

@@ -115,6 +115,7 @@ struct JobRow {
     return sum;
   }
   bool keeps_room() const { return reservation.keeps_room(); }
+  bool waits_for_victims() const { return reservation.kind == Reservation::Kind::kVictims; }
   bool waits() const { return pending() > 0; }
   std::int32_t counted() const {
     std::int32_t sum = 0;

@@ -71,7 +71,7 @@ absl::Status State::On(const PlanStale& fact) {
     }
   }
   if (plan > 0) assumptions_.TakeBack(table_, id, plan, fact.elastic);
-  if (!fact.elastic && rows().jobs[id.index()].reservation.kind == Reservation::Kind::kVictims) {
+  if (!fact.elastic && rows().jobs[id.index()].waits_for_victims()) {
     // No task was evicted for it either.
     rows().jobs[id.index()].made_room_at = 0;
     table_.DropReservation(id);

@@ -67,7 +67,7 @@ void TaskTable::DropReservation(JobId id) {
 void TaskTable::DropSatisfied(JobId id) {
   JobRow& job = books_.jobs[id.index()];
   job.to_hold.clear();
-  if (job.reservation.kind == Reservation::Kind::kVictims) DropReservation(id);
+  if (job.waits_for_victims()) DropReservation(id);
 }
 
 // The room is kept until the task has a place again, or ends. That of a task that moves is kept for
@@ -83,7 +83,7 @@ void TaskTable::FollowReservation(const PhaseChange& change) {
     if (gone(change.from)) return;
     books_.tasks[task.reserved_row.index()].assumed_at = cycle_time_;
     awaited_.emplace_back(cycle_time_, change.task);
-  } else if (change.to != TaskPhase::kPending && change.to != TaskPhase::kReleasing) {
+  } else if (change.to != TaskPhase::kPending && !(moves && change.to == TaskPhase::kReleasing)) {
     DropRoom(change.task);
   }
 }

@@ -60,6 +60,7 @@ void TaskTable::RemovePod(TaskId id) {
   task.started = task.checkpointed = 0;
   task.preemptible = true;
   task.priority.reset();
+  if (task.job.valid() && books_.jobs[task.job.index()].waits_for_victims()) DropRoom(id);
   if (!task.job.valid()) {
     DropTask(id);
   } else if (task.phase != TaskPhase::kSucceeded) {

@@ -167,7 +167,7 @@ std::vector<Shortfall> FindShortfalls(const Snapshot& snapshot, const Policies& 
                                       JobId id) {
   const JobRow& job = snapshot.job(id);
   const bool waits = job.live && job.pending() > 0 && !job.satisfied() &&
-                     job.reservation.kind != Reservation::Kind::kVictims;
+                     !job.waits_for_victims();
   if (!waits || !job.queue.valid() || !snapshot.queues().present(job.queue)) return {};
   return Finder(snapshot, policies, id).Run();
 }

@@ -312,7 +312,7 @@ class Search {
 Relaxations FindRelaxations(const State& state, const Assembly& assembly, JobId id, TimeMs now) {
   const JobRow& job = state.books().jobs[id.index()];
   const bool waits = job.live && job.pending() > 0 && !job.satisfied();
-  if (!waits || job.reservation.kind == Reservation::Kind::kVictims || job.quarantined) return {};
+  if (!waits || job.waits_for_victims() || job.quarantined) return {};
   if (!state.books().config.enables("allocate")) return {};
   return Search(state, assembly, id, now).Run();
 }

@@ -234,12 +234,8 @@ class AllocatePass {
     // Another engine reserved it.
     Reason reason;
     reason.obstacle = Obstacle::kReleasing;
-    cycle_.Commit({ask.job,
-                   Part::kMinimum,
-                   Verdict::kStartAfterEviction,
-                   std::move(reason),
-                   std::move(room),
-                   {}});
+    cycle_.Commit({ask.job, Part::kMinimum, Verdict::kStartAfterEviction, std::move(reason),
+                   std::move(room), {}});
     return true;
   }
 

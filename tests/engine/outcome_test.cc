@@ -223,7 +223,7 @@ TEST_CASE("Failed binding: a gang that cannot be completed gives its room back, 
   SmallCluster cluster;
   BreakOne(cluster);
   cluster.Tick(1);
-  CHECK(cluster.Of("j").verdict == Verdict::kWait);
+  CHECK(cluster.Of("j").verdict == Verdict::kUnwind);
   CHECK(Only(cluster.Of("j")) == Misfit::kRefused);
   CHECK(cluster.Of("j").evictions == std::vector<std::string>{"j/w/0", "j/w/1", "j/w/2"});
   CHECK(FreeGpu(cluster) == 1000);  // until they are gone

@@ -205,8 +205,7 @@ class Run {
         for (TaskId task_id : role.tasks) {
           const TaskRow& row = books.tasks[task_id.index()];
           const bool waits = row.phase == TaskPhase::kPending && row.reserved_row.valid() &&
-                             books.jobs[id.index()].reservation.kind ==
-                                 Reservation::Kind::kVictims;
+                             books.jobs[id.index()].waits_for_victims();
           if (!waits && !HoldsRoom(row.phase)) continue;
           ++tasks;
           held += waits;

@@ -176,9 +176,10 @@ func decision(verdict pb.Verdict, placements []*pb.Placement, victims ...string)
 }
 
 const (
-	start = pb.Verdict_VERDICT_START
-	later = pb.Verdict_VERDICT_START_AFTER_EVICTION
-	wait  = pb.Verdict_VERDICT_WAIT
+	start   = pb.Verdict_VERDICT_START
+	later   = pb.Verdict_VERDICT_START_AFTER_EVICTION
+	wait    = pb.Verdict_VERDICT_WAIT
+	unwinds = pb.Verdict_VERDICT_UNWIND
 )
 
 const roomOnN1 = `{"version":1,"tasks":[{"role":"member","index":0,"node":"n1","slices":[` +
@@ -363,7 +364,7 @@ func guestPods() (out []runtime.Object) {
 
 func TestAGangThatCannotBeCompletedIsUnwound(t *testing.T) {
 	s := newStage(t, "owners")
-	unwinding := decision(wait, nil, "guest-0", "guest-7")
+	unwinding := decision(unwinds, nil, "guest-0", "guest-7")
 	unwinding.Job = "group-guest"
 	s.cycle(unwinding)
 	if got := s.evictions(1); !slices.Equal(got, []string{"!guest-0: tephra: the gang could not be completed"}) {
@@ -376,7 +377,7 @@ func TestAGangThatCannotBeCompletedIsUnwound(t *testing.T) {
 
 func TestAGangThatLeavesUnhealthyDevicesSaysSo(t *testing.T) {
 	s := newStage(t, "owners")
-	leaving := decision(wait, nil, "guest-0")
+	leaving := decision(unwinds, nil, "guest-0")
 	leaving.Job = "group-guest"
 	leaving.Reason = &pb.Reason{Obstacle: pb.Obstacle_OBSTACLE_UNHEALTHY}
 	s.cycle(leaving)

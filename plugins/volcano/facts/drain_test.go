@@ -1,7 +1,9 @@
 package facts
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -134,7 +136,36 @@ func comparison(m, drained, fresh *model, feed *Feed) map[string]string {
 			Node: task.Node, Slices: task.Slices, Pod: task.Pod, DisruptionBudgets: task.DisruptionBudgets}
 		out.tasks[uid] = numberless
 	}
-	return out.linesOf(slices.DeleteFunc(slices.Clone(fresh.kinds), func(kind string) bool {
+	kinds := slices.DeleteFunc(slices.Clone(fresh.kinds), func(kind string) bool {
 		return !slices.Contains(drained.kinds, kind)
-	}))
+	})
+	out.joinMembers(kinds)
+	return out.linesOf(kinds)
+}
+
+// joinMembers makes one role of those that differ only in kinds that are not wanted.
+func (m *model) joinMembers(wanted []string) {
+	for uid, job := range m.jobs {
+		names, byPod := map[string]string{}, map[string]string{}
+		roles := job.Gang.Roles
+		job.Gang.Roles = nil
+		for _, role := range roles {
+			if !strings.HasPrefix(role.Name, memberRole) {
+				job.Gang.Roles = append(job.Gang.Roles, role)
+				continue
+			}
+			pod := string(mustMarshal(spelt(&tephrav1.Task{Pod: role.Pod}, m.kinds, wanted)))
+			if byPod[pod] == "" {
+				byPod[pod] = fmt.Sprintf("%s#%d", memberRole, len(byPod)+1)
+				job.Gang.Roles = append(job.Gang.Roles, role)
+			}
+			names[role.Name] = byPod[pod]
+			role.Name = byPod[pod]
+		}
+		for _, task := range m.tasks {
+			if name := names[task.Role]; task.Job == uid && name != "" {
+				task.Role = name
+			}
+		}
+	}
 }

@@ -203,6 +203,9 @@ func (f *Feed) settle(g *group) {
 		f.tellTasks.touch(p.uid) // its place may change, or it may have none any more
 	}
 	g.fact, g.roles, g.templates = nil, nil, nil
+	if g.obj == nil || standsIn(g.obj) {
+		f.standIn(g)
+	}
 	if g.obj == nil {
 		if len(g.pods) == 0 {
 			delete(f.groups, g.key)
@@ -218,7 +221,7 @@ func (f *Feed) settle(g *group) {
 		problem = gangBounds(g.obj, gang)
 	}
 	f.problems.set(groupObject(g.obj), "", problem)
-	begun := g.complete
+	begun := g.complete || standsIn(g.obj)
 	if problem != nil {
 		gang, begun = f.gangOfHolders(g), true
 	}
@@ -253,6 +256,9 @@ func (g *group) userName() string {
 // gangOf is what the group asks; nil: there is nothing to ask of the engine. It gives the pods of
 // the group their places, or lists the templates of those to come.
 func (f *Feed) gangOf(g *group) (*tephrav1.Gang, *Problem) {
+	if standsIn(g.obj) {
+		return f.gangOfHolders(g), nil
+	}
 	if g.obj.Status.Phase == schedulingv1beta1.PodGroupCompleted && !g.asks() {
 		return nil, nil
 	}

@@ -107,3 +107,50 @@ func TestAnInvalidPodThatRunsHoldsResourcesOfKindsThatAreDeclaredLater(t *testin
 		}
 	}
 }
+
+func TestPodsThatRunStayChargedWhenTheirGroupIsDeleted(t *testing.T) {
+	feed, m := idleFeed(t, Options{Admit: true}), newModel()
+	apply := func(events []*tephrav1.Event) {
+		t.Helper()
+		if err := m.apply(events); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pod := func(of *Feed, changes ...func(*corev1.Pod)) {
+		of.setPod(somePod("worker", "train", append([]func(*corev1.Pod){wants("nvidia.com/gpu", "1"), on("n1"), placedInQueue("prod")}, changes...)...))
+	}
+	feed.setQueue(&schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "prod"}})
+	feed.setNode(someNode("n1"))
+	group := someGroup("train", 1)
+	group.Spec.Queue = "prod"
+	feed.setGroup(group)
+	pod(feed)
+	apply(feed.Sync())
+	feed.dropGroup(group)
+	apply(feed.Drain())
+
+	restarted, fresh := idleFeed(t, Options{Admit: true}), newModel()
+	restarted.setNode(someNode("n1"))
+	pod(restarted)
+	if err := fresh.apply(restarted.Sync()); err != nil {
+		t.Fatal(err)
+	}
+	for name, known := range map[string]*model{"after the deletion": m, "after a restart": fresh} {
+		task := known.tasks["pod-worker"]
+		if job := known.jobs[task.GetJob()]; job.GetQueue() != "prod" || task.GetNode() != "n1" || len(known.jobs) != 1 {
+			t.Errorf("%s: task %v of job %v, expected a job in queue prod", name, task, job)
+		}
+	}
+
+	feed.setGroup(group) // created again with the same pods
+	apply(feed.Drain())
+	if job := m.tasks["pod-worker"].GetJob(); job != string(group.UID) || len(m.jobs) != 1 {
+		t.Errorf("created again: the task is of job %q, of %d jobs", job, len(m.jobs))
+	}
+	feed.dropGroup(group)
+	pod(feed, func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })
+	apply(feed.Drain())
+	if len(m.jobs) != 0 {
+		t.Errorf("ended: jobs %v, expected none", m.jobs)
+	}
+}
