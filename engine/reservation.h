@@ -1,8 +1,8 @@
-// Reservation: the room that is kept for one job, now or from a later time on. A job has at most
+// Reservation: the reserved room of one job, now or from a later time on. A job has at most
 // one, and it outlives the cycle. TaskTable charges and frees what it takes (task_reservations.cc).
 //
-// Who may take whose room, for every policy:
-// - Room that is kept now (kVictims, kMove) is charged like the room of a running task. No other
+// The rules of reserved room, for every policy:
+// - Room reserved now (kVictims, kMove) is charged like the room of a running task. No other
 //   job may take it, and no job is evicted for it. Its own job may leave it for a better place.
 // - A reserved start (kStart) takes nothing before its time. Other jobs may use the room as long as
 //   the start is not delayed (ReservationPlan::Delays).
@@ -25,7 +25,7 @@ struct Reservation {
     kStart,    // the job starts at a later time
   };
   Kind kind = Kind::kNone;
-  std::int32_t rows = 0;   // kVictims, kMove: tasks with a row that keeps room (TaskRow::room)
+  std::int32_t rows = 0;   // kVictims, kMove: tasks with reserved room (TaskRow::reserved_row)
   TimeMs at = 0;           // kStart: when
   std::int32_t tasks = 0;  // kStart: how many of its tasks start then
   // kStart: where the job has room then, beside all other reservations; empty if counts alone prove
