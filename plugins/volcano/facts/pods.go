@@ -109,7 +109,7 @@ const slicesAspect = "slices"
 func (f *Feed) readSlices(p *pod) {
 	p.slices = nil
 	var wrong *fault
-	if p.node != nil {
+	if p.node != nil && bound(p.obj) {
 		p.slices, wrong = podSlices(p.obj, p.node.fact)
 	}
 	f.note(p.object(), slicesAspect, "", wrong)
@@ -142,9 +142,9 @@ func (f *Feed) join(p *pod, key string) {
 	}
 }
 
-// seat lists the pod with the node that it is bound to.
+// seat lists the pod with the node that it is bound to, or ran on until it ended.
 func (f *Feed) seat(p *pod) {
-	if !bound(p.obj) {
+	if p.obj.Spec.NodeName == "" {
 		f.leaveNode(p)
 		return
 	}
