@@ -1,7 +1,5 @@
 #include "engine/gang_counts.h"
 
-#include <algorithm>
-
 namespace tephra {
 
 bool JobRow::satisfied() const { return GangCounts(*this).met(); }
@@ -12,19 +10,9 @@ std::int32_t GangCounts::of_group(const GroupRow& group) const {
   return sum;
 }
 
-std::int32_t GangCounts::all() const {
-  std::int32_t sum = 0;
-  for (std::size_t r = 0; r < job_.roles.size(); ++r) sum += of_role(r);
-  return sum;
-}
-
 std::int32_t GangCounts::least(std::size_t role) const {
   const RoleRow& row = job_.roles[role];
   return row.group == kNoGroup || takes(job_.groups[row.group]) ? row.min : 0;
-}
-
-std::int32_t GangCounts::missing(std::size_t role) const {
-  return std::max(0, job_.roles[role].min - of_role(role));
 }
 
 std::int32_t GangCounts::missing(const GroupRow& group) const {

@@ -5,8 +5,9 @@
 // does not use this: it has arithmetic of its own.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "engine/rows.h"
@@ -15,23 +16,29 @@ namespace tephra {
 
 class GangCounts {
  public:
-  // `gone`: by role, how many of its tasks count no longer; empty: none. The job must outlive this.
-  explicit GangCounts(const JobRow& job, std::vector<std::int32_t> gone = {})
-      : job_(job), gone_(std::move(gone)) {}
+  // `gone`: by role, how many of its tasks count no longer; empty: none. Both must outlive this.
+  explicit GangCounts(const JobRow& job, std::span<const std::int32_t> gone = {})
+      : job_(job), gone_(gone) {}
 
   // Tasks that count.
   std::int32_t of_role(std::size_t role) const {
     return job_.roles[role].counted - (gone_.empty() ? 0 : gone_[role]);
   }
   std::int32_t of_group(const GroupRow& group) const;
-  std::int32_t all() const;
+  std::int32_t all() const {
+    std::int32_t sum = 0;
+    for (std::size_t r = 0; r < job_.roles.size(); ++r) sum += of_role(r);
+    return sum;
+  }
   // Whether the minimums of the group count.
   bool takes(const GroupRow& group) const { return !group.spec.elastic || of_group(group) > 0; }
   // The role's minimum, where it counts; else 0.
   std::int32_t least(std::size_t role) const;
 
   // Tasks that are missing to the role's own minimum, whether it counts or not.
-  std::int32_t missing(std::size_t role) const;
+  std::int32_t missing(std::size_t role) const {
+    return std::max(0, job_.roles[role].min - of_role(role));
+  }
   // To the minimums of the group and of its roles, whether they count or not.
   std::int32_t missing(const GroupRow& group) const;
   // To all minimums that count.
@@ -48,7 +55,7 @@ class GangCounts {
 
  private:
   const JobRow& job_;
-  std::vector<std::int32_t> gone_;
+  std::span<const std::int32_t> gone_;
 };
 
 }  // namespace tephra

@@ -156,7 +156,7 @@ bool RunsWithout(const Snapshot& snapshot, JobId id, const std::vector<TaskId>& 
   const JobRow& job = snapshot.job(id);
   std::vector<std::int32_t> by_role(job.roles.size());
   for (const TaskId task : gone) ++by_role[snapshot.task(task).role];
-  return job.groups.empty() && GangCounts(job, std::move(by_role)).met();
+  return job.groups.empty() && GangCounts(job, by_role).met();
 }
 
 }  // namespace tephra
