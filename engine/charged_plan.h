@@ -10,9 +10,9 @@
 
 namespace tephra {
 
-// Takes the room that is kept for the job's tasks off the ledger.
+// Takes the reserved room of the job's tasks off the ledger.
 void FreeReserved(Ledger& ledger, const JobRow& job);
-// The same for one task, where room is kept for it.
+// The same for one task, if it has reserved room.
 void FreeReserved(Ledger& ledger, const TaskRow& task);
 
 class ChargedPlan {

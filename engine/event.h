@@ -54,7 +54,7 @@ enum class TaskPhase : std::uint8_t {
   kSucceeded,
   kFailed,    // ended, and nothing asks for it until it is pending again
   kAbsent,    // its job's pods exist and none of them is this task: asks for nothing
-  kReserved,  // not a task: room that is kept for a task until it starts there (Reservation)
+  kReserved,  // not a task: room that is reserved for a task until it starts there (Reservation)
 };
 
 // A pod as the cluster sees it. A job's task is named by job, role and index; a pod that no job

@@ -1,9 +1,10 @@
-// Reservation: the room that is kept for one job, now or from a later time on. A job has at most
-// one, and it outlives the cycle. TaskTable charges and frees what it takes (task_reservations.cc).
+// Reservation: the room that is reserved for one job, now or from a later time on. A job has at
+// most one, and it outlives the cycle. TaskTable charges and frees what it takes
+// (task_reservations.cc).
 //
-// Who may take whose room, for every policy:
-// - Room that is kept now (kVictims, kMove) is charged like the room of a running task. No other
-//   job may take it, and no job is evicted for it. Its own job may leave it for a better place.
+// Which jobs may take reserved room, for every policy:
+// - Room that is reserved now (kVictims, kMove) is charged like the room of a running task. No
+//   other job may take it, and no job is evicted for it. Its own job may leave it for a better place.
 // - A reserved start (kStart) takes nothing before its time. Other jobs may use the room as long as
 //   the start is not delayed (ReservationPlan::Delays).
 #pragma once

@@ -45,8 +45,8 @@ struct Books {
   Timeline timeline;
   RunHistory runs;
   std::unordered_set<std::uint64_t> refused;  // class and node, see RefusalKey
-  // Demand of pending tasks for which no room is kept, by QueueId, each its own. How much memory whole devices have shows
-  // only when they are chosen.
+  // Demand of pending tasks without reserved room, by QueueId, each its own. How much memory whole
+  // devices have shows only when they are chosen.
   struct Demand {
     Resources amount;
     std::int64_t whole_gpus = 0;  // of the GPUs, those asked for whole

@@ -1,4 +1,4 @@
-// Room that is kept now: for gangs whose victims still terminate, and for tasks that move.
+// Room that is reserved now: for gangs whose victims still terminate, and for tasks that move.
 #include <algorithm>
 #include <utility>
 
@@ -70,8 +70,8 @@ void TaskTable::DropSatisfied(JobId id) {
   if (job.waits_for_victims()) DropReservation(id);
 }
 
-// The room is kept until the task has a place again, or ends. That of a task that moves is kept for
-// a while when its pod is gone, because the next pod takes its place.
+// The room stays reserved until the task has a place again, or ends. The room of a task that moves
+// stays reserved for a while when its pod is gone, because the next pod takes its place.
 void TaskTable::FollowReservation(const PhaseChange& change) {
   const TaskRow& task = books_.tasks[change.task.index()];
   if (!task.reserved_row.valid()) return;

@@ -63,7 +63,7 @@ class TaskTable {
   // The job's counters, of its role and queue, count the task or no longer do.
   void Count(const TaskRow& task, int sign);
   void CountDemand(QueueId queue, ClassId cls, int sign);
-  // Whether the task counts as demand: it is pending, and no room is kept for it.
+  // Whether the task counts as demand: it is pending, and has no reserved room.
   static bool Demands(const TaskRow& task) {
     return task.job.valid() && task.phase == TaskPhase::kPending && !task.reserved_row.valid();
   }

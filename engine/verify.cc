@@ -202,7 +202,7 @@ void Verifier::TakeBoth(TaskId task, NodeId node, const Slices& slices, int sign
   if (ahead_) Take(later_, task, node, slices, sign);
 }
 
-// Takes off the room that is kept for the task, once in a plan. True: it did.
+// Takes off the reserved room of the task, once in a plan. True: it did.
 bool Verifier::LeaveReserved(TaskId task) {
   if (task.index() >= snapshot_->books().tasks.size()) return false;
   const TaskId room = snapshot_->task(task).reserved_row;

@@ -101,7 +101,7 @@ class Verifier {
   bool ahead_ = false;  // later_ is kept
   std::vector<std::uint64_t> placed_in_;  // by TaskId: the plan that placed or evicted it
   std::unordered_map<std::uint64_t, std::int32_t> counted_;  // by job and role, beside the Snapshot
-  std::map<JobId, std::vector<TaskId>> left_;  // jobs that left the room kept for these tasks
+  std::map<JobId, std::vector<TaskId>> left_;  // jobs that left the reserved room of these tasks
   std::vector<DeviceCharge> scratch_;
 };
 

@@ -19,7 +19,7 @@ class ReservedRoom {
   std::vector<Placement> Of(const GangAsk& ask) const;
   // That of these tasks, as far as there is any.
   std::vector<Placement> OfTasks(const GangAsk& ask) const;
-  // Whether room is kept for each task of the ask.
+  // Whether each task of the ask has reserved room.
   bool ForAll(const GangAsk& ask) const;
   // Whether `room` is free on the bench but for the gang, and its queue may hold it.
   bool IsFree(Workbench& bench, const GangAsk& ask, const std::vector<Placement>& room) const;

@@ -184,7 +184,7 @@ void FillTask(const Books& books, const TaskRow& task, v1::TaskView* out) {
     out->set_role(job.roles[task.role].name);
     out->set_index(task.index);
   }
-  // Of a pending task the room that is kept for it is shown.
+  // A pending task is shown with its reserved room.
   const bool reserved = task.phase == TaskPhase::kPending && task.reserved_row.valid();
   const TaskRow& placed = reserved ? books.tasks[task.reserved_row.index()] : task;
   out->set_phase(ToWire<v1::TaskPhase>(placed.phase));

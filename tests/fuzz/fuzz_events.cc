@@ -92,7 +92,7 @@ void CheckPlan(const Plan& plan, const Books& books) {
           "a placed task is assumed, or has a reservation");
       const TaskRow& room = starts ? task : books.tasks[task.reserved_row.index()];
       Law(room.node == placement.node && room.slices == placement.slices,
-          "it is assumed, or its room is kept, where the decision places it");
+          "it is assumed, or has reserved room, where the decision places it");
       Law(books.hardware.present(room.node), "it is placed on a node that is there");
       if (starts) CheckRoom(task, books);
     }

@@ -15,7 +15,7 @@
 namespace tephra {
 
 struct MirrorTask {
-  // kReserved: pending, and room is kept for it that victims still have to leave.
+  // kReserved: pending, with reserved room that victims still have to leave.
   TaskPhase phase = TaskPhase::kPending;
   std::string uid;  // empty while no pod is known
   std::string node;

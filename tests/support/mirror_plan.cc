@@ -139,7 +139,7 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
       !fault.empty()) {
     return fault;
   }
-  bool kept = false;  // room was kept for tasks of it
+  bool kept = false;  // tasks of it had reserved room
   const auto leave = [&](const MirrorRole& role, MirrorTask& task) {
     if (task.reserved_node.empty()) return;
     kept = true;
@@ -171,7 +171,7 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
     return CheckNo(decision, job, wish, room);
   }
   if (!Open(job.spec.queue)) return "starts in a queue that is not open";
-  // A gang starts with all of its members for which room is kept, elastic ones too.
+  // A gang starts with all of its members with reserved room, elastic ones too.
   const auto least = static_cast<std::size_t>(wish.least);
   if (decision.part == Part::kMinimum && decision.placements.size() != least &&
       !(kept && decision.placements.size() > least)) {

@@ -143,7 +143,7 @@ func comparison(m, drained, fresh *model, feed *Feed) map[string]string {
 	return out.linesOf(kinds)
 }
 
-// joinMembers makes one role of those that differ only in kinds that are not wanted.
+// joinMembers makes one role of all roles that differ only in kinds that are not wanted.
 func (m *model) joinMembers(wanted []string) {
 	for uid, job := range m.jobs {
 		names, byPod := map[string]string{}, map[string]string{}

@@ -19,7 +19,7 @@ func standsIn(obj *schedulingv1beta1.PodGroup) bool {
 	return strings.HasPrefix(string(obj.UID), standInUID)
 }
 
-// standIn gives a group that was deleted, or that nobody created, a pod group of the same name as long as pods hold
+// standIn gives a group that was deleted, or never created, a pod group of the same name as long as pods hold
 // room that was placed for them: so an owner gains nothing by deleting the group.
 func (f *Feed) standIn(g *group) {
 	before := g.obj
