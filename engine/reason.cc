@@ -150,8 +150,7 @@ std::string ReleasingText(const Reason& reason) {
 std::string GuaranteeText(const ResourceKinds& kinds, const Reason& reason) {
   const auto words = [&](std::int64_t amount) { return AmountText(kinds, reason.binding, amount); };
   const std::string rest = words(reason.kept) +
-                           " of that guaranteed to other queues (most to "
-                           "queue " +
+                           " guaranteed to other queues (the largest part to queue " +
                            reason.kept_for + "), the job needs " + words(reason.asked);
   if (reason.queue.empty()) {
     return "free " + KindText(kinds, reason.binding) +
