@@ -4,7 +4,8 @@
 //
 // Which jobs may take reserved room, for every policy:
 // - Room that is reserved now (kVictims, kMove) is charged like the room of a running task. No
-//   other job may take it, and no job is evicted for it. Its own job may leave it for a better place.
+//   other job may take it, and no job is evicted for it. Its own job may leave it for a better
+//   place.
 // - A reserved start (kStart) takes nothing before its time. Other jobs may use the room as long as
 //   the start is not delayed (ReservationPlan::Delays).
 #pragma once

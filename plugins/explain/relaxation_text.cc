@@ -17,7 +17,7 @@ std::string Names(const std::vector<std::string>& names) {
 
 // "2 of the 3 cordoned or unready nodes (a, b) become schedulable".
 std::string ReturnText(const Change& change) {
-  const bool one = change.amount == 1;  // of all that are unusable
+  const bool one = change.amount == 1;
   const std::string nodes = change.now == 1 ? "node" : "nodes";
   const std::string names = " (" + Names(change.nodes) + ")";
   std::string count;
