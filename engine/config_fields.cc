@@ -95,8 +95,9 @@ std::vector<ConfigField> Table() {
                             "What makes a task costly to evict.", 1, kMostWeight),
       Row<OF_MOVES(mode)>(
           "consolidation.mode", Type::kWord,
-          "Whether movable jobs are moved for a gang that finds only scattered room. `dry-run` "
-          "reports the moves and does not make them.",
+          "Whether Tephra moves jobs for a gang if enough room is free, but in pieces that are too "
+          "small. Only jobs that allow it are moved. `dry-run` reports the moves and does not make "
+          "them.",
           0, 0, {"off", "dry-run", "on"}),
       Row<OF_MOVES(moves_per_hour)>("consolidation.moves_per_hour", Type::kWhole,
                                             "Tasks that may be moved in one hour.", 0, kMostInt32),
@@ -121,8 +122,9 @@ std::vector<ConfigField> Table() {
           "How long the room of a moved task stays reserved while its pod is gone.", 0, kLongestMs),
       Row<OF_RESERVATIONS(mode)>(
           "backfill.mode", Type::kWord,
-          "Which pending jobs get a reservation: none, the first `reservations` jobs, or all.", 0,
-          0, {"none", "easy", "conservative"}),
+          "Which pending jobs get a reservation. `none`: no job. `easy`: the first jobs, as many "
+          "as `reservations` says. `conservative`: all jobs.",
+          0, 0, {"none", "easy", "conservative"}),
       Row<OF_RESERVATIONS(order)>(
           "backfill.order", Type::kWord,
           "In which order jobs without a reservation are tried: in queue order, or the shortest "
@@ -132,7 +134,8 @@ std::vector<ConfigField> Table() {
                                      "How many pending jobs get a reservation in mode `easy`.", 1,
                                      kMostInt32),
       Row<OF_RESERVATIONS(per_queue)>("backfill.per_queue", Type::kSwitch,
-                                  "Whether `reservations` counts for each queue by itself."),
+                                  "`true`: `reservations` is the number for each queue. `false`: "
+                                  "for all queues together."),
       Row<OF_RESERVATIONS(predict), &RunPrediction::by>(
           "backfill.predict", Type::kWord,
           "Prediction of the run time of a job without an estimate, from earlier jobs of its user "
@@ -146,8 +149,8 @@ std::vector<ConfigField> Table() {
           "Whether gangs that hold slices of an unhealthy GPU are evicted."),
       Row<OF(assume_timeout_ms)>(
           "assume_timeout", Type::kDuration,
-          "How long a placement counts that no fact confirms, and a failed binding against its "
-          "node.",
+          "How long Tephra waits for facts. A placement that no fact has confirmed counts as used "
+          "for this time. A node on which a binding failed is avoided for this time.",
           1, kLongestMs),
       Row<OF(priority_boost_ms)>(
           "priority_boost", Type::kDuration,

@@ -36,13 +36,13 @@ std::string RoomCause(const ResourceKinds& kinds, const Reason& reason) {
   if (nodes(Misfit::kFragmented) > 0) return "free GPUs are fragmented";
   const bool enough = nodes(Misfit::kGpu) == 0 && nodes(Misfit::kResource) == 0;
   if (enough && nodes(Misfit::kLimit) > 0) {
-    return "host ports, anti-affinity or limits allow too few tasks";
+    return "host ports, anti-affinity or limits allow too few tasks on the eligible nodes";
   }
-  return "free room is spread over too many nodes";
+  return "enough free " + kind + " in total, but too few nodes have room for a task";
 }
 
 // "the job needs 4 tasks of role worker x 8 GPUs; eligible nodes have 19 of 32 GPUs free and room
-// for 2 tasks; the best node, n3, has 7 GPUs free; ...". `place` has the room.
+// for 2 tasks; the most suitable node for a task, n3, has 7 GPUs free; ...". `place` has the room.
 std::string NumbersText(const ResourceKinds& kinds, const Reason& reason,
                         const std::string& place = "eligible nodes have") {
   std::string text = "the job needs " + Count(reason.tasks_needed, "task");
@@ -55,7 +55,7 @@ std::string NumbersText(const ResourceKinds& kinds, const Reason& reason,
   }
   text += "room for " + Count(reason.tasks_fit, "task");
   if (reason.per_task > 0 && !reason.best_node.empty()) {
-    text += "; the best node, " + reason.best_node + ", has " +
+    text += "; the most suitable node for a task, " + reason.best_node + ", has " +
             AmountText(kinds, reason.binding, reason.best_free) + " free";
   }
   return text + NodesText(reason);
@@ -74,7 +74,8 @@ std::string LocalityText(const ResourceKinds& kinds, const Reason& reason) {
                                 : "any of the " + std::to_string(reason.domains) + " domains";
   const std::string text = "not enough room in " + where + " of " + tier;
   if (reason.domain.empty()) return text;
-  return text + ": " + NumbersText(kinds, reason, "the best domain, " + reason.domain + ", has");
+  return text + ": " +
+         NumbersText(kinds, reason, "the domain with the most room, " + reason.domain + ", has");
 }
 
 std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
@@ -149,8 +150,7 @@ std::string ReleasingText(const Reason& reason) {
 std::string GuaranteeText(const ResourceKinds& kinds, const Reason& reason) {
   const auto words = [&](std::int64_t amount) { return AmountText(kinds, reason.binding, amount); };
   const std::string rest = words(reason.kept) +
-                           " of that guaranteed to other queues (most to "
-                           "queue " +
+                           " guaranteed to other queues (the largest part to queue " +
                            reason.kept_for + "), the job needs " + words(reason.asked);
   if (reason.queue.empty()) {
     return "free " + KindText(kinds, reason.binding) +
@@ -196,7 +196,7 @@ std::string StartText(const Reason& reason) {
       return "; no start estimate: the job does not fit even after every job with a known end time "
              "finishes";
     case Untimed::kDepth:
-      return "; no start estimate: backfill reserves room for earlier jobs only";
+      return "; no start estimate: the backfill settings give this job no reservation";
   }
   return "";
 }
@@ -282,8 +282,8 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
       return LocalityText(kinds, reason);
     case Obstacle::kGroups:
       return "sub-groups must start together: room found for " + std::to_string(reason.groups_fit) +
-             " of " + std::to_string(reason.groups_needed) + ", but sub-group " + reason.group +
-             " does not fit with them";
+             " of " + std::to_string(reason.groups_needed) +
+             " sub-groups, no room left for sub-group " + reason.group;
     case Obstacle::kReserved:
       return "room is reserved: starting now would delay job " + reason.ahead +
              ", which is reserved to start " + InstantText(reason.ahead_start_ms);

@@ -49,7 +49,7 @@ func TestWhatAQueueIsGuaranteedIsKeptForIt(t *testing.T) {
 		return condition.Reason == "QueueGuarantee"
 	})
 	ok(t, err)
-	if want := "32 GPUs free, 16 GPUs of that guaranteed to other queues (most to queue guaranteed), the job needs 20 GPUs"; !strings.Contains(said.Message, want) {
+	if want := "32 GPUs free, 16 GPUs guaranteed to other queues (the largest part to queue guaranteed), the job needs 20 GPUs"; !strings.Contains(said.Message, want) {
 		t.Errorf("condition %q, expected %q", said.Message, want)
 	}
 	ok(t, c.Submit(t.Context(), e2e.Job(ns, "half").Task("worker", 16, e2e.GPUs(1)).Object()))

@@ -175,23 +175,23 @@ std::vector<Shortfall> FindShortfalls(const Snapshot& snapshot, const Policies& 
 const char* StaysText(Stays stays) {
   switch (stays) {
     case Stays::kReclaimable:
-      return "reclaimable";
+      return "can be reclaimed";
     case Stays::kNoReclaim:
-      return "not reclaimable (the action reclaim is disabled)";
+      return "cannot be reclaimed (the action reclaim is disabled)";
     case Stays::kOverOwn:
-      return "not reclaimable (this job would take its own queue above its share)";
+      return "cannot be reclaimed (the queue of this job would exceed its share)";
     case Stays::kNotReclaimable:
-      return "not reclaimable (the queue or a child queue has reclaimable: false)";
+      return "cannot be reclaimed (the queue or a child queue has reclaimable: false)";
     case Stays::kNotPreemptible:
-      return "not reclaimable (jobs are not preemptible)";
+      return "cannot be reclaimed (the jobs are not preemptible)";
     case Stays::kMinRun:
-      return "not reclaimable yet (minimum run time)";
+      return "cannot be reclaimed yet (the minimum run time is not over)";
     case Stays::kBudget:
-      return "not reclaimable now (disruption budget)";
+      return "cannot be reclaimed now (a disruption budget allows no eviction)";
     case Stays::kMoving:
-      return "not reclaimable now (tasks are starting or terminating)";
+      return "cannot be reclaimed now (tasks are starting or terminating)";
     case Stays::kWithinOwn:
-      return "not reclaimable (child queues within their share)";
+      return "cannot be reclaimed (the child queues stay within their shares)";
   }
   return "?";
 }
@@ -210,9 +210,9 @@ std::string ShortfallText(const ResourceKinds& kinds, const Shortfall& shortfall
 
 std::string BorrowerText(const ResourceKinds& kinds, Kind kind, const Borrower& borrower) {
   const auto words = [&](std::int64_t amount) { return AmountText(kinds, kind, amount); };
-  std::string text = "queue " + borrower.queue + " uses " + words(borrower.holds) + ", " +
-                     words(borrower.over()) + " above its share";
-  std::string separator = "; of the " + words(borrower.holds) + " in use: ";
+  std::string text = "queue " + borrower.queue + " uses " + words(borrower.holds) + " (" +
+                     words(borrower.over()) + " above its share)";
+  std::string separator = ": ";
   for (const auto& [stays, amount] : borrower.parts) {
     text += separator + words(amount) + " " + StaysText(stays);
     separator = ", ";

@@ -28,7 +28,7 @@ enum class Stays : std::uint8_t {
   kWithinOwn,       // used in a queue, under that one, that is within its share
 };
 constexpr int kStays = 9;
-// "not reclaimable (jobs are not preemptible)"; follows an amount.
+// "cannot be reclaimed (the jobs are not preemptible)"; follows an amount.
 const char* StaysText(Stays stays);
 
 struct Borrower {
@@ -62,8 +62,8 @@ std::vector<Shortfall> FindShortfalls(const Snapshot& snapshot, const Policies& 
 
 // "queue research has a share of 8 GPUs (deserved: 16 GPUs) and uses 2 GPUs".
 std::string ShortfallText(const ResourceKinds& kinds, const Shortfall& shortfall);
-// "queue dev uses 14 GPUs, 6 GPUs above its share; of the 14 GPUs in use: 4 GPUs reclaimable, 2
-// GPUs not reclaimable ...".
+// "queue dev uses 14 GPUs (6 GPUs above its share): 4 GPUs can be reclaimed, 2 GPUs cannot be
+// reclaimed ...".
 std::string BorrowerText(const ResourceKinds& kinds, Kind kind, const Borrower& borrower);
 
 }  // namespace tephra

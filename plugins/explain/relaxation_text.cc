@@ -15,24 +15,27 @@ std::string Names(const std::vector<std::string>& names) {
   return text;
 }
 
-// "2 of the 3 cordoned or unready nodes (a, b) became schedulable".
+// "2 of the 3 cordoned or unready nodes (a, b) become schedulable".
 std::string ReturnText(const Change& change) {
-  const bool one = change.now == 1;
-  const std::string nodes = one ? "node" : "nodes";
+  const bool one = change.amount == 1;
+  const std::string nodes = change.now == 1 ? "node" : "nodes";
   const std::string names = " (" + Names(change.nodes) + ")";
   std::string count;
   if (change.amount < change.now) {
     count = std::to_string(change.amount) + " of the " + std::to_string(change.now) + " ";
   } else {
-    count = one ? "the " : "the " + std::to_string(change.amount) + " ";
+    count = change.now == 1 ? "the " : "the " + std::to_string(change.amount) + " ";
   }
   switch (change.misfit) {
     case Misfit::kRefused:
-      return count + nodes + " that earlier rejected these tasks" + names + " accepted them";
+      return count + nodes + " that rejected these tasks before" + names +
+             (one ? " accepts them" : " accept them");
     case Misfit::kExcluded:
-      return "Volcano's predicates allowed " + count + nodes + " that they exclude" + names;
+      return count + nodes + " that Volcano's predicates exclude" + names +
+             (one ? " is allowed" : " are allowed");
     default:
-      return count + "cordoned or unready " + nodes + names + " became schedulable";
+      return count + "cordoned or unready " + nodes + names +
+             (one ? " becomes schedulable" : " become schedulable");
   }
 }
 
@@ -51,28 +54,28 @@ std::string ChangeText(const ResourceKinds& kinds, const Change& change) {
   const auto words = [&](std::int64_t amount) { return AmountText(kinds, change.kind, amount); };
   switch (change.easing) {
     case Easing::kAhead:
-      return "job " + change.ahead + " were not ahead of it";
+      return "job " + change.ahead + " is not ahead of this job";
     case Easing::kLimit:
-      return "the limit of queue " + change.queue + " were " + words(change.now + change.amount) +
+      return "the limit of queue " + change.queue + " is " + words(change.now + change.amount) +
              " (now " + words(change.now) + ")";
     case Easing::kLend:
-      return "queue " + change.queue + " lent " + words(change.amount) + " of its guarantee";
+      return "queue " + change.queue + " lends " + words(change.amount) + " of its guarantee";
     case Easing::kMembers:
-      return "it started with " + MembersText(change);
+      return "the job starts with " + MembersText(change);
     case Easing::kAsk:
       return (change.role.empty() ? "each task" : "each task of role " + change.role) +
-             " requested " + words(change.amount);
+             " requests " + words(change.amount);
     case Easing::kReturn:
       return ReturnText(change);
     case Easing::kNodes:
-      return "the cluster had " + MoreNodesText(change);
+      return "the cluster has " + MoreNodesText(change);
     case Easing::kAdmitted:
-      return "the enqueue gate admitted it";
+      return "the enqueue gate admits the job";
     case Easing::kTier:
-      return (change.group.empty() ? "it" : "sub-group " + change.group) +
+      return (change.group.empty() ? "the job" : "sub-group " + change.group) +
              (change.amount < 0
-                  ? " did not have to run in one domain"
-                  : " could span one domain of tier " + std::to_string(change.amount) +
+                  ? " does not have to run in one domain"
+                  : " may span one domain of tier " + std::to_string(change.amount) +
                         " (now tier " + std::to_string(change.now) + ")");
   }
   return "?";
@@ -84,7 +87,7 @@ std::string Sentence(const ResourceKinds& kinds, const std::vector<Change>& chan
     switch (only.easing) {
       case Easing::kAhead:
       case Easing::kAdmitted:
-        return "would start now if " + ChangeText(kinds, only);
+        return "starts now if " + ChangeText(kinds, only);
       case Easing::kMembers:
         return "fits now with " + MembersText(only);
       case Easing::kNodes:

@@ -79,7 +79,7 @@ WhatIf FactsOf(const Books& books, JobId job, const std::vector<Change>& changes
                std::uint64_t version);
 constexpr std::uint64_t kFirstWhatIf = std::uint64_t{1} << 62;
 
-// "fits if the limit of queue research were 48 GPUs (now 40 GPUs)".
+// "fits if the limit of queue research is 48 GPUs (now 40 GPUs)".
 std::string RelaxationText(const ResourceKinds& kinds, const Relaxation& relaxation);
 
 }  // namespace tephra

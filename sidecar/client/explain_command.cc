@@ -29,8 +29,8 @@ void PrintRelaxations(const v1::ExplainReply& reply, std::ostream& out) {
   if (reply.relaxations().empty()) {
     out << "\nno change that was tried would let the job start now\n";
   } else {
-    out << "\nany one of these changes would let the job start now, unless another pending job "
-           "starts first (tested, smallest first)\n";
+    out << "\neach of these changes alone would let the job start now, unless another pending job "
+           "starts first (each was tried; the smallest comes first)\n";
   }
   for (const v1::Relaxation& relaxation : reply.relaxations()) {
     out << "  - " << relaxation.text() << "\n";
@@ -44,7 +44,8 @@ void PrintShortfalls(const v1::ExplainReply& reply, std::ostream& out) {
   if (reply.shortfalls().empty()) return;
   out << "\nqueues that use the share of this queue\n";
   for (const v1::Shortfall& shortfall : reply.shortfalls()) {
-    out << "  " << shortfall.text() << "; sibling queues above their shares:\n";
+    out << "  " << shortfall.text()
+        << "; queues with the same parent that use more than their fair share:\n";
     for (const v1::Borrower& borrower : shortfall.borrowers()) {
       out << "  - " << borrower.text() << "\n";
     }
@@ -147,10 +148,10 @@ void PrintExplanation(const v1::ExplainReply& reply, bool wide, Times times, std
   }
   out << "\n";
   if (job.has_note()) out << "  " << job.note().obstacle() << ": " << job.note().text() << "\n";
-  out << "  queue " << job.queue() << ", priority " << job.priority() << ", starts with at least "
-      << job.min_member() << (job.min_member() == 1 ? " task" : " tasks") << ", created at "
-      << time(job.created_ms());
-  if (!job.pods_exist()) out << ", has no pods yet";
+  out << "  queue " << job.queue() << ", priority " << job.priority() << ", needs at least "
+      << job.min_member() << (job.min_member() == 1 ? " task" : " tasks")
+      << " to start; the job was created at " << time(job.created_ms());
+  if (!job.pods_exist()) out << " and has no pods yet";
   out << "\n";
   if (wide) out << "  uid " << job.uid() << "\n";
   PrintRelaxations(reply, out);

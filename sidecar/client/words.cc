@@ -47,7 +47,7 @@ std::string StandingWords(const v1::JobView& job) {
     case v1::VERDICT_INFEASIBLE:
       return "cannot start before the cluster changes";
     case v1::VERDICT_UNWIND:
-      return "is evicted, and pending again afterwards";
+      return "is being evicted; its tasks are pending again when they have ended";
     default:
       return "is new, without a decision";
   }

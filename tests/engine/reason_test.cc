@@ -28,7 +28,7 @@ TEST_CASE("ReasonText: a queue that is missing or closed is named") {
   CHECK(Text(reason) == "queue team is not open");
 }
 
-TEST_CASE("ReasonText: a shortage starts with its cause, then the numbers and the best node") {
+TEST_CASE("ReasonText: a shortage starts with its cause, then the numbers and a node") {
   Reason reason;
   reason.obstacle = Obstacle::kRoom;
   reason.role = "worker";
@@ -43,8 +43,8 @@ TEST_CASE("ReasonText: a shortage starts with its cause, then the numbers and th
   CHECK(
       Text(reason) ==
       "not enough free GPUs: the job needs 4 tasks of role worker x 8 GPUs; eligible nodes have 19 "
-      "of 32 GPUs free and room for 2 tasks; the best node, n3, has 7 GPUs free; of 4 nodes: 1 "
-      "with an untolerated taint, 1 with too few free GPUs");
+      "of 32 GPUs free and room for 2 tasks; the most suitable node for a task, n3, has 7 GPUs "
+      "free; of 4 nodes: 1 with an untolerated taint, 1 with too few free GPUs");
 }
 
 TEST_CASE("ReasonText: without an eligible node the text has no amounts") {
@@ -96,9 +96,11 @@ TEST_CASE("ReasonText: the cause of a shortage follows from its numbers") {
   reason.capacity_total = 64000;
   CHECK(Text(reason).find("not enough free GPUs:") == 0);
   reason.free_total = 20000;
-  CHECK(Text(reason).find("free room is spread over too many nodes:") == 0);
+  CHECK(Text(reason).find("enough free GPUs in total, but too few nodes have room for a task:") ==
+        0);
   reason.nodes[static_cast<int>(Misfit::kLimit)] = 1;
-  CHECK(Text(reason).find("host ports, anti-affinity or limits allow too few tasks:") == 0);
+  CHECK(Text(reason).find("host ports, anti-affinity or limits allow too few tasks on the eligible "
+                          "nodes:") == 0);
   reason.nodes[static_cast<int>(Misfit::kFragmented)] = 1;
   CHECK(Text(reason).find("free GPUs are fragmented:") == 0);
 }

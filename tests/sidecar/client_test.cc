@@ -79,7 +79,8 @@ TEST_CASE("Explain says why a job is pending, since when, and the state of its q
   const std::string text = looking.Explained("default/large");
   CHECK_THAT(text, Contains("job default/large"));
   CHECK_THAT(text, Contains("; status unchanged for 1m00s, since 1970-01-01T00:17:40Z\n"));
-  CHECK_THAT(text, Contains(", starts with at least 17 tasks, created at 1970-01-01T00:16:40Z"));
+  CHECK_THAT(text, Contains(", needs at least 17 tasks to start; the job was created at "
+                            "1970-01-01T00:16:40Z"));
   CHECK_THAT(text, Contains("Room: "));
   CHECK_THAT(text, Contains("17"));
   CHECK_THAT(text, Contains("queue research is open: 1 job running, 1 pending"));

@@ -23,11 +23,13 @@ EXAMPLES = sorted((ROOT / "simulations/examples").glob("*.yaml"))
 # Lines of `tephra explain` for job train of reclaim.yaml.
 RECLAIM_LINES = [
     "job train is pending; status unchanged for 4m00s, since 1m00s of simulated time",
-    "  queue research, priority 0, starts with at least 2 tasks, created at 1m00s of simulated time, has no pods yet",
-    "  - fits if each task of role worker requested 2 GPUs",
+    "  queue research, priority 0, needs at least 2 tasks to start; the job was created at 1m00s of simulated "
+    "time and has no pods yet",
+    "  - fits if each task of role worker requests 2 GPUs",
     "  - fits with 2 more nodes like node-0",
-    "  queue research has a share of 16 GPUs (deserved: 16 GPUs) and uses 0 GPUs; sibling queues above their shares:",
-    "  - queue batch uses 10 GPUs, 6 GPUs above its share; of the 10 GPUs in use: 10 GPUs not reclaimable "
+    "  queue research has a share of 16 GPUs (deserved: 16 GPUs) and uses 0 GPUs; queues with the same "
+    "parent that use more than their fair share:",
+    "  - queue batch uses 10 GPUs (6 GPUs above its share): 10 GPUs cannot be reclaimed "
     "(the queue or a child queue has reclaimable: false)",
 ]
 

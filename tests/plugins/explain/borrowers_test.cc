@@ -44,33 +44,32 @@ TEST_CASE("Borrowers: a queue above its share is named, with what can be reclaim
   SmallCluster cluster = Lent(AQueue("dev"));
   CHECK(WordsOf(cluster, "j") ==
         std::vector<std::string>{kShare,
-                                 "queue dev uses 8 GPUs, 4 GPUs above its share; of the 8 GPUs "
-                                 "in use: 4 GPUs reclaimable"});
+                                 "queue dev uses 8 GPUs (4 GPUs above its share): 4 GPUs can be "
+                                 "reclaimed"});
   CHECK(WordsOf(cluster, "lent").empty());
 }
 
-TEST_CASE("Borrowers: the text says why resources are not reclaimable") {
+TEST_CASE("Borrowers: the text says why resources cannot be reclaimed") {
   const auto why = [](SmallCluster cluster) { return WordsOf(cluster, "j", 1).at(1); };
-  const std::string begin =
-      "queue dev uses 8 GPUs, 4 GPUs above its share; of the 8 GPUs in use: 8 GPUs ";
+  const std::string begin = "queue dev uses 8 GPUs (4 GPUs above its share): 8 GPUs ";
   CHECK(why(Lent(AQueue("dev").Reclaimable(false))) ==
-        begin + "not reclaimable (the queue or a child queue has reclaimable: false)");
+        begin + "cannot be reclaimed (the queue or a child queue has reclaimable: false)");
   CHECK(why(Lent(AQueue("dev"), AJob("lent").Preemptible(false))) ==
-        begin + "not reclaimable (jobs are not preemptible)");
+        begin + "cannot be reclaimed (the jobs are not preemptible)");
   CHECK(why(Lent(AQueue("dev"), AJob("lent").MinRun(60 * kSecondMs))) ==
-        begin + "not reclaimable yet (minimum run time)");
+        begin + "cannot be reclaimed yet (the minimum run time is not over)");
   EngineConfig config;
   config.disabled_actions = {"reclaim"};
   CHECK(why(Lent(AQueue("dev"), AJob("lent"), config)) ==
-        begin + "not reclaimable (the action reclaim is disabled)");
+        begin + "cannot be reclaimed (the action reclaim is disabled)");
 }
 
 TEST_CASE("Borrowers: a job that needs more than the share of its queue reclaims nothing") {
   SmallCluster cluster = Lent(AQueue("dev"));
   cluster.Add(AJob("large").In("research").Role("w", 8, APod().Gpus(1)));
   CHECK(WordsOf(cluster, "large").at(1) ==
-        "queue dev uses 8 GPUs, 7 GPUs above its share; of the 8 GPUs in use: 8 GPUs not "
-        "reclaimable (this job would take its own queue above its share)");
+        "queue dev uses 8 GPUs (7 GPUs above its share): 8 GPUs cannot be reclaimed (the queue of "
+        "this job would exceed its share)");
 }
 
 TEST_CASE("Borrowers: queues beside a parent queue are named at their level") {

@@ -28,7 +28,7 @@ TEST_CASE("Relaxations: a limit in the way is raised by what is missing, and few
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(8)).Add(ANode("b").Gpus(8)).Add(AQueue("research").Limit(kGpu, 4000));
   cluster.Add(AJob("j").In("research").Role("w", 6, APod().Gpus(1))).Tick();
-  CHECK(Texts(cluster, "j") == Lines{"fits if the limit of queue research were 6 GPUs (now 4 GPUs)",
+  CHECK(Texts(cluster, "j") == Lines{"fits if the limit of queue research is 6 GPUs (now 4 GPUs)",
                                      "fits now with 4 of 6 members"});
 }
 
@@ -39,9 +39,9 @@ TEST_CASE("Relaxations: a job at the enqueue gate also gets the other changes th
   SmallCluster cluster(config);
   cluster.Add(ANode("a").Gpus(8)).Add(AJob("large").Role("w", 6, APod().Gpus(2))).Tick();
   CHECK(Texts(cluster, "large") ==
-        Lines{"fits if the enqueue gate admitted it and it started with 4 of 6 members",
-              "fits if the enqueue gate admitted it and each task of role w requested 1 GPU",
-              "fits if the enqueue gate admitted it and the cluster had 1 more node like a"});
+        Lines{"fits if the enqueue gate admits the job and the job starts with 4 of 6 members",
+              "fits if the enqueue gate admits the job and each task of role w requests 1 GPU",
+              "fits if the enqueue gate admits the job and the cluster has 1 more node like a"});
 }
 
 TEST_CASE("Relaxations: a job with room needs only the enqueue gate") {
@@ -55,7 +55,7 @@ TEST_CASE("Relaxations: a job with room needs only the enqueue gate") {
   }
   cluster.Add(AJob("inside").Role("w", 1, APod().Gpus(4))).Tick();
   cluster.Add(AJob("j").Role("w", 1, APod().Gpus(1))).Tick();
-  CHECK(Texts(cluster, "j") == Lines{"would start now if the enqueue gate admitted it"});
+  CHECK(Texts(cluster, "j") == Lines{"starts now if the enqueue gate admits the job"});
 }
 
 TEST_CASE("Relaxations: a job that must run in one rack fits in a row, or anywhere") {
@@ -69,13 +69,13 @@ TEST_CASE("Relaxations: a job that must run in one rack fits in a row, or anywhe
   two.locality = {Locality::Mode::kRequired, 1, ""};
   three.locality = {Locality::Mode::kRequired, 0, "rack"};
   cluster.Add(two).Tick();
-  CHECK(Texts(cluster, "two") == Lines{"fits now with 1 of 2 members",
-                                       "fits if each task of role w requested 4 GPUs",
-                                       "fits if it could span one domain of tier 3 (now tier 1)"});
+  CHECK(Texts(cluster, "two") ==
+        Lines{"fits now with 1 of 2 members", "fits if each task of role w requests 4 GPUs",
+              "fits if the job may span one domain of tier 3 (now tier 1)"});
   cluster.Add(three).Tick();
   CHECK(Texts(cluster, "three") == Lines{"fits now with 1 of 3 members",
-                                         "fits if each task of role w requested 2 GPUs",
-                                         "fits if it did not have to run in one domain"});
+                                         "fits if each task of role w requests 2 GPUs",
+                                         "fits if the job does not have to run in one domain"});
 }
 
 TEST_CASE("Relaxations: a sub-group that must run in one rack fits in a row") {
@@ -89,8 +89,8 @@ TEST_CASE("Relaxations: a sub-group that must run in one rack fits in a row") {
   job.gang.groups = {{"g", 2, false, {Locality::Mode::kRequired, 1, ""}}};
   cluster.Add(job).Tick();
   CHECK(Texts(cluster, "j") ==
-        Lines{"fits if each task of role g requested 4 GPUs",
-              "fits if sub-group g could span one domain of tier 2 (now tier 1)"});
+        Lines{"fits if each task of role g requests 4 GPUs",
+              "fits if sub-group g may span one domain of tier 2 (now tier 1)"});
 }
 
 TEST_CASE("Relaxations: limits of several levels and kinds are raised together") {
@@ -99,8 +99,8 @@ TEST_CASE("Relaxations: limits of several levels and kinds are raised together")
   cluster.Add(AQueue("q").Under("top").Limit(kGpu, 1000).Limit(kCpu, 2000));
   cluster.Add(AJob("j").In("q").Role("w", 1, APod().Gpus(4).Cores(4))).Tick();
   CHECK(Texts(cluster, "j") ==
-        Lines{"fits if the limit of queue q were 4 CPUs (now 2 CPUs) and the limit of queue q "
-              "were 4 GPUs (now 1 GPU) and the limit of queue top were 4 GPUs (now 3 GPUs)"});
+        Lines{"fits if the limit of queue q is 4 CPUs (now 2 CPUs) and the limit of queue q "
+              "is 4 GPUs (now 1 GPU) and the limit of queue top is 4 GPUs (now 3 GPUs)"});
 }
 
 TEST_CASE("Relaxations: a limit that does not help without room is offered together with nodes") {
@@ -109,7 +109,7 @@ TEST_CASE("Relaxations: a limit that does not help without room is offered toget
   cluster.Add(AJob("j").In("q").Role("w", 12, APod().Gpus(1))).Tick();
   CHECK(Texts(cluster, "j") ==
         Lines{"fits now with 8 of 12 members",
-              "fits if the cluster had 1 more node like a and the limit of queue q were 12 GPUs "
+              "fits if the cluster has 1 more node like a and the limit of queue q is 12 GPUs "
               "(now 8 GPUs)"});
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("Relaxations: guaranteed resources are lent, or nodes are added") {
   SmallCluster cluster;
   cluster.Add(ANode("a").Gpus(8)).Add(AQueue("prod").Guarantee(kGpu, 4000)).Add(AQueue("q"));
   cluster.Add(AJob("j").In("q").Role("w", 2, APod().Gpus(3))).Tick();
-  CHECK(Texts(cluster, "j") == Lines{"fits if queue prod lent 2 GPUs of its guarantee",
+  CHECK(Texts(cluster, "j") == Lines{"fits if queue prod lends 2 GPUs of its guarantee",
                                      "fits now with 1 of 2 members",
                                      "fits with 1 more node like a"});
 }
@@ -128,7 +128,7 @@ TEST_CASE("Relaxations: two queues lend their guarantees if one is not enough") 
   cluster.Add(AQueue("y").Guarantee(kGpu, 3000)).Add(AQueue("q"));
   cluster.Add(AJob("j").In("q").Role("w", 1, APod().Gpus(6))).Tick();
   CHECK(Texts(cluster, "j")[1] ==
-        "fits if queue x lent 3 GPUs of its guarantee and queue y lent 1 GPU of its guarantee");
+        "fits if queue x lends 3 GPUs of its guarantee and queue y lends 1 GPU of its guarantee");
 }
 
 TEST_CASE("Relaxations: smaller tasks fit into fragmented room") {
@@ -138,7 +138,7 @@ TEST_CASE("Relaxations: smaller tasks fit into fragmented room") {
   }
   cluster.Add(AJob("j").Role("w", 1, APod().Gpus(8))).Tick();
   CHECK(Texts(cluster, "j") == Lines{"free GPUs are fragmented (12 GPUs): fits if each task of "
-                                     "role w requested 4 GPUs",
+                                     "role w requests 4 GPUs",
                                      "fits with 1 more node like a"});
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("Relaxations: shares of devices shrink in steps of a per mille") {
   cluster.Add(ANode("a").Gpus(1))
       .Foreign("f", "a", APod().Share(700, 100), {PartSlice(0, 700, 100)});
   cluster.Add(AJob("j").Role("w", 1, APod().Share(500, 100))).Tick();
-  CHECK(Texts(cluster, "j")[0] == "fits if each task of role w requested 0.3 GPU");
+  CHECK(Texts(cluster, "j")[0] == "fits if each task of role w requests 0.3 GPU");
 }
 
 TEST_CASE("Relaxations: the fewest new nodes, like the most suitable node") {
@@ -155,7 +155,7 @@ TEST_CASE("Relaxations: the fewest new nodes, like the most suitable node") {
   cluster.Add(ANode("big").Gpus(8)).Add(ANode("small").Gpus(2));
   cluster.Add(AJob("j").Role("w", 5, APod().Gpus(8))).Tick();
   CHECK(Texts(cluster, "j") == Lines{"fits now with 1 of 5 members",
-                                     "fits if each task of role w requested 2 GPUs",
+                                     "fits if each task of role w requests 2 GPUs",
                                      "fits with 4 more nodes like big"});
 }
 
@@ -165,7 +165,7 @@ TEST_CASE("Relaxations: as few cordoned nodes as needed become available") {
   cluster.Add(ANode("c").Gpus(2).Cordoned()).Add(ANode("d").Gpus(1).Cordoned());
   cluster.Add(AJob("j").Role("w", 7, APod().Gpus(1))).Tick();
   CHECK(Texts(cluster, "j")[1] ==
-        "fits if 2 of the 3 cordoned or unready nodes (b, c) became schedulable");
+        "fits if 2 of the 3 cordoned or unready nodes (b, c) become schedulable");
 }
 
 TEST_CASE("Relaxations: a node that rejected the tasks is tried again, and stays rejected") {
@@ -174,7 +174,7 @@ TEST_CASE("Relaxations: a node that rejected the tasks is tried again, and stays
   REQUIRE(cluster.Started("j"));
   cluster.Tell(PlacementRefused{"j", "w", "a", "no"}).Tick();
   CHECK(Texts(cluster, "j") ==
-        Lines{"fits if the node that earlier rejected these tasks (a) accepted them"});
+        Lines{"fits if the node that rejected these tasks before (a) accepts them"});
   CHECK(cluster.books().refused.size() == 1);
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("Relaxations: nodes that a mask excludes are allowed") {
   cluster.Add(ANode("a").Gpus(1)).Add(ANode("b").Gpus(1)).Tell(MaskUpserted{"m", {"a", "b"}, 1});
   cluster.Add(AJob("j").Role("w", 2, APod().Gpus(1).Masked("m"))).Tick();
   CHECK(Texts(cluster, "j") ==
-        Lines{"fits if Volcano's predicates allowed the 2 nodes that they exclude (a, b)"});
+        Lines{"fits if the 2 nodes that Volcano's predicates exclude (a, b) are allowed"});
 }
 
 TEST_CASE("Relaxations: a job behind another one needs its turn, and the other changes") {
@@ -192,10 +192,10 @@ TEST_CASE("Relaxations: a job behind another one needs its turn, and the other c
   cluster.Add(AJob("first").In("q").Role("w", 8, APod().Gpus(1)).Created(1));
   cluster.Add(AJob("second").In("q").Role("w", 4, APod().Gpus(1)).Created(2));
   cluster.Add(AJob("third").In("q").Role("w", 5, APod().Gpus(1)).Created(3)).Tick();
-  CHECK(Texts(cluster, "second") == Lines{"would start now if job first were not ahead of it"});
+  CHECK(Texts(cluster, "second") == Lines{"starts now if job first is not ahead of this job"});
   CHECK(Texts(cluster, "third") ==
-        Lines{"fits if job first were not ahead of it and it started with 4 of 5 members",
-              "fits if job first were not ahead of it and the cluster had 1 more node like a"});
+        Lines{"fits if job first is not ahead of this job and the job starts with 4 of 5 members",
+              "fits if job first is not ahead of this job and the cluster has 1 more node like a"});
 }
 
 TEST_CASE("Relaxations: a role with its own minimum starts with fewer tasks") {
