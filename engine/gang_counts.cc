@@ -22,17 +22,16 @@ std::int32_t GangCounts::missing(const GroupRow& group) const {
 }
 
 std::int32_t GangCounts::missing() const {
-  std::int32_t sum = 0;
+  std::int32_t sum = 0, counted = 0;
   for (std::size_t r = 0; r < job_.roles.size(); ++r) {
+    counted += of_role(r);
     if (job_.roles[r].group == kNoGroup) sum += missing(r);
   }
   for (const GroupRow& group : job_.groups) {
     if (takes(group)) sum += missing(group);
   }
-  return std::max(sum, job_.min_member - all());
+  return std::max(sum, job_.min_member - counted);
 }
-
-bool GangCounts::met() const { return missing() <= 0; }
 
 GangCounts::Surplus GangCounts::surplus() const {
   Surplus surplus{0, std::vector<std::int32_t>(job_.roles.size())};

@@ -44,7 +44,7 @@ class GangCounts {
   // To all minimums that count.
   std::int32_t missing() const;
   // Whether every minimum is met.
-  bool met() const;
+  bool met() const { return missing() <= 0; }
   // How many tasks, and of each role, may go so that every minimum is still met. Of a job with
   // groups, or that is below a minimum: none.
   struct Surplus {
