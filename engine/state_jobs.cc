@@ -48,7 +48,7 @@ absl::Status State::On(const JobUpserted& fact) {
                            job.estimated_runtime_ms, job.evicts, job.movable, job.locality,
                            std::move(roles), std::move(groups));
   };
-  const auto asked = asks();
+  const auto asked = fresh ? decltype(asks()){} : asks();
   const bool broken = job.broken;  // half reshaped it may seem whole
 
   const QueueId queue = rows().queues.Reserve(spec.queue);
@@ -150,7 +150,7 @@ absl::Status State::On(const JobUpserted& fact) {
   if (job.estimated_runtime_ms != ran_for) table_.FollowTimeline(job);
   job.broken = broken && !job.satisfied();
   if (job.satisfied()) table_.DropSatisfied(id);
-  if (asks() != asked) {
+  if (fresh || asks() != asked) {
     ++rows().news;
     if (!job.keeps_room()) job.reservation = {};
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <set>
 
@@ -170,7 +171,8 @@ absl::Status ValidateJob(const JobSpec& job) {
     TEPHRA_RETURN_IF_ERROR(ValidatePod(here, role.pod));
     Resources each = role.pod.overhead;
     for (const ContainerSpec& container : role.pod.containers) each.Add(AmountsOf(container));
-    for (Kind kind = 0; kind < kMaxKinds; ++kind) {
+    for (KindSet kinds = each.NonZero(); kinds != 0; kinds &= kinds - 1) {
+      const Kind kind = static_cast<Kind>(std::countr_zero(kinds));
       asked[kind] += static_cast<__int128>(each[kind]) * role.replicas;
       if (asked[kind] <= kMaxSum) continue;
       return Invalid(here, "requests[kind " + std::to_string(kind) + "]", each[kind],

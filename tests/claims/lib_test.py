@@ -23,6 +23,12 @@ def python_claim(body):
     return f"#!/usr/bin/env python3\nimport lib\n{body}\n"
 
 
+class Sources(unittest.TestCase):
+    def test_no_claim_runs_whatever_go_is_on_the_path(self):
+        wrong = [path.name for path in HERE.iterdir() if path.is_file() and '["go"' in path.read_text() and path != HERE / "lib_test.py"]
+        self.assertEqual(wrong, [], "expected lib.GO, which is new enough")
+
+
 class Claims(unittest.TestCase):
     def run_all(self, claims, *arguments, missed="", data=None):
         """Runs `all` on these claims, as JSON; returns (exit status, name -> row, answer)."""
