@@ -17,7 +17,7 @@ Resources TakenOrLacked(const Books& books) {
   return taken.Add(books.occupancy.free_total(), -1).Add(books.inqueue.missing());
 }
 
-void Remember(Books& books, const Decision& decision, TimeMs now) {
+void Remember(Books& books, const Decision& decision, TimeMs now, std::uint64_t plan) {
   if (decision.part == Part::kElastic && decision.verdict != Verdict::kStart) return;
   books.inqueue.Touch(decision.job);
   Standing& standing = books.jobs[decision.job.index()].standing;
@@ -29,6 +29,8 @@ void Remember(Books& books, const Decision& decision, TimeMs now) {
   standing.asked = true;
   standing.verdict = decision.verdict;
   standing.reason = decision.reason;
+  standing.plan = plan;
+  if (!IsRoomAlone(decision.reason)) books.lines.WaitsForMore(decision.job);
 }
 
 }  // namespace
@@ -45,10 +47,11 @@ void Assumptions::Mark(TaskTable& table, TaskId id, Part part, TimeMs now) {
 void Assumptions::Evict(TaskTable& table, const Decision& decision, TimeMs now) {
   if (decision.evictions.empty()) return;
   Books& books = table.books();
+  ++books.surprises;
   JobRow& job = books.jobs[decision.job.index()];
   const bool for_job = decision.verdict != Verdict::kUnwind;
   if (for_job) {
-    job.made_room_at = books.news;
+    job.made_room_at = books.news;  // a job with reserved room stands in no line
   } else {
     job.broken = false;
   }
@@ -91,7 +94,7 @@ void Assumptions::Assume(TaskTable& table, const Decision& decision, TimeMs now)
   if (!decision.moves.empty()) {
     books.moves.emplace_back(now, static_cast<std::int32_t>(decision.moves.size()));
   }
-  Remember(books, decision, now);
+  Remember(books, decision, now, plans_);
 }
 
 void Assumptions::Assume(TaskTable& table, const Plan& plan) {
@@ -106,7 +109,14 @@ void Assumptions::Assume(TaskTable& table, const Plan& plan) {
     }
     Assume(table, decision, plan.now);
   }
-  for (JobId id : plan.dropped) books.jobs[id.index()].quarantined = true;
+  for (const auto& [job, from] : plan.line_answers) {
+    books.lines.Tell(job, from, books.jobs[job.index()].standing);
+  }
+  for (JobId id : plan.starts_confirmed) table.ConfirmStart(id);
+  for (JobId id : plan.dropped) {
+    books.jobs[id.index()].quarantined = true;
+    books.lines.Follow(books, id);
+  }
   if (!plan.dropped.empty()) capacity.Anywhere();  // what these would have taken is free
   if (books.inqueue.on()) {
     const bool shrinks = books.inqueue.Follow(books);
@@ -134,7 +144,10 @@ void Assumptions::Expire(TaskTable& table, TimeMs now) {
     if (!open) continue;
     const JobId job = task.job;
     if (task.evicting) {
-      if (task.evicted_for.valid()) books.jobs[task.evicted_for.index()].made_room_at = 0;
+      if (task.evicted_for.valid()) {
+        books.jobs[task.evicted_for.index()].made_room_at = 0;
+        books.lines.Follow(books, task.evicted_for);
+      }
       table.SetPhase(id, TaskPhase::kRunning, task.node, task.slices);
       table.wake_ups().capacity().Anywhere();  // a job that waits for its room waits in vain
       if (job.valid()) kept.push_back(job);
@@ -149,6 +162,7 @@ void Assumptions::Expire(TaskTable& table, TimeMs now) {
   // Each is as broken as before, unless what else was assumed of it, and still is, makes it whole.
   for (const JobId job : kept) {
     books.jobs[job.index()].broken = !books.jobs[job.index()].satisfied();
+    books.lines.Follow(books, job);
   }
   const Resources lacked = books.inqueue.missing();
   const bool shrinks = books.inqueue.Follow(books);

@@ -4,39 +4,50 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/wake_ups.h"
+
 namespace tephra {
 namespace {
 
 // The pending jobs with a reservation that are not asked: it stands. A job that may lose it to a
 // job that is due becomes due too. Within one queue the order says which jobs may lose theirs; of
 // several queues any job may. A job that starts now as reserved takes nothing from other jobs.
-std::vector<JobId> TakeStanding(const Snapshot& snapshot, const Policies& policies,
-                                std::vector<JobId>& due) {
+std::vector<JobId> TakeStanding(const Snapshot& snapshot, const Policies& policies, Due& due) {
   std::vector<JobId> standing;
   if (policies.reservations == nullptr || due.empty()) return standing;
+  const WaitingLines& lines = snapshot.books().lines;
   const auto before = [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); };
   JobId first;  // of the jobs that may take something
   bool one_queue = true;
-  for (const JobId id : due) {
-    const TimeMs at = snapshot.job(id).reservation.at;
-    if (at != 0 && at <= snapshot.now()) continue;
+  const auto may_take = [&](JobId id) {
     one_queue =
         one_queue && (!first.valid() || snapshot.job(id).queue == snapshot.job(first).queue);
     if (!first.valid() || before(id, first)) first = id;
+  };
+  for (const JobId id : due.jobs) {
+    const TimeMs at = snapshot.job(id).reservation.at;
+    if (at == 0 || at > snapshot.now()) may_take(id);
   }
-  std::sort(due.begin(), due.end());
-  for (const JobId id : snapshot.books().waiting) {
-    if (snapshot.job(id).reservation.at == 0) continue;
-    if (!std::binary_search(due.begin(), due.end(), id)) standing.push_back(id);
+  for (const LineId line : due.lines) may_take(lines.line(line).First()->job);
+  std::sort(due.jobs.begin(), due.jobs.end());
+  for (const JobId id : snapshot.books().reserved_starts) {
+    const JobRow& job = snapshot.job(id);
+    if (job.reservation.at == 0 || job.waiting_at == JobRow::kNotWaiting) continue;
+    if (!std::binary_search(due.jobs.begin(), due.jobs.end(), id)) standing.push_back(id);
   }
   const auto stands = std::partition(standing.begin(), standing.end(), [&](JobId id) {
     const JobRow& job = snapshot.job(id);
+    const LineId line = lines.LineOf(id);
+    if (line.valid() && std::binary_search(due.lines.begin(), due.lines.end(), line)) return true;
     if (job.reservation.at <= snapshot.now()) return true;
     return first.valid() &&
            !(one_queue && job.queue == snapshot.job(first).queue && before(id, first));
   });
-  due.insert(due.end(), standing.begin(), stands);
-  standing.erase(standing.begin(), stands);
+  if (stands != standing.begin()) {
+    // What one of these loses may help any job that was not to delay it.
+    AddAll(snapshot.books(), due);
+    return {};
+  }
   std::sort(standing.begin(), standing.end(), before);
   return standing;
 }
@@ -57,7 +68,7 @@ bool Joins(const Plan& plan, const Decision& decision) {
 
 }  // namespace
 
-Cycle::Cycle(const Snapshot& snapshot, const Policies& policies, std::vector<JobId> due,
+Cycle::Cycle(const Snapshot& snapshot, const Policies& policies, Due due,
              CycleTools& tools, CycleObserver* observer)
     : snapshot_(snapshot),
       policies_(policies),
@@ -72,7 +83,7 @@ Cycle::Cycle(const Snapshot& snapshot, const Policies& policies, std::vector<Job
   tools.proofs.Begin(snapshot);
   tools.verifier.Begin(snapshot);
   standing_ = TakeStanding(snapshot, policies, due_);
-  std::sort(due_.begin(), due_.end(),
+  std::sort(due_.jobs.begin(), due_.jobs.end(),
             [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); });
   if (policies.reservations == nullptr) return;
   tools.ahead.Begin(snapshot, policies);
@@ -116,6 +127,7 @@ void Cycle::Follow(const Decision& decision, const Attempt* tried) {
   if (reservation_plan_ != nullptr) reservation_plan_->Follow(decision);
   if (decision.part == Part::kMinimum && snapshot_.job(decision.job).keeps_room()) {
     tools_.proofs.RoomCame();
+    if (line_ != nullptr) line_->Reopen();
   }
 }
 
@@ -143,6 +155,11 @@ bool Cycle::Replace(std::size_t index, Decision decision, Attempt* tried) {
   return true;
 }
 
+void Cycle::CloseLine(JobId job, DurationMs from) {
+  plan_.line_answers.push_back({job, from});
+  line().Close(snapshot_.books().lines.LineOf(job), from);
+}
+
 void Cycle::AskAgain(TimeMs at) {
   TimeMs& next = plan_.ask_again_at;
   next = next == 0 ? at : std::min(next, at);
@@ -156,6 +173,7 @@ Plan Cycle::Finish() {
     ++kept;
   }
   plan_.decisions.resize(kept);
+  if (reservation_plan_ != nullptr) plan_.starts_confirmed = reservation_plan_->Confirmed();
   tools_.now.ledger().Settle();
   return std::move(plan_);
 }

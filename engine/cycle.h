@@ -52,8 +52,8 @@ struct CycleTools {
 
 class Cycle {
  public:
-  // `due`: the jobs to ask, in any order. All references outlive the cycle; `observer` may be null.
-  Cycle(const Snapshot& snapshot, const Policies& policies, std::vector<JobId> due,
+  // `due`: in any order. All references outlive the cycle; `observer` may be null.
+  Cycle(const Snapshot& snapshot, const Policies& policies, Due due,
         CycleTools& tools, CycleObserver* observer);
   Cycle(const Cycle&) = delete;
   Cycle& operator=(const Cycle&) = delete;
@@ -64,8 +64,8 @@ class Cycle {
   Workbench& empty() { return tools_.empty; }  // the same nodes with nothing on them
   Later& later() { return later_; }
   Proofs& proofs() { return tools_.proofs; }
-  // The jobs to ask, sorted by Order::Before.
-  const std::vector<JobId>& due() const { return due_; }
+  // What to ask; the jobs sorted by Order::Before.
+  const Due& due() const { return due_; }
   // Pending jobs that are not asked and have a reservation that stands, sorted by Order::Before.
   const std::vector<JobId>& standing() const { return standing_; }
   ReservationPlan* reservation_plan() { return reservation_plan_.get(); }  // null: nothing is reserved
@@ -84,6 +84,8 @@ class Cycle {
   bool Replace(std::size_t index, Decision decision, Attempt* tried = nullptr);
   // Not to be carried out: what a pass would decide if it were allowed to.
   void Propose(Decision decision) { plan_.proposals.push_back(std::move(decision)); }
+  // The answer to the job is no, as to all of its line that run at least as long as `from`.
+  void CloseLine(JobId job, DurationMs from);
   // Time alone may change the answer at this time.
   void AskAgain(TimeMs at);
 
@@ -98,7 +100,8 @@ class Cycle {
   const Policies& policies_;
   CycleTools& tools_;
   CycleObserver* observer_;
-  std::vector<JobId> due_, standing_;
+  Due due_;
+  std::vector<JobId> standing_;
   Plan plan_;
   ChargedPlan now_charges_;
   Later later_;

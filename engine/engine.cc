@@ -23,7 +23,7 @@ Plan Engine::Tick(TimeMs now) {
   if (!state_.NeedsCycle()) return {state_.books().version, now, {}, {}, std::move(memory)};
   state_.Settle();
   RenewPolicies();
-  std::vector<JobId> due = state_.TakeDue(*policies_);
+  Due due = state_.TakeDue(*policies_);
   Plan plan;
   {
     const Snapshot snapshot = state_.Freeze(now);

@@ -63,6 +63,15 @@ struct Plan {
   std::optional<Memory> memory = std::nullopt;
   // Not to be carried out: what a pass would decide if it were allowed to.
   std::vector<Decision> proposals{};
+  // The answer to these is no, and so it is to all jobs of their lines that run at least as long as
+  // `from` (WaitingLine::RunOf), which were not asked.
+  struct LineAnswer {
+    JobId job;
+    DurationMs from = 0;
+  };
+  std::vector<LineAnswer> line_answers{};
+  // The reserved start of these was looked for again and is what it was.
+  std::vector<JobId> starts_confirmed{};
   // When time alone may change an answer; 0: never.
   TimeMs ask_again_at = 0;
 };

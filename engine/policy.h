@@ -34,6 +34,11 @@ class Line {
   virtual void Asked(JobId, bool placed) = 0;
   // A task of that queue was evicted for the job that Next gave last.
   virtual void Left(QueueId) = 0;
+  // Jobs of the line that run at least as long as `from` (WaitingLine::RunOf) would get the answer
+  // that one of them got: they need no turn.
+  virtual void Close(LineId, DurationMs /*from*/) {}
+  // Room has come that may give closed lines another answer.
+  virtual void Reopen() {}
   // The job that has to be placed before that job may be asked; invalid: none.
   virtual JobId Behind(JobId) const = 0;
 };
@@ -56,13 +61,15 @@ class Order : public Wakes {
  public:
   // Among jobs of one queue. A strict total order; the last tie-break is the uid.
   virtual bool Before(const Snapshot&, JobId a, JobId b) const = 0;
-  // `sorted`: by Before. The ledger is that of Next, and its Snapshot must outlive the line.
-  virtual std::unique_ptr<Line> LineUp(const Ledger&, const std::vector<JobId>& sorted) const = 0;
+  // `due.jobs` are sorted by Before. Without HasKeys there are no lines. The ledger is that of Next,
+  // and its Snapshot must outlive the line.
+  virtual std::unique_ptr<Line> LineUp(const Ledger&, const Due& due) const = 0;
   // Whether jobs of which nothing runs can be kept in lines: KeyOf says where each stands, and
   // neither time nor other jobs change that.
   virtual bool HasKeys(const EngineConfig&) const { return false; }
   // Of two jobs of one queue of which nothing runs, Before puts the lower key first, then the older
-  // job, then the first uid. REQUIRES: HasKeys.
+  // job, then the first uid. Of two of one priority too the lower key has at least the Precedence of
+  // the other. REQUIRES: HasKeys.
   virtual OrderKey KeyOf(const Books&, const JobRow&) const { return {}; }
 };
 
@@ -295,6 +302,8 @@ class ReservationPlan {
   // The jobs whose reservation has moved since the last plan, to another place, or to a time at
   // which there is one.
   virtual std::vector<JobId> Moved() const = 0;
+  // The jobs whose reservation was looked for again and is what it was.
+  virtual std::vector<JobId> Confirmed() const { return {}; }
   // The plan decided so, and it is charged to the ledger of now.
   virtual void Follow(const Decision&) = 0;
 };
@@ -307,9 +316,8 @@ class Reservations : public Wakes {
   virtual bool ReservesAll() const = 0;
   // The benches have begun and outlive the reservation plan, which tries things on `ahead`. `due` and
   // `standing`: as in Cycle.
-  virtual std::unique_ptr<ReservationPlan> Begin(Workbench& now, Workbench& ahead,
-                                              const std::vector<JobId>& due,
-                                              const std::vector<JobId>& standing) const = 0;
+  virtual std::unique_ptr<ReservationPlan> Begin(Workbench& now, Workbench& ahead, const Due& due,
+                                                 const std::vector<JobId>& standing) const = 0;
   // Whether the job is to have a reservation, after `before` in all and `in_queue` of its queue.
   virtual bool Reserves(std::int32_t before, std::int32_t in_queue) const = 0;
 };

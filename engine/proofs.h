@@ -32,8 +32,11 @@ class Proofs {
   // evicted task stays evicted.
   std::map<std::tuple<QueueId, Precedence, Shape>, VictimSelection::Answer> selections;
 
+  // How often a gang has left its reserved room.
+  std::uint64_t rooms_came = 0;
   // A gang has left its reserved room.
   void RoomCame() {
+    ++rooms_came;
     now.clear();
     selections.clear();
   }

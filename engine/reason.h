@@ -164,6 +164,12 @@ struct Reason {
   bool operator==(const Reason&) const = default;
 };
 
+// Whether more room, or the job's turn, is all that may change that answer.
+inline bool IsRoomAlone(const Reason& reason) {
+  return IsRoom(reason.obstacle) && reason.obstacle != Obstacle::kSearch &&
+         reason.remedy != Remedy::kSearch && reason.remedy != Remedy::kOnce;
+}
+
 // For users: the cause, then the numbers, then the start estimate; "not enough free GPUs: ...".
 std::string ReasonText(const ResourceKinds& kinds, const Reason& reason);
 

@@ -31,6 +31,9 @@ struct Reservation {
   // kStart: where the job has room then, beside all other reservations; empty if counts alone prove
   // that it has.
   std::vector<Placement> where{};
+  // kStart: Books::surprises when this was the earliest start for a job that runs so long.
+  std::uint64_t as_of = 0;
+  DurationMs run = 0;
 
   static Reservation Start(TimeMs at, std::int32_t tasks, std::vector<Placement> where) {
     return {Kind::kStart, 0, at, tasks, std::move(where)};

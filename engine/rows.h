@@ -72,6 +72,7 @@ struct Standing {
   Verdict verdict = Verdict::kWait;
   Boxed<Reason> reason;
   TimeMs since = 0;  // when the verdict or its obstacle last changed
+  std::uint64_t plan = 0;  // the number of the plan that said so
 };
 
 struct JobRow {

@@ -5,7 +5,7 @@
 namespace tephra {
 
 Plan RunCycle(const Snapshot& snapshot, const Policies& policies,
-              const std::vector<std::unique_ptr<Action>>& actions, std::vector<JobId> due,
+              const std::vector<std::unique_ptr<Action>>& actions, Due due,
               CycleTools& tools, CycleObserver* observer) {
   Cycle cycle(snapshot, policies, std::move(due), tools, observer);
   for (const auto& action : actions) {

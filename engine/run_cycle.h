@@ -11,7 +11,7 @@ namespace tephra {
 
 // `observer` may be null.
 Plan RunCycle(const Snapshot& snapshot, const Policies& policies,
-              const std::vector<std::unique_ptr<Action>>& actions, std::vector<JobId> due,
+              const std::vector<std::unique_ptr<Action>>& actions, Due due,
               CycleTools& tools, CycleObserver* observer);
 
 }  // namespace tephra

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -37,8 +38,9 @@ struct Books {
   Occupancy occupancy;
   std::vector<JobRow> jobs;
   std::vector<TaskRow> tasks;
-  WaitingLines lines;                      // of those in queues that are first in, first out
+  WaitingLines lines;                      // of those of which nothing runs
   std::vector<JobId> waiting;              // jobs with a pending task, in no order
+  std::set<JobId> reserved_starts;         // all jobs with a reserved start, and some that had one
   std::vector<std::vector<JobId>> placed;  // by QueueId: jobs of which a task counts, in no order
   std::vector<std::vector<TaskId>> tasks_on;  // by NodeId: the tasks that hold room, in no order
   std::vector<TaskId> releasing;              // in no order
@@ -67,9 +69,15 @@ struct Books {
   std::uint64_t config_version = 0;
   std::uint64_t version = 0;  // grows with every fact
   std::uint64_t news = 0;     // grows with every change that no plan brought about
+  // Grows when room comes or goes in another way, or at another time, than plans and run-time
+  // estimates said.
+  std::uint64_t surprises = 1;
 
   Facts facts() const { return {hardware, queues, classes}; }
 };
+
+// What was last said of the job, or of another job of its line so that it holds for this one, too.
+const Standing& StandingOf(const Books& books, JobId job);
 
 constexpr std::uint64_t RefusalKey(ClassId cls, NodeId node) {
   return std::uint64_t{cls.value} << 32 | node.value;

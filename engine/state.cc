@@ -39,7 +39,7 @@ void State::Settle() {
   rows().hardware.Settle();
 }
 
-std::vector<JobId> State::TakeDue(const Policies& policies) {
+Due State::TakeDue(const Policies& policies) {
   TEPHRA_CHECK_OP(living_snapshots_, ==, 0);
   return table_.wake_ups().Take(rows(), policies, table_.cycle_time());
 }
@@ -125,6 +125,7 @@ absl::Status State::On(const QueueUpserted& fact) {
       CheckDeclared(rows().kinds, "queue", queue.name,
                     queue.limited_kinds | queue.guarantee.NonZero() | queue.deserved.NonZero()));
   const QueueId before = rows().queues.Find(queue.name);
+  const bool in_order = before.valid() && rows().queues.InOrder(before);
   const auto place = [&](QueueId at) {
     return at.valid() ? std::pair(rows().queues.spec(at).parent, rows().queues.spec(at).guarantee)
                       : std::pair(std::string(), Resources{});
@@ -134,7 +135,7 @@ absl::Status State::On(const QueueUpserted& fact) {
   queue_versions_[queue.name] = fact.version;
   rows().occupancy.Grow(rows().facts());
   const QueueId id = rows().queues.Find(queue.name);
-  if (rows().lines.on()) rows().lines.Rebuild(rows());
+  if (rows().queues.InOrder(id) != in_order) rows().lines.Rebuild(rows());
   if (before.valid() || rows().queues.has_children(queue.name) ||
       !rows().occupancy.AddEmptyQueue(rows().queues, id)) {
     if (!before.valid() || place(id) != placed) rows().occupancy.RollUpQueues(rows().queues);
@@ -146,8 +147,10 @@ absl::Status State::On(const QueueUpserted& fact) {
 
 absl::Status State::On(const QueueRemoved& fact) {
   queue_versions_.erase(fact.name);
+  const QueueId id = rows().queues.Find(fact.name);
+  const bool in_order = id.valid() && rows().queues.InOrder(id);
   rows().queues.Remove(fact.name);
-  if (rows().lines.on()) rows().lines.Rebuild(rows());
+  if (in_order) rows().lines.Rebuild(rows());
   rows().occupancy.RollUpQueues(rows().queues);
   table_.wake_ups().capacity().Anywhere();
   ++rows().news;

@@ -36,8 +36,8 @@ class State {
   bool NeedsCycle() const { return table_.wake_ups().any(); }
   // Brings indexes up to date that policies may be made from.
   void Settle();
-  // The jobs to ask now, in no order; clears the list. REQUIRES: no Snapshot lives, and Settle.
-  std::vector<JobId> TakeDue(const Policies& policies);
+  // What to ask now, in no order; clears the list. REQUIRES: no Snapshot lives, and Settle.
+  Due TakeDue(const Policies& policies);
 
   // What is to be kept for a later engine; empty while past usage does not count. Largest accounts
   // first where not all of them may be kept.

@@ -106,6 +106,7 @@ absl::Status State::On(const BindFailed& fact) {
   table_.Unplace(task);
   JobRow& job = rows().jobs[id.index()];
   job.broken = !job.satisfied();
+  rows().lines.Follow(rows(), id);
   return absl::OkStatus();
 }
 

@@ -35,6 +35,7 @@ TimeMs TaskTable::ExpectedEndOf(const TaskRow& task) const {
 void TaskTable::FollowTimeline(TaskId id) {
   TaskRow& task = books_.tasks[id.index()];
   const TimeMs end = ExpectedEndOf(task);
+  if (end != task.expected_end && end != 0 && task.expected_end != 0) ++books_.surprises;
   books_.timeline.Move(id, task.expected_end, end);
   task.expected_end = end;
 }

@@ -34,6 +34,14 @@ void TaskTable::Reserve(const Placement& place, Reservation::Kind kind) {
 void TaskTable::ReserveStart(JobId id, Reservation start) {
   DropReservation(id);
   books_.jobs[id.index()].reservation = std::move(start);
+  ConfirmStart(id);
+  books_.reserved_starts.insert(id);
+}
+
+void TaskTable::ConfirmStart(JobId id) {
+  JobRow& job = books_.jobs[id.index()];
+  job.reservation.as_of = books_.surprises;
+  job.reservation.run = job.estimated_runtime_ms;
 }
 
 // The room is free. A job that waited for it is asked again.

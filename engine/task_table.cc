@@ -158,6 +158,7 @@ void TaskTable::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices)
                             (HoldsRoom(phase) && (node != task.node || slices != task.slices));
   if (seat_changes) {
     if (HoldsRoom(task.phase)) wake_ups_.Left(task.node, task.expected_end);
+    if (HoldsRoom(phase) && phase != TaskPhase::kAssumed) ++books_.surprises;
     Unseat(id);
     task.phase = phase;
     task.node = node;
@@ -194,6 +195,7 @@ void TaskTable::Follow(const PhaseChange& change) {
   if (may_satisfy && job.satisfied()) DropSatisfied(task.job);
   if (!job.broken) return;
   job.broken = !job.satisfied();
+  books_.lines.Follow(books_, task.job);
   // Another of its bindings has come out: time to complete or unwind it.
   if (job.broken && change.to != TaskPhase::kAssumed) MarkDue(task.job);
 }

@@ -73,7 +73,7 @@ class TaskTable {
   // The job's pods came to be, or are no longer expected.
   void FollowPods(JobId job, bool pods_came);
   void RefreshWaiting(JobId id);
-  void MarkDue(JobId id) { wake_ups_.Due(books_.jobs[id.index()], id); }
+  void MarkDue(JobId id) { wake_ups_.MarkDue(books_.jobs[id.index()], id); }
 
   // --- reserved room (task_reservations.cc) ---
 
@@ -82,6 +82,8 @@ class TaskTable {
   void Reserve(const Placement& room, Reservation::Kind kind);
   // The job gets a reserved start, in place of what was reserved for it.
   void ReserveStart(JobId id, Reservation start);
+  // The start that is reserved for the job is the earliest as of now.
+  void ConfirmStart(JobId id);
   // Nothing is reserved for the job any more.
   void DropReservation(JobId id);
   // The job has all it needs: it waits for no victims.

@@ -8,35 +8,125 @@
 namespace tephra {
 namespace {
 
-// Whether pending jobs keep their order by themselves, and no job reports what is ahead of it.
+// Whether pending jobs keep their order by themselves.
 bool Keeps(const EngineConfig& config, const Order* order) {
-  return order != nullptr && order->HasKeys(config) && !config.report_job_ahead &&
-         config.enqueue_gate == EnqueueGate::kNone;
+  return order != nullptr && order->HasKeys(config) && config.enqueue_gate == EnqueueGate::kNone;
 }
 
+// Whether all of the job waits, and nothing but its question and its turn says what becomes of it.
 bool StandsInLine(const Books& books, const JobRow& job) {
-  return books.queues.InOrder(job.queue) && job.counted() == 0 && !job.keeps_room() &&
-         !job.satisfied();
+  if (job.counted() > 0 || job.keeps_room() || job.satisfied()) return false;
+  if (books.queues.InOrder(job.queue)) return !books.config.report_job_ahead;
+  if (job.broken || job.quarantined || job.made_room_at != 0) return false;
+  return std::all_of(job.roles.begin(), job.roles.end(), [](const RoleRow& role) {
+    return role.pending == static_cast<std::int32_t>(role.tasks.size());
+  });
+}
+
+void Add(std::vector<std::uint32_t>& to, std::int64_t number) {
+  to.push_back(static_cast<std::uint32_t>(number));
+}
+
+void Add(std::vector<std::uint32_t>& to, const Locality& locality) {
+  Add(to, static_cast<std::int64_t>(locality.mode));
+  Add(to, locality.highest_tier);
+  Add(to, static_cast<std::int64_t>(locality.highest_tier_name.size()));
+  for (const char c : locality.highest_tier_name) Add(to, c);
 }
 
 }  // namespace
 
-const WaitingLines::Line* WaitingLines::Of(QueueId queue) const {
-  if (queue.index() >= lines_.size() || lines_[queue.index()].empty()) return nullptr;
-  return &lines_[queue.index()];
+WaitingLines::Question WaitingLines::QuestionOf(const Books& books, JobId id) {
+  const JobRow& job = books.jobs[id.index()];
+  Question question;
+  question.reserve(12 + 6 * job.roles.size());
+  Add(question, job.queue.value);
+  Add(question, job.priority);
+  Add(question, (job.evicts ? 1 : 0) | (job.preemptible ? 2 : 0) | (job.pods_exist ? 4 : 0));
+  Add(question, job.min_member);
+  Add(question, job.locality);
+  Add(question, static_cast<std::int64_t>(job.roles.size()));
+  for (const RoleRow& role : job.roles) {
+    Add(question, role.cls.value);
+    Add(question, role.min);
+    Add(question, role.group);
+    Add(question, static_cast<std::int64_t>(role.tasks.size()));
+    Add(question, role.pending);
+  }
+  for (const GroupRow& group : job.groups) {
+    Add(question, group.spec.min_member);
+    Add(question, group.spec.elastic ? 1 : 0);
+    Add(question, group.spec.locality);
+    Add(question, static_cast<std::int64_t>(group.roles.size()));
+  }
+  return question;
 }
 
-std::vector<JobId> WaitingLines::Askable() const {
-  std::vector<JobId> askable = loose_;
-  for (const Line& line : lines_) {
-    if (!line.empty()) askable.push_back(line.begin()->job);
+const std::vector<LineId>& WaitingLines::Of(QueueId queue) const {
+  static const std::vector<LineId> none;
+  return SlotOf(queue) < by_queue_.size() ? by_queue_[SlotOf(queue)] : none;
+}
+
+JobId WaitingLines::FirstOf(QueueId queue) const {
+  const LinePlace* first = nullptr;
+  for (const LineId id : Of(queue)) {
+    const LinePlace* place = line(id).First();
+    if (first == nullptr || *place < *first) first = place;
   }
-  return askable;
+  return first == nullptr ? JobId() : first->job;
+}
+
+std::vector<LineId> WaitingLines::All() const {
+  std::vector<LineId> all;
+  all.reserve(by_question_.size());
+  for (const std::vector<LineId>& lines : by_queue_) {
+    all.insert(all.end(), lines.begin(), lines.end());
+  }
+  return all;
+}
+
+LineId WaitingLines::LineFor(QueueId queue, Question question) {
+  const auto [known, fresh] = by_question_.try_emplace(question);
+  if (!fresh) return known->second;
+  if (unused_.empty()) {
+    unused_.push_back(LineId(lines_.size()));
+    lines_.emplace_back();
+  }
+  const LineId id = unused_.back();
+  unused_.pop_back();
+  known->second = id;
+  if (by_queue_.size() <= SlotOf(queue)) by_queue_.resize(SlotOf(queue) + 1);
+  std::vector<LineId>& here = by_queue_[SlotOf(queue)];
+  lines_[id.index()] = {};
+  lines_[id.index()].question = std::move(question);
+  lines_[id.index()].queue = queue;
+  lines_[id.index()].at_in_queue = static_cast<std::uint32_t>(here.size());
+  here.push_back(id);
+  return id;
+}
+
+void WaitingLines::Enter(LineId id, LinePlace place, DurationMs run, Known& known) {
+  lines_[id.index()].jobs.Insert(place, run);
+  known.line = id;
+  known.place = std::move(place);
+  known.run = run;
 }
 
 void WaitingLines::Leave(Known& known) {
-  if (known.place.has_value()) lines_[known.queue.index()].erase(*known.place);
-  known.place.reset();
+  if (known.line.valid()) {
+    Line& line = lines_[known.line.index()];
+    line.jobs.Erase(known.place);
+    if (line.jobs.empty()) {
+      std::vector<LineId>& here = by_queue_[SlotOf(line.queue)];
+      here[line.at_in_queue] = here.back();
+      lines_[here.back().index()].at_in_queue = line.at_in_queue;
+      here.pop_back();
+      by_question_.erase(line.question);
+      unused_.push_back(known.line);
+    }
+    known.line = LineId();
+    known.place = {};
+  }
   if (known.loose_at == kNotLoose) return;
   const JobId last = loose_.back();
   loose_[known.loose_at] = last;
@@ -59,13 +149,44 @@ void WaitingLines::Follow(const Books& books, JobId id) {
     loose_.push_back(id);
     return;
   }
-  Place place{order_->KeyOf(books, job), job.created, job.uid, id};
-  if (known.place == place && known.queue == job.queue) return;
+  LinePlace place{order_->KeyOf(books, job), job.created, job.uid, id};
+  const DurationMs run = WaitingLine::RunOf(job.estimated_runtime_ms);
+  Question question = QuestionOf(books, id);
+  if (known.line.valid() && known.place == place && known.run == run &&
+      lines_[known.line.index()].question == question) {
+    return;
+  }
   Leave(known);
-  if (lines_.size() <= job.queue.index()) lines_.resize(job.queue.index() + 1);
-  known.queue = job.queue;
-  lines_[job.queue.index()].insert(place);
-  known.place = std::move(place);
+  Enter(LineFor(job.queue, std::move(question)), std::move(place), run, known);
+  if (!job.due) WaitsForMore(id);
+}
+
+void WaitingLines::Asks(const std::vector<LineId>& lines) {
+  for (const LineId id : lines) lines_[id.index()].waits_for_room_alone = true;
+}
+
+void WaitingLines::Tell(JobId job, DurationMs from, const Standing& said) {
+  const LineId id = LineOf(job);
+  if (!id.valid()) return;
+  lines_[id.index()].said = said;
+  lines_[id.index()].from = from;
+}
+
+const Standing* WaitingLines::AnswerOf(JobId job) const {
+  const LineId id = LineOf(job);
+  if (!id.valid()) return nullptr;
+  const Line& line = lines_[id.index()];
+  return line.said.asked && places_[job.index()].run >= line.from ? &line.said : nullptr;
+}
+
+const Standing& StandingOf(const Books& books, JobId job) {
+  const Standing& own = books.jobs[job.index()].standing;
+  const Standing* of_line = books.lines.AnswerOf(job);
+  return of_line != nullptr && (!own.asked || of_line->plan > own.plan) ? *of_line : own;
+}
+
+void WaitingLines::WaitsForMore(JobId job) {
+  if (const LineId id = LineOf(job); id.valid()) lines_[id.index()].waits_for_room_alone = false;
 }
 
 void WaitingLines::Use(const Books& books, std::shared_ptr<const Order> order) {
@@ -91,16 +212,19 @@ std::string WaitingLines::Check(const Books& books) const {
   std::sort(loose.begin(), loose.end());
   std::sort(fresh_loose.begin(), fresh_loose.end());
   if (loose != fresh_loose) return "waiting lines: the loose jobs are not the pending ones";
-  const std::size_t queues = std::max(lines_.size(), fresh.lines_.size());
-  for (std::size_t q = 0; q < queues; ++q) {
-    const Line* here = Of(QueueId(q));
-    const Line* there = fresh.Of(QueueId(q));
-    if ((here == nullptr) != (there == nullptr) || (here != nullptr && *here != *there)) {
-      return "waiting lines: queue \"" + books.queues.spec(QueueId(q)).name +
-             "\" has another line than its jobs";
-    }
+  std::size_t here = 0, there = 0;
+  for (const LineId id : All()) here += line(id).size();
+  for (std::size_t j = 0; j < books.jobs.size(); ++j) {
+    const LineId mine = LineOf(JobId(j)), other = fresh.LineOf(JobId(j));
+    if (other.valid()) ++there;
+    if (!mine.valid() && !other.valid()) continue;
+    const bool same = mine.valid() && other.valid() &&
+                      lines_[mine.index()].question == fresh.lines_[other.index()].question &&
+                      places_[j].place == fresh.places_[j].place &&
+                      line(mine).RunOf(places_[j].place) == fresh.places_[j].run;
+    if (!same) return "waiting lines: job \"" + books.jobs[j].name + "\" stands elsewhere";
   }
-  return "";
+  return here == there ? "" : "waiting lines: jobs stand in them that do not wait";
 }
 
 }  // namespace tephra

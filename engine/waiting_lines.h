@@ -1,56 +1,59 @@
-// WaitingLines: the jobs that wait in queues that are first in, first out, each queue's in the
-// order of their turns, so that a cycle asks the first of them and looks at no job behind.
+// WaitingLines: the pending jobs of which nothing runs, in lines, so that a cycle asks the first of a
+// line and looks at no job behind it that would get the same answer.
 //
-// They are kept where the Order gives keys, there is no enqueue gate, and no job reports again which
-// job is ahead of it (EngineConfig::report_job_ahead); else all is empty. In a line stand jobs of
-// which nothing runs; other pending jobs are loose. One owner thread.
+// A line has the jobs of one queue that ask the same question: as many tasks of the same classes,
+// with the same minimums, locality, priority and rights. They differ in how long they run and in
+// their turns. All other pending jobs are loose.
+//
+// Lines are kept where the Order gives keys and there is no enqueue gate; else all is empty. Jobs of
+// FIFO queues are loose if each reports which job is ahead of it (EngineConfig::report_job_ahead).
+// One owner thread.
 #pragma once
 
-#include <compare>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "topology/base/ids.h"
-#include "topology/base/time.h"
+#include "engine/rows.h"
+#include "engine/waiting_line.h"
 
 namespace tephra {
 
 struct Books;
 class Order;
 
-// The lower key goes first (Order::KeyOf).
-struct OrderKey {
-  std::int64_t first = 0, second = 0;
+using LineId = Id<struct LineTag>;
 
-  auto operator<=>(const OrderKey&) const = default;
+// What a cycle asks: single jobs, and lines from the first job on.
+struct Due {
+  std::vector<JobId> jobs;
+  std::vector<LineId> lines;
+
+  bool empty() const { return jobs.empty() && lines.empty(); }
 };
 
 class WaitingLines {
  public:
-  // Order::Before, as long as none of it runs.
-  struct Place {
-    OrderKey key;
-    TimeMs created = 0;
-    std::string uid;
-    JobId job;
-
-    auto operator<=>(const Place&) const = default;
-  };
-  using Line = std::set<Place>;
-
   bool on() const { return on_; }
-  // By QueueId; null: no job stands in one.
-  const Line* Of(QueueId queue) const;
-  const std::vector<JobId>& loose() const { return loose_; }  // in no order
-  bool lined(JobId job) const {
-    return job.index() < places_.size() && places_[job.index()].place.has_value();
+  const WaitingLine& line(LineId id) const { return lines_[id.index()].jobs; }
+  QueueId QueueOf(LineId id) const { return lines_[id.index()].queue; }
+  // By the last answers to its jobs. False: another change than room that the line may use, or of
+  // its queue, may help it too.
+  bool WaitsForRoomAlone(LineId id) const { return lines_[id.index()].waits_for_room_alone; }
+  // The first of all jobs that stand in lines of the queue; invalid: none does.
+  JobId FirstOf(QueueId queue) const;
+  // Lines of the queue, in no order.
+  const std::vector<LineId>& Of(QueueId queue) const;
+  // All lines, in no order.
+  std::vector<LineId> All() const;
+  // The line that the job stands in; invalid: none.
+  LineId LineOf(JobId job) const {
+    return job.index() < places_.size() ? places_[job.index()].line : LineId();
   }
-  // The first of each line, and all that are loose: the jobs that a cycle may find an answer for.
-  std::vector<JobId> Askable() const;
+  const std::vector<JobId>& loose() const { return loose_; }  // in no order
 
   // The jobs go by this order from now on; null: by none that is known.
   void Use(const Books& books, std::shared_ptr<const Order> order);
@@ -58,24 +61,49 @@ class WaitingLines {
   void Follow(const Books& books, JobId job);
   // Something changed that concerns many.
   void Rebuild(const Books& books);
+  // A cycle asks these lines now.
+  void Asks(const std::vector<LineId>& lines);
+  // What was said of the job holds for all of its line that run at least as long as `from`.
+  void Tell(JobId job, DurationMs from, const Standing& said);
+  // What was said of another job of its line and holds for the job, too; null: nothing.
+  const Standing* AnswerOf(JobId job) const;
+  // The answer to the job was no, and not because of room alone.
+  void WaitsForMore(JobId job);
   // Empty, or what is wrong.
   std::string Check(const Books& books) const;
 
  private:
+  // All that makes two answers differ but for run time and turn, each list with its length ahead.
+  using Question = std::vector<std::uint32_t>;
+  struct Line {
+    Question question;
+    QueueId queue;
+    WaitingLine jobs;
+    std::uint32_t at_in_queue = 0;  // in by_queue_
+    bool waits_for_room_alone = true;
+    Standing said;  // asked: it holds for jobs that run at least as long as `from`
+    DurationMs from = 0;
+  };
   static constexpr std::uint32_t kNotLoose = 0xffffffffu;
   struct Known {
-    std::optional<Place> place;  // in the line of `queue`
-    QueueId queue;
+    LineId line;
+    LinePlace place;                     // in the line
+    DurationMs run = 0;                  // the same
     std::uint32_t loose_at = kNotLoose;  // in loose_
-
-    bool operator==(const Known&) const = default;
   };
+  static Question QuestionOf(const Books& books, JobId job);
+  static std::size_t SlotOf(QueueId queue) { return queue.valid() ? queue.index() + 1 : 0; }
+  LineId LineFor(QueueId queue, Question question);
+  void Enter(LineId line, LinePlace place, DurationMs run, Known& known);
   void Leave(Known& known);
 
   std::shared_ptr<const Order> order_;
   bool on_ = false;
   std::vector<Known> places_;  // by JobId
-  std::vector<Line> lines_;    // by QueueId
+  std::vector<Line> lines_;    // by LineId; empty ones are unused
+  std::vector<LineId> unused_;
+  std::map<Question, LineId> by_question_;
+  std::vector<std::vector<LineId>> by_queue_;  // by SlotOf
   std::vector<JobId> loose_;
 };
 

@@ -17,33 +17,81 @@ std::array<const Wakes*, 4> WakesOf(const Policies& policies) {
           policies.reservations.get()};
 }
 
-// The pending jobs that some cycle may find an answer for.
-std::vector<JobId> Askable(const Books& books) {
-  return books.lines.on() ? books.lines.Askable() : books.waiting;
+// The pending jobs that a cycle asks one by one: all, or the jobs that are in no line.
+const std::vector<JobId>& Single(const Books& books) {
+  return books.lines.on() ? books.lines.loose() : books.waiting;
 }
 
-// The pending jobs that may be helped by the eviction or the move of one of these.
-std::vector<JobId> HelpedBy(const Books& books, const Policies& policies,
-                            const std::vector<JobId>& evictable) {
-  if (evictable.empty() || books.waiting.empty()) return {};
+template <class Id>
+void SortOnce(std::vector<Id>& ids) {
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
+const JobRow& FirstOf(const Books& books, LineId line) {
+  return books.jobs[books.lines.line(line).First()->job.index()];
+}
+
+// Adds the pending jobs and lines of which this holds. Of a line its first job is looked at, which
+// may have more jobs evicted than the jobs behind it; and of a FIFO queue the first job alone, as no
+// job behind it has its turn before.
+template <class Job, class Line>
+void AddWhere(const Books& books, Job job, Line line, Due& due) {
+  for (const JobId id : Single(books)) {
+    if (job(books.jobs[id.index()])) due.jobs.push_back(id);
+  }
+  for (std::size_t q = 0; q < books.queues.size(); ++q) {
+    const QueueId queue(q);
+    const std::vector<LineId>& lines = books.lines.Of(queue);
+    if (lines.empty()) continue;
+    if (books.queues.InOrder(queue)) {
+      const JobId first = books.lines.FirstOf(queue);
+      if (job(books.jobs[first.index()])) due.jobs.push_back(first);
+      continue;
+    }
+    for (const LineId id : lines) {
+      if (line(id, FirstOf(books, id))) due.lines.push_back(id);
+    }
+  }
+}
+
+// Adds the pending jobs that may be helped by the eviction or the move of one of these.
+void AddHelpedBy(const Books& books, const Policies& policies, const std::vector<JobId>& evictable,
+                 Due& due) {
+  if (evictable.empty() || books.waiting.empty()) return;
   std::vector<Wakes::Helped> helped;
   for (const Wakes* policy : WakesOf(policies)) {
     if (policy == nullptr) continue;
     if (Wakes::Helped by = policy->HelpedBy(books, evictable)) helped.push_back(std::move(by));
   }
-  if (helped.empty()) return {};
-  std::vector<JobId> woken = Askable(books);
-  std::erase_if(woken, [&](JobId id) {
-    const JobRow& job = books.jobs[id.index()];
-    return job.satisfied() || !job.evicts ||
-           std::none_of(helped.begin(), helped.end(), [&](const auto& by) { return by(job); });
+  if (helped.empty()) return;
+  const auto may = [&](const JobRow& job) {
+    return !job.satisfied() && job.evicts &&
+           std::any_of(helped.begin(), helped.end(), [&](const auto& by) { return by(job); });
+  };
+  AddWhere(books, may, [&](LineId, const JobRow& first) { return may(first); }, due);
+}
+
+// Whether no limit counts its pods on other nodes.
+bool LimitsFree(const Books& books, const JobRow& job) {
+  return std::all_of(job.roles.begin(), job.roles.end(), [&](const RoleRow& role) {
+    return books.classes[role.cls].limits.empty();
   });
-  return woken;
 }
 
 }  // namespace
 
-void WakeUps::Due(JobRow& job, JobId id) {
+void AddAll(const Books& books, Due& due) {
+  AddWhere(
+      books, [](const JobRow&) { return true; }, [](LineId, const JobRow&) { return true; }, due);
+  for (const JobId id : books.reserved_starts) {
+    if (books.lines.LineOf(id).valid()) due.jobs.push_back(id);
+  }
+  SortOnce(due.jobs);
+  SortOnce(due.lines);
+}
+
+void WakeUps::MarkDue(JobRow& job, JobId id) {
   if (job.due) return;
   job.due = true;
   due_.push_back(id);
@@ -77,37 +125,44 @@ void WakeUps::Advance(TimeMs now) {
   }
 }
 
-// Whether room has grown by expected ends alone, while all pending jobs have a reserved start:
-// then all reservations stand.
-bool WakeUps::WentAsPlanned(const Books& books, const Policies& policies,
-                            const CapacityEvent& grown, TimeMs now) {
+// Whether room has grown by expected ends alone.
+bool WakeUps::WentAsExpected(const CapacityEvent& grown, TimeMs now) {
   const std::vector<TimeMs> ends = std::exchange(expected_ends_, {});
-  const bool all = policies.reservations != nullptr && policies.reservations->ReservesAll();
-  if (!all || grown.times() == 0 || ends.size() != grown.times()) return false;
-  return std::all_of(ends.begin(), ends.end(), [&](TimeMs end) { return end == now; }) &&
-         std::all_of(books.waiting.begin(), books.waiting.end(), [&](JobId id) {
-           const JobRow& job = books.jobs[id.index()];
-           return job.due || job.reservation.at != 0 ||
-                  (job.standing.asked && job.standing.verdict == Verdict::kInfeasible);
-         });
+  return ends.size() == grown.times() &&
+         std::all_of(ends.begin(), ends.end(), [&](TimeMs end) { return end == now; });
 }
 
-std::vector<JobId> WakeUps::Take(Books& books, const Policies& policies, TimeMs now) {
+// Whether all pending jobs have a reserved start: as long as all goes as expected, it stands.
+bool WakeUps::AllReserved(const Books& books, const Policies& policies) {
+  if (policies.reservations == nullptr || !policies.reservations->ReservesAll()) return false;
+  return std::all_of(books.waiting.begin(), books.waiting.end(), [&](JobId id) {
+    const JobRow& job = books.jobs[id.index()];
+    return job.due || job.reservation.at != 0 ||
+           (job.standing.asked && job.standing.verdict == Verdict::kInfeasible);
+  });
+}
+
+Due WakeUps::Take(Books& books, const Policies& policies, TimeMs now) {
   const CapacityEvent capacity = std::exchange(capacity_, CapacityEvent());
   const std::vector<JobId> evictable = std::exchange(evictable_, {});
-  std::vector<JobId> due = std::exchange(due_, {});
-  const bool as_planned = WentAsPlanned(books, policies, capacity, now);
+  Due due;
+  due.jobs = std::exchange(due_, {});
+  const bool as_expected = WentAsExpected(capacity, now);
+  if (!as_expected) ++books.surprises;
+  const bool as_planned =
+      as_expected && capacity.times() > 0 && AllReserved(books, policies);
   if (as_planned) {
-    std::copy_if(books.waiting.begin(), books.waiting.end(), std::back_inserter(due),
+    std::copy_if(books.waiting.begin(), books.waiting.end(), std::back_inserter(due.jobs),
                  [&](JobId id) {
                    const JobRow& job = books.jobs[id.index()];
                    return !job.due && job.reservation.at != 0 && job.reservation.at <= now;
                  });
   }
-  for (JobId id : due) books.jobs[id.index()].due = false;
-  std::erase_if(due,
+  for (JobId id : due.jobs) books.jobs[id.index()].due = false;
+  std::erase_if(due.jobs,
                 [&](JobId id) { return books.jobs[id.index()].waiting_at == JobRow::kNotWaiting; });
-  std::vector<JobId> woken;
+  std::erase_if(books.reserved_starts,
+                [&](JobId id) { return books.jobs[id.index()].reservation.at == 0; });
   const bool grown = capacity.times() > 0 && !as_planned;
   const auto policies_with = WakesOf(policies);
   const bool any_job =
@@ -115,18 +170,16 @@ std::vector<JobId> WakeUps::Take(Books& books, const Policies& policies, TimeMs 
                 std::any_of(policies_with.begin(), policies_with.end(), [&](const Wakes* policy) {
                   return policy != nullptr && policy->HelpsAnywhere(books);
                 }));
+  const std::size_t alone = due.jobs.size();
   if (any_job) {
-    if (!books.lines.on()) return books.waiting;
-    woken = books.lines.Askable();
+    AddAll(books, due);
   } else {
-    if (grown) woken = WokenBy(books, capacity);
-    const std::vector<JobId> helped = HelpedBy(books, policies, evictable);
-    woken.insert(woken.end(), helped.begin(), helped.end());
+    if (grown) WokenBy(books, capacity, due);
+    AddHelpedBy(books, policies, evictable, due);
   }
-  if (woken.empty()) return due;
-  due.insert(due.end(), woken.begin(), woken.end());
-  std::sort(due.begin(), due.end());
-  due.erase(std::unique(due.begin(), due.end()), due.end());
+  if (due.jobs.size() > alone) SortOnce(due.jobs);
+  SortOnce(due.lines);
+  books.lines.Asks(due.lines);
   return due;
 }
 
@@ -134,37 +187,38 @@ std::vector<JobId> WakeUps::Take(Books& books, const Policies& policies, TimeMs 
 // last "no" to a gang that runs may be about another part of it.
 bool WakeUps::WaitsForRoomAlone(const Books& books, const JobRow& job) const {
   const Standing& said = job.standing;
-  if (!said.asked || !IsRoom(said.reason->obstacle) || said.reason->obstacle == Obstacle::kSearch ||
-      said.reason->remedy == Remedy::kSearch || said.reason->remedy == Remedy::kOnce ||
-      job.counted() > 0 || job.satisfied() || job.keeps_room()) {
+  if (!said.asked || !IsRoomAlone(said.reason) || job.counted() > 0 || job.satisfied() ||
+      job.keeps_room()) {
     return false;
   }
   // Without lines the jobs behind the first one of an ordered queue are asked with it, or not.
-  if (!books.lines.on() && books.queues.InOrder(job.queue)) return false;
-  return std::all_of(job.roles.begin(), job.roles.end(), [&](const RoleRow& role) {
-    return books.classes[role.cls].limits.empty();  // these count pods on other nodes
-  });
+  const bool first_alone = books.lines.on() && !books.config.report_job_ahead;
+  if (!first_alone && books.queues.InOrder(job.queue)) return false;
+  return LimitsFree(books, job);
 }
 
-// The pending jobs that may be helped by room on these nodes or in these queues.
-std::vector<JobId> WakeUps::WokenBy(const Books& books, const CapacityEvent& grown) {
-  std::vector<JobId> woken = Askable(books);
+// Adds the pending jobs that may be helped by room on these nodes or in these queues.
+void WakeUps::WokenBy(const Books& books, const CapacityEvent& grown, Due& due) {
   std::vector<NodeId> nodes = grown.nodes();
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  if (nodes.size() > kMostNodes) return woken;
-  const auto reaches = [&](const RoleRow& role) {
-    return std::any_of(nodes.begin(), nodes.end(),
-                       [&](NodeId node) { return reach_.May(books, role.cls, node); });
-  };
+  SortOnce(nodes);
+  const bool many = nodes.size() > kMostNodes;
   const auto& queues = grown.queues();
-  std::erase_if(woken, [&](JobId id) {
-    const JobRow& job = books.jobs[id.index()];
-    return std::find(queues.begin(), queues.end(), job.queue) == queues.end() &&
-           WaitsForRoomAlone(books, job) &&
-           std::none_of(job.roles.begin(), job.roles.end(), reaches);
-  });
-  return woken;
+  const auto may = [&](const JobRow& job, bool room_alone) {
+    if (many || !room_alone || std::find(queues.begin(), queues.end(), job.queue) != queues.end()) {
+      return true;
+    }
+    return std::any_of(job.roles.begin(), job.roles.end(), [&](const RoleRow& role) {
+      return std::any_of(nodes.begin(), nodes.end(),
+                         [&](NodeId node) { return reach_.May(books, role.cls, node); });
+    });
+  };
+  AddWhere(
+      books,
+      [&](const JobRow& job) { return may(job, WaitsForRoomAlone(books, job)); },
+      [&](LineId line, const JobRow& first) {
+        return may(first, books.lines.WaitsForRoomAlone(line) && LimitsFree(books, first));
+      },
+      due);
 }
 
 }  // namespace tephra

@@ -16,13 +16,17 @@ namespace tephra {
 
 struct Policies;
 
+// Adds all pending jobs: the lines, and single jobs. Jobs with a reserved start are among these, even
+// if they stand in a line.
+void AddAll(const Books& books, Due& due);
+
 class WakeUps {
  public:
   // Some job may have a new answer.
   bool any() const { return !due_.empty() || capacity_.times() > 0 || !evictable_.empty(); }
 
   // The job itself changed.
-  void Due(JobRow& job, JobId id);
+  void MarkDue(JobRow& job, JobId id);
   // The job is gone.
   void Forget(const JobRow& job, JobId id);
   // Other jobs may have it evicted or moved from now on, or from a time on.
@@ -37,14 +41,14 @@ class WakeUps {
   // It is that time now.
   void Advance(TimeMs now);
 
-  // The jobs to ask at that time, in no order; all that was noted is settled by it.
+  // What to ask at that time, in no order; all that was noted is settled by it.
   // REQUIRES: the hardware is settled.
-  std::vector<JobId> Take(Books& books, const Policies& policies, TimeMs now);
+  Due Take(Books& books, const Policies& policies, TimeMs now);
 
  private:
-  bool WentAsPlanned(const Books& books, const Policies& policies, const CapacityEvent& grown,
-                     TimeMs now);
-  std::vector<JobId> WokenBy(const Books& books, const CapacityEvent& grown);
+  bool WentAsExpected(const CapacityEvent& grown, TimeMs now);
+  static bool AllReserved(const Books& books, const Policies& policies);
+  void WokenBy(const Books& books, const CapacityEvent& grown, Due& due);
   bool WaitsForRoomAlone(const Books& books, const JobRow& job) const;
 
   std::vector<JobId> due_;

@@ -212,7 +212,7 @@ void Metrics::CycleEnded(double seconds, const Plan& plan, const Books& books) {
 
   std::array<std::int64_t, kObstacles> waiting{};
   for (const JobId job : books.waiting) {
-    const Obstacle obstacle = books.jobs[job.index()].standing.reason->obstacle;
+    const Obstacle obstacle = StandingOf(books, job).reason->obstacle;
     ++waiting[static_cast<std::size_t>(obstacle)];
   }
   for (std::size_t i = 0; i < waiting.size(); ++i) {

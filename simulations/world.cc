@@ -151,6 +151,7 @@ void World::Follow(const Finish& finish, Batch& batch) {
 
 // The job has ended: the engine drops it, and the listener is notified.
 void World::Close(JobRecord& job, Batch& batch) {
+  Refresh(job);
   job.end = now_;
   for (TaskRecord& task : job.tasks) {
     if (!task.running) continue;
@@ -318,6 +319,14 @@ void World::Evict(JobRecord& job, std::size_t index) {
                   static_cast<std::uint32_t>(index), task.run_number, End::kEvicted});
 }
 
+void World::Refresh(JobRecord& job) const {
+  const JobId id = state_.FindJob(job.uid);
+  if (!id.valid() || state_.books().lines.AnswerOf(id) == nullptr) return;
+  const Standing& standing = StandingOf(state_.books(), id);
+  job.verdict = standing.verdict;
+  job.reason = *standing.reason;
+}
+
 std::size_t World::PlaceOf(const JobRecord& job, const TaskRow& row) const {
   const std::string& role = state_.books().jobs[row.job.index()].roles[row.role].name;
   return *IndexOf(job, role, row.index);
@@ -340,7 +349,10 @@ JobRecord* World::FindJob(JobId id) {
 
 std::vector<const JobRecord*> World::Jobs() const {
   std::vector<const JobRecord*> all;
-  for (const auto& [number, job] : jobs_) all.push_back(job.get());
+  for (const auto& [number, job] : jobs_) {
+    Refresh(*job);
+    all.push_back(job.get());
+  }
   std::sort(all.begin(), all.end(),
             [](const JobRecord* a, const JobRecord* b) { return a->number < b->number; });
   return all;

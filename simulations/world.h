@@ -188,6 +188,8 @@ class World {
     return *RunOf(job, task) - task.done;
   }
   void Close(JobRecord& job, Batch& batch);
+  // Writes down the answer to another job of its line that holds for the job, too.
+  void Refresh(JobRecord& job) const;
   JobRecord* FindJob(const std::string& uid);
   JobRecord* FindJob(JobId id);
   // The index of the task in the job.

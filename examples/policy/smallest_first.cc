@@ -38,10 +38,9 @@ class SmallestFirst final : public tephra::Order {
     };
     return key(a) < key(b);
   }
-  // `sorted` is in the order of Before().
-  std::unique_ptr<tephra::Line> LineUp(const Ledger&,
-                                       const std::vector<JobId>& sorted) const override {
-    return std::make_unique<SortedLine>(sorted);
+  // `due.jobs` are in the order of Before().
+  std::unique_ptr<tephra::Line> LineUp(const Ledger&, const tephra::Due& due) const override {
+    return std::make_unique<SortedLine>(due.jobs);
   }
 };
 

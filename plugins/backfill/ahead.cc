@@ -17,14 +17,16 @@ void Ahead::List() {
   if (listed_) return;
   listed_ = true;
   const Books& books = snapshot_.books();
+  const TimeMs soon = snapshot_.now() + 1;
+  ends_.reserve(books.releasing.size() + books.timeline.ends().size());
   const auto add = [&](TaskId id, TimeMs at) {
-    const TaskRow& task = snapshot_.task(id);
-    if (!snapshot_.hardware().present(task.node)) return;
-    ends_.push_back({std::max(at, snapshot_.now() + 1), {id, task.node, task.slices}});
+    if (snapshot_.hardware().present(snapshot_.task(id).node)) ends_.push_back({at, id});
   };
-  for (const TaskId task : books.releasing) add(task, 0);
-  for (const auto& [at, task] : books.timeline.ends()) add(task, at);
+  for (const TaskId task : books.releasing) add(task, soon);
+  const auto later = books.timeline.ends().upper_bound({soon, TaskId()});
+  for (auto end = books.timeline.ends().begin(); end != later; ++end) add(end->second, soon);
   std::sort(ends_.begin(), ends_.end());
+  for (auto end = later; end != books.timeline.ends().end(); ++end) add(end->second, end->first);
 }
 
 void Ahead::Rewind() {
@@ -42,11 +44,14 @@ Workbench& Ahead::At(TimeMs time) {
     marks_.resize(back);
   }
   while (marks_.size() < ends_.size() && ends_[marks_.size()].at <= time) {
-    const Placement& gone = ends_[marks_.size()].placement;
+    const TaskId gone = ends_[marks_.size()].task;
     marks_.push_back(ledger.mark());
-    const TaskRow& task = snapshot_.task(gone.task);
+    const TaskRow& task = snapshot_.task(gone);
     const QueueId queue = task.job.valid() ? snapshot_.job(task.job).queue : QueueId();
-    ledger.Discharge(task.cls, queue, gone);
+    const auto planned = planned_.find(gone);
+    ledger.Discharge(task.cls, queue,
+                     planned != planned_.end() ? planned->second
+                                               : Placement{gone, task.node, task.slices});
   }
   return bench_;
 }
@@ -58,22 +63,33 @@ TimeMs Ahead::NextEnd(TimeMs time) {
   return next == ends_.end() ? kForever : next->at;
 }
 
+std::vector<TimeMs> Ahead::Ends(TimeMs before) {
+  List();
+  std::vector<TimeMs> times;
+  for (const End& end : ends_) {
+    if (end.at >= before) break;
+    if (times.empty() || times.back() != end.at) times.push_back(end.at);
+  }
+  return times;
+}
+
 void Ahead::Follow(const Decision& decision) {
   List();
   Rewind();
   const JobRow& job = snapshot_.job(decision.job);
   for (const TaskId victim : decision.evictions) {
-    std::erase_if(ends_, [&](const End& end) { return end.placement.task == victim; });
+    std::erase_if(ends_, [&](const End& end) { return end.task == victim; });
     const TaskRow& task = snapshot_.task(victim);
     if (!snapshot_.hardware().present(task.node)) continue;
-    const End gone{snapshot_.now() + 1, {victim, task.node, task.slices}};
+    const End gone{snapshot_.now() + 1, victim};
     ends_.insert(std::upper_bound(ends_.begin(), ends_.end(), gone), gone);
   }
   const TimeMs until = Until(snapshot_.now(), job.estimated_runtime_ms);
   charges_.Charge(decision);
   for (const Placement& placement : decision.placements) {
     if (until == kForever) break;
-    const End end{until, placement};
+    const End end{until, placement.task};
+    planned_[placement.task] = placement;
     ends_.insert(std::upper_bound(ends_.begin(), ends_.end(), end), end);
   }
   base_ = bench_.ledger().mark();

@@ -2,6 +2,7 @@
 // Between calls it may stand at any time; what a caller tries on it, the caller undoes.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "engine/charged_plan.h"
@@ -22,6 +23,8 @@ class Ahead {
   Workbench& At(TimeMs time);
   // The next time after `time` at which something is expected to go; kForever: there is none.
   TimeMs NextEnd(TimeMs time);
+  // All such times before `before`, rising.
+  std::vector<TimeMs> Ends(TimeMs before);
   // From now on the plan's starts and evictions count. A start that waits for what goes counts as
   // of now. REQUIRES: nothing is tried on the bench.
   void Follow(const Decision& decision);
@@ -29,10 +32,8 @@ class Ahead {
  private:
   struct End {
     TimeMs at;
-    Placement placement;  // of a task of the plan, or of one that runs where it is
-    bool operator<(const End& other) const {
-      return at != other.at ? at < other.at : placement.task < other.placement.task;
-    }
+    TaskId task;
+    auto operator<=>(const End&) const = default;
   };
 
   void List();
@@ -44,6 +45,7 @@ class Ahead {
   std::size_t base_;  // of the ledger's log: where it stands at now
   bool listed_ = false;
   std::vector<End> ends_;           // rising
+  std::map<TaskId, Placement> planned_;  // where the plan starts tasks; other tasks are where they run
   std::vector<std::size_t> marks_;  // of those passed: the log before each went
 };
 

@@ -64,18 +64,24 @@ bool SharesItsRoom(const Snapshot& snapshot, const TaskRow& task) {
 }
 
 // The class of all that waits and all that ends; invalid: there are several.
-ClassId ClassOfAll(const Snapshot& snapshot, const std::vector<JobId>& due,
+ClassId ClassOfAll(const Snapshot& snapshot, const Due& due,
                    const std::vector<JobId>& standing) {
   ClassId all;
-  std::vector<const std::vector<JobId>*> asked = {&due, &standing};
+  const auto other = [&](JobId id) {
+    const ClassId only = OnlyClass(snapshot.job(id));
+    if (!only.valid() || (all.valid() && only != all)) return true;
+    all = only;
+    return false;
+  };
+  if (std::any_of(due.jobs.begin(), due.jobs.end(), other)) return ClassId();
+  if (std::any_of(standing.begin(), standing.end(), other)) return ClassId();
   // A job that stands in a line may get its turn in this cycle.
-  if (snapshot.books().lines.on()) asked.push_back(&snapshot.books().waiting);
-  for (const std::vector<JobId>* jobs : asked) {
-    for (const JobId id : *jobs) {
-      const ClassId only = OnlyClass(snapshot.job(id));
-      if (!only.valid() || (all.valid() && only != all)) return ClassId();
-      all = only;
-    }
+  const WaitingLines& lines = snapshot.books().lines;
+  const std::vector<LineId> all_lines = lines.All();
+  if (std::any_of(all_lines.begin(), all_lines.end(), [&](LineId id) {
+        return other(lines.line(id).First()->job);
+      })) {
+    return ClassId();
   }
   if (!all.valid() || !Countable(snapshot.cls(all)) || AnyQuota(snapshot)) return ClassId();
   for (const auto& [end, task] : snapshot.books().timeline.ends()) {
@@ -188,7 +194,7 @@ class CountPlan final : public ReservationPlan {
 
 }  // namespace
 
-std::unique_ptr<ReservationPlan> MakeCountPlan(Workbench& now, const std::vector<JobId>& due,
+std::unique_ptr<ReservationPlan> MakeCountPlan(Workbench& now, const Due& due,
                                             const std::vector<JobId>& standing) {
   const ClassId cls = ClassOfAll(now.ledger().snapshot(), due, standing);
   return cls.valid() ? std::make_unique<CountPlan>(now, cls, standing) : nullptr;

@@ -12,7 +12,7 @@
 namespace tephra {
 
 // Null where counts do not do. As Reservations::Begin.
-std::unique_ptr<ReservationPlan> MakeCountPlan(Workbench& now, const std::vector<JobId>& due,
+std::unique_ptr<ReservationPlan> MakeCountPlan(Workbench& now, const Due& due,
                                             const std::vector<JobId>& standing);
 
 }  // namespace tephra

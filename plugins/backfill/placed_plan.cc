@@ -63,15 +63,22 @@ class PlacedPlan final : public ReservationPlan {
 
   Answer Reserve(const GangAsk& ask) override {
     const DurationMs run = RunOf(ask.job);
+    if (const Reservation* known = IsKnown(ask)) {
+      confirmed_.push_back(ask.job);
+      return Give(ask, *known);
+    }
+    const bool first = given_.empty();
+    all_known_ = false;
     const Reservation* before = Stands(ask);
+    if (before != nullptr) confirmed_.push_back(ask.job);
+    if (first) return ReserveFirst(ask, before);
     std::int32_t tries = 0;
     for (TimeMs at = NextTime(snapshot_.now()); at != kForever; at = NextTime(at)) {
       if (before != nullptr && at >= before->at) break;
       if (++tries > kTriedOneByOne && (tries & (tries - 1)) != 0) continue;
       if (!MayFit(ahead_.At(at), ask)) continue;
       if (auto where = PlaceBesides(ask, at, Until(at, run))) {
-        const auto tasks = static_cast<std::int32_t>(where->size());
-        return Give(ask, Reservation::Start(at, tasks, std::move(*where)));
+        return GiveNew(ask, at, *std::move(where));
       }
     }
     if (before != nullptr) return Give(ask, *before);
@@ -92,7 +99,12 @@ class PlacedPlan final : public ReservationPlan {
     return moved;
   }
 
-  void Follow(const Decision& decision) override { ahead_.Follow(decision); }
+  std::vector<JobId> Confirmed() const override { return confirmed_; }
+
+  void Follow(const Decision& decision) override {
+    all_known_ = false;  // it may take what is reserved for jobs that are asked after it
+    ahead_.Follow(decision);
+  }
 
  private:
   struct Given {
@@ -109,6 +121,62 @@ class PlacedPlan final : public ReservationPlan {
     return {std::move(reservation), Untimed::kNotAsked};
   }
 
+  Answer GiveNew(const GangAsk& ask, TimeMs at, std::vector<Placement> where) {
+    std::erase(confirmed_, ask.job);
+    const auto tasks = static_cast<std::int32_t>(where.size());
+    return Give(ask, Reservation::Start(at, tasks, std::move(where)));
+  }
+
+  // What was reserved for it is the earliest, too, if all has gone as expected since then, the jobs
+  // before it have what they had, and none of them starts.
+  const Reservation* IsKnown(const GangAsk& ask) const {
+    const Reservation& reservation = snapshot_.job(ask.job).reservation;
+    const bool known = all_known_ && reservation.as_of == snapshot_.books().surprises &&
+                       reservation.at > snapshot_.now() && reservation.run == RunOf(ask.job) &&
+                       !reservation.where.empty() && Serves(snapshot_, ask, reservation.where);
+    return known ? &reservation : nullptr;
+  }
+
+  // Where nothing else is reserved, room only grows with time: few times have to be tried.
+  Answer ReserveFirst(const GangAsk& ask, const Reservation* before) {
+    const std::vector<TimeMs> times = ahead_.Ends(before != nullptr ? before->at : kForever);
+    std::optional<std::vector<Placement>> found;
+    const auto fits = [&](std::size_t t) {
+      Workbench& bench = ahead_.At(times[t]);
+      if (!MayFit(bench, ask)) return false;
+      Attempt undo(bench.ledger());
+      auto where = PlaceOn(bench, ask);
+      if (where) found = std::move(where);
+      return found.has_value();
+    };
+    std::size_t none = 0, some = times.size();  // no room before `none`, room at `some`
+    if (before != nullptr && !times.empty() && !fits(some - 1)) return Give(ask, *before);
+    if (before != nullptr && !times.empty()) --some;
+    for (std::size_t step = 1; before == nullptr && none < times.size(); step *= 2) {
+      const std::size_t next = std::min(none + step, times.size()) - 1;
+      if (fits(next)) {
+        some = next;
+        break;
+      }
+      none = next + 1;
+    }
+    while (none < some && some < times.size()) {
+      const std::size_t middle = none + (some - none) / 2;
+      found.reset();
+      if (fits(middle)) {
+        some = middle;
+      } else {
+        none = middle + 1;
+      }
+    }
+    if (some < times.size()) {
+      if (!found && !fits(some)) return {{}, Untimed::kEnds};
+      return GiveNew(ask, times[some], *std::move(found));
+    }
+    if (before != nullptr) return Give(ask, *before);
+    return {{}, Untimed::kEnds};
+  }
+
   // A reservation by counts alone has no place yet.
   void Stand(const GangAsk& ask) {
     const Reservation& reservation = snapshot_.job(ask.job).reservation;
@@ -119,6 +187,7 @@ class PlacedPlan final : public ReservationPlan {
     } else if (Reserve(ask).reservation.at == 0) {
       return;
     }
+    all_known_ = false;
     given_.back().moved = true;
   }
 
@@ -241,6 +310,8 @@ class PlacedPlan final : public ReservationPlan {
   const Snapshot& snapshot_;
   Ahead ahead_;
   std::vector<Given> given_;  // by whose turn it was
+  std::vector<JobId> confirmed_;
+  bool all_known_ = true;  // nothing was decided so far, and each of given_ has what it had
   struct TurnedAway {
     TimeMs until;
     JobId late;

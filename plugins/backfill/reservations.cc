@@ -6,7 +6,7 @@
 namespace tephra {
 
 std::unique_ptr<ReservationPlan> PlannedReservations::Begin(Workbench& now, Workbench& ahead,
-                                                         const std::vector<JobId>& due,
+                                                         const Due& due,
                                                          const std::vector<JobId>& standing) const {
   auto counted = MakeCountPlan(now, due, standing);
   return counted != nullptr ? std::move(counted) : MakePlacedPlan(now, ahead, standing);

@@ -16,7 +16,7 @@ class PlannedReservations final : public Reservations {
   explicit PlannedReservations(const ReservationSettings& config) : config_(config) {}
 
   std::unique_ptr<ReservationPlan> Begin(Workbench& now, Workbench& ahead,
-                                      const std::vector<JobId>& due,
+                                      const Due& due,
                                       const std::vector<JobId>& standing) const override;
   bool Reserves(std::int32_t before, std::int32_t in_queue) const override;
   bool ReservesAll() const override { return config_.mode == ReservationSettings::Mode::kAll; }

@@ -20,7 +20,9 @@ constexpr std::size_t kMostTriedOneByOne = 16;
 class Search {
  public:
   Search(const State& state, const Assembly& assembly, JobId job, TimeMs now)
-      : scratch_(state, assembly, job, now), job_(state.books().jobs[job.index()]) {}
+      : scratch_(state, assembly, job, now),
+        job_(state.books().jobs[job.index()]),
+        said_(StandingOf(state.books(), job)) {}
 
   Relaxations Run() {
     if (const Scratch::Result result = scratch_.Try({}); result.starts) {
@@ -54,8 +56,8 @@ class Search {
 
   // What blocks the job whatever room is free: a job ahead of it, or the enqueue gate.
   std::optional<Change> First() const {
-    const Reason& result = job_.standing.reason;
-    if (!job_.standing.asked) return std::nullopt;
+    const Reason& result = said_.reason;
+    if (!said_.asked) return std::nullopt;
     Change change;
     change.easing = Easing::kAdmitted;
     if (result.obstacle == Obstacle::kGate) return change;
@@ -302,7 +304,8 @@ class Search {
 
   Scratch scratch_;
   QuotaSearch quotas_{scratch_};
-  const JobRow& job_;          // in the State of the caller
+  const JobRow& job_;
+  const Standing& said_;          // in the State of the caller
   std::vector<Change> first_;  // changes that are needed in any case
   Relaxations found_;
 };

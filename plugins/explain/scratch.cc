@@ -114,7 +114,7 @@ bool Scratch::MayBeElsewhere(const Reason& reason) const {
 Scratch::Result Scratch::Ask() {
   const Snapshot snapshot = state_.Freeze(now_);
   const Policies policies = PoliciesOf(snapshot);
-  const Plan plan = RunCycle(snapshot, policies, assembly_.actions, {job_}, *tools_, nullptr);
+  const Plan plan = RunCycle(snapshot, policies, assembly_.actions, {{job_}, {}}, *tools_, nullptr);
   Result result;
   result.unknown = true;
   for (const Decision& decision : plan.decisions) {

@@ -7,11 +7,13 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "engine/gang_ask.h"
+#include "engine/lines_walk.h"
 #include "engine/priority.h"
 #include "plugins/fairshare/fair_shares.h"
 
@@ -22,26 +24,33 @@ namespace {
 // queue with its child queues in the order of their turns.
 class FairLine final : public Line {
  public:
-  FairLine(const Ledger& ledger, const std::vector<JobId>& sorted) : snapshot_(ledger.snapshot()) {
+  FairLine(const Ledger& ledger, const Due& due)
+      : snapshot_(ledger.snapshot()), lines_(snapshot_.books().lines), alone_(due.jobs) {
     const Snapshot& snapshot = snapshot_;
-    for (const JobId id : sorted) {
+    const std::vector<JobId>& sorted = due.jobs;
+    std::sort(alone_.begin(), alone_.end());
+    const auto count_highest = [&](JobId id) {
       const JobRow& job = snapshot.job(id);
       std::int64_t& highest = QueueAt(job.queue).highest;
-      if (!InPart(id)) highest = std::max(highest, PriorityOf(snapshot, job));
+      highest = std::max(highest, PriorityOf(snapshot, job));
+    };
+    for (const JobId id : sorted) {
+      if (!InPart(id)) count_highest(id);
     }
+    for (const LineId line : due.lines) count_highest(lines_.line(line).First()->job);
     for (const JobId id : sorted) {
       (GoesAhead(id) ? in_part_ : QueueAt(snapshot.job(id).queue).jobs).push_back(id);
     }
     FillLines(sorted);
+    for (const LineId line : due.lines) Walk(QueueAt(lines_.QueueOf(line)), alone_).Add(line);
     if (snapshot.books().usage.on()) RankUsers();
     if (queues_.size() > 1) shares_ = FairShares().Of(snapshot.books()).share;
-    for (const JobId id : sorted) {
-      if (!Peek(QueueAt(snapshot.job(id).queue)).valid()) continue;
-      for (QueueId at = snapshot.job(id).queue; Enter(ledger, at);
-           at = snapshot.queues().parent(at)) {
-        continue;
-      }
-    }
+    const auto enter = [&](QueueId queue) {
+      if (!Peek(QueueAt(queue)).valid()) return;
+      for (QueueId at = queue; Enter(ledger, at); at = snapshot.queues().parent(at)) continue;
+    };
+    for (const JobId id : sorted) enter(snapshot.job(id).queue);
+    for (const LineId line : due.lines) enter(lines_.QueueOf(line));
     // The turn of a queue depends on its next job, which is known only now.
     if (shares_.empty()) return;
     for (const auto& [id, queue] : queues_) {
@@ -78,6 +87,16 @@ class FairLine final : public Line {
     if (std::find(left_.begin(), left_.end(), id) == left_.end()) left_.push_back(id);
   }
 
+  void Close(LineId line, DurationMs from) override {
+    if (auto& walk = QueueAt(lines_.QueueOf(line)).walk) walk->Close(line, from);
+  }
+
+  void Reopen() override {
+    for (auto& [id, queue] : queues_) {
+      if (queue.walk.has_value()) queue.walk->Reopen();
+    }
+  }
+
   JobId Behind(JobId id) const override { return queues_.at(snapshot_.job(id).queue.value).head; }
 
  private:
@@ -95,10 +114,10 @@ class FairLine final : public Line {
   struct Pending {
     std::vector<JobId> jobs;
     std::size_t next = 0;
-    // Of a FIFO queue whose line is kept between cycles: the jobs in the line, from the next one
-    // on. Behind a blocked head only new jobs are left: `fresh`, from `next_fresh`.
-    WaitingLines::Line::const_iterator at{}, end{};
-    bool lined = false;
+    // The jobs in its lines, from the next one on. Of a FIFO queue only new jobs are left behind a
+    // blocked head: `fresh`, from `next_fresh`.
+    mutable std::optional<LinesWalk> walk{};
+    bool fifo_lined = false;
     std::vector<JobId> fresh;
     std::size_t next_fresh = 0;
     // The highest priority of a job that is not incomplete.
@@ -111,20 +130,18 @@ class FairLine final : public Line {
 
   // The next of the queue's own jobs; invalid: none.
   JobId Peek(const Pending& queue) const {
-    const bool more = queue.next < queue.jobs.size();
-    if (!queue.lined) return more ? queue.jobs[queue.next] : JobId();
-    if (queue.head.valid()) {
-      if (more) return queue.jobs[queue.next];
+    const JobId single = queue.next < queue.jobs.size() ? queue.jobs[queue.next] : JobId();
+    if (queue.fifo_lined && queue.head.valid()) {
+      if (single.valid()) return single;
       for (std::size_t f = queue.next_fresh; f < queue.fresh.size(); ++f) {
         if (ComesAfter(queue.head, queue.fresh[f])) return queue.fresh[f];
       }
       return JobId();
     }
-    if (queue.at == queue.end) return more ? queue.jobs[queue.next] : JobId();
-    if (more && FairOrder().Before(snapshot_, queue.jobs[queue.next], queue.at->job)) {
-      return queue.jobs[queue.next];
-    }
-    return queue.at->job;
+    const LinePlace* lined = queue.walk.has_value() ? queue.walk->Peek() : nullptr;
+    if (lined == nullptr) return single;
+    if (single.valid() && FairOrder().Before(snapshot_, single, lined->job)) return single;
+    return lined->job;
   }
 
   // REQUIRES: Peek returns a job.
@@ -132,8 +149,8 @@ class FairLine final : public Line {
     const JobId id = Peek(queue);
     if (queue.next < queue.jobs.size() && queue.jobs[queue.next] == id) {
       ++queue.next;
-    } else if (!queue.head.valid()) {
-      ++queue.at;
+    } else if (!queue.fifo_lined || !queue.head.valid()) {
+      queue.walk->Pop();
     } else {
       while (queue.fresh[queue.next_fresh] != id) ++queue.next_fresh;
       ++queue.next_fresh;
@@ -165,13 +182,13 @@ class FairLine final : public Line {
                      [&](JobId id) { return Fifo(snapshot_.job(id).queue); })) {
       return;
     }
-    const WaitingLines& lines = snapshot_.books().lines;
+    const bool lined = lines_.on() && !snapshot_.config().report_job_ahead;
     for (auto& [id, queue] : queues_) {
       if (!Fifo(QueueId(id))) continue;
-      if (lines.on()) TakeLine(lines, QueueId(id), queue);
+      if (lined) TakeLines(QueueId(id), queue);
       queue.jobs.clear();
     }
-    for (const JobId id : lines.on() ? lines.loose() : snapshot_.books().waiting) {
+    for (const JobId id : lines_.on() ? lines_.loose() : snapshot_.books().waiting) {
       const QueueId queue = snapshot_.job(id).queue;
       const auto known = queues_.find(queue.value);
       if (Fifo(queue) && known != queues_.end() && !GoesAhead(id)) known->second.jobs.push_back(id);
@@ -184,14 +201,18 @@ class FairLine final : public Line {
   }
 
   // REQUIRES: queue.jobs are the jobs that get a turn.
-  static void TakeLine(const WaitingLines& lines, QueueId id, Pending& queue) {
-    queue.lined = true;
-    if (const WaitingLines::Line* line = lines.Of(id)) {
-      queue.at = line->begin();
-      queue.end = line->end();
-    }
+  void TakeLines(QueueId id, Pending& queue) {
+    static const std::vector<JobId> none;
+    queue.fifo_lined = true;
+    for (const LineId line : lines_.Of(id)) Walk(queue, none).Add(line);
     std::copy_if(queue.jobs.begin(), queue.jobs.end(), std::back_inserter(queue.fresh),
-                 [&](JobId job) { return lines.lined(job); });
+                 [&](JobId job) { return lines_.LineOf(job).valid(); });
+  }
+
+  // `alone`: as LinesWalk has it.
+  LinesWalk& Walk(Pending& queue, const std::vector<JobId>& alone) const {
+    if (!queue.walk.has_value()) queue.walk.emplace(lines_, alone);
+    return *queue.walk;
   }
 
   // Among jobs of equal priority, the job of the user with less past usage goes first, measured by
@@ -282,6 +303,8 @@ class FairLine final : public Line {
   }
 
   const Snapshot& snapshot_;
+  const WaitingLines& lines_;
+  std::vector<JobId> alone_;       // the single jobs that are due, by id
   std::vector<Resources> shares_;  // empty if there is only one queue
   std::vector<JobId> in_part_;
   std::size_t next_in_part_ = 0;
@@ -310,8 +333,8 @@ OrderKey FairOrder::KeyOf(const Books& books, const JobRow& job) const {
 }
 
 std::unique_ptr<Line> FairOrder::LineUp(const Ledger& ledger,
-                                        const std::vector<JobId>& sorted) const {
-  return std::make_unique<FairLine>(ledger, sorted);
+                                        const Due& due) const {
+  return std::make_unique<FairLine>(ledger, due);
 }
 
 }  // namespace tephra

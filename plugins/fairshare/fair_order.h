@@ -30,7 +30,7 @@ class FairOrder final : public Order {
   bool HelpsAnywhere(const Books& books) const override {
     return books.config.priority_boost_ms > 0;
   }
-  std::unique_ptr<Line> LineUp(const Ledger&, const std::vector<JobId>& sorted) const override;
+  std::unique_ptr<Line> LineUp(const Ledger&, const Due& due) const override;
   bool HasKeys(const EngineConfig& config) const override {
     return config.priority_boost_ms == 0 && config.usage_half_life_ms == 0;
   }

@@ -11,7 +11,8 @@
 #include "engine/kept_place.h"
 #include "engine/missing.h"
 #include "engine/priority.h"
-#include "plugins/gang/elastic.h"
+#include "plugins/gang/elastic_members_pass.h"
+#include "plugins/gang/line_answers.h"
 #include "plugins/gang/reserved_room.h"
 #include "plugins/gang/shortage.h"
 #include "plugins/gang/start_reservations.h"
@@ -24,13 +25,18 @@ constexpr DurationMs kMostRun = std::numeric_limits<DurationMs>::max();
 class AllocatePass {
  public:
   AllocatePass(Cycle& cycle, StartReservations& reservations)
-      : cycle_(cycle), snapshot_(cycle.snapshot()), reservations_(reservations), reserved_(cycle) {}
+      : cycle_(cycle), snapshot_(cycle.snapshot()), reservations_(reservations), reserved_(cycle), answers_(cycle),
+        elastic_(cycle, reservations, reserved_) {}
 
   // Decides on what the gang lacks to run, unless it has to wait behind `ahead`. True: no other job
   // has to wait for it any more.
   bool PlaceMinimum(JobId id, JobId ahead) {
     // What the job asks for is known once its evicted tasks are gone.
     if (cycle_.evicts(id)) return true;
+    if (const LineAnswers::Answer* said = answers_.For(id)) {
+      cycle_.Commit({id, Part::kMinimum, said->verdict, said->reason, {}, {}});
+      return false;
+    }
     const JobRow& job = snapshot_.job(id);
     if (job.quarantined) {
       Reason reason;
@@ -38,7 +44,7 @@ class AllocatePass {
       return Wait(id, std::move(reason));
     }
     if (job.satisfied()) {
-      elastic_.push_back({id, false, {}});
+      elastic_.Add({id, false, {}});
       return true;
     }
     if (job.reservation.kind == Reservation::Kind::kMove && GoesOn(id)) return true;
@@ -46,101 +52,37 @@ class AllocatePass {
     if (ahead.valid() && job.counted() == 0) return WaitBehind(id, ahead);
     const GangAsk ask = MissingMinimum(snapshot_, id);
     if (auto reason = KeptOut(ask)) return Wait(id, std::move(*reason));
-    if (auto reason = MissingMembers(snapshot_, ask)) return Wait(id, std::move(*reason));
+    if (auto reason = MissingMembers(snapshot_, ask)) {
+      answers_.Note(id, 0, Verdict::kWait, *reason);
+      return Wait(id, std::move(*reason));
+    }
     if (StartReserved(ask) || StartAsReserved(ask)) return true;
     std::optional<No> no = StartNow(ask);
     if (!no) return true;
     if (KeepsReserved(ask)) return true;
     if (MayHelpToEvict(*no) && StartLater(ask, no->reason)) return true;
     std::optional<Decision> reservation;
-    if (!reservations_.Give(ask, no->verdict, no->reason, reservation)) {
+    const auto given = reservations_.Give(ask, no->verdict, no->reason, reservation);
+    if (given != StartReservations::Given::kYes) {
+      NoteAnswer(id, *no, given);
       SayNo(id, no->verdict, std::move(no->reason));
     } else if (reservation) {
       cycle_.Commit(*std::move(reservation));
     }
     return false;
   }
+  // Whether the job is of a line that has its answer.
+  bool Answered(JobId id) { return answers_.For(id) != nullptr; }
 
-  // Each elastic member, or group that has not begun, stands for itself.
-  void PlaceElastic() {
-    for (const Spare& spare : elastic_) {
-      if (!cycle_.evicts(spare.job)) PlaceElastic(spare);
-    }
-  }
+  // Elastic members have their turns at the end.
+  void PlaceElastic() { elastic_.Run(); }
 
  private:
   struct No {
     Verdict verdict = Verdict::kWait;
     Reason reason;
+    bool as_placed = false;  // its queue may not hold what the devices chosen for it take
   };
-  // A job with members to spare, and what of its minimum started in this cycle.
-  struct Spare {
-    JobId job;
-    bool starts = false;
-    std::vector<Placement> placed;
-  };
-
-  // A decision that was dropped ends it: the job is quarantined.
-  void PlaceElastic(const Spare& spare) {
-    std::vector<Placement> placed = spare.placed;
-    std::optional<Reason> no;
-    Proofs::Shape failed;  // equal members are one question
-    std::vector<GangAsk> asks = ElasticMembers(snapshot_, spare.job, placed);
-    for (std::size_t a = 0; a < asks.size(); ++a) {
-      const GangAsk& one = asks[a];  // until more are added behind
-      Proofs::Shape shape = Proofs::ShapeOf(one);
-      if (shape == failed) continue;
-      Decision start{spare.job, Part::kElastic, Verdict::kStart, {}, {}, {}};
-      if (!spare.starts && reserved_.ForAll(one)) {
-        start.placements = reserved_.OfTasks(one);
-        if (IsClear(cycle_.now(), one, start.placements)) {
-          placed.insert(placed.end(), start.placements.begin(), start.placements.end());
-          if (!cycle_.Commit(std::move(start))) return;
-          continue;
-        }
-        if (IsClear(cycle_.later().bench(), one, start.placements)) continue;
-      }
-      Attempt attempt(cycle_.now().ledger());
-      if (!PlaceMember(one, spare.starts, no)) {
-        failed = std::move(shape);
-        continue;
-      }
-      start.placements = attempt.placements();
-      placed.insert(placed.end(), start.placements.begin(), start.placements.end());
-      if (!cycle_.Commit(std::move(start), &attempt)) return;
-      if (StartsGroup(one)) {
-        AddElasticMembers(snapshot_, spare.job, one.groups[0].group, placed, asks);
-      }
-    }
-    if (no) cycle_.Commit({spare.job, Part::kElastic, Verdict::kWait, std::move(*no), {}, {}});
-  }
-
-  // Places the member on the ledger of now, or says in `no` why not. `starts`: the job's minimum
-  // starts in this cycle, and has left all that was reserved.
-  bool PlaceMember(const GangAsk& one, bool starts, std::optional<Reason>& no) {
-    if (!starts) {
-      for (const Placement& room : reserved_.OfTasks(one)) {
-        FreeReserved(cycle_.now().ledger(), snapshot_.task(room.task));
-      }
-    }
-    if (auto reason = Denied(one, LeastDemand(snapshot_, one))) {
-      no = std::move(reason);
-      return false;
-    }
-    Entitled tried = PlaceEntitled(cycle_.now(), one, [&](const GangAsk& trial) {
-      return reservations_.Undelayed(
-          trial, [&] { return cycle_.policies().placer->Place(cycle_.now(), trial); });
-    });
-    if (tried.denied) {
-      no = std::move(tried.denied);
-      return false;
-    }
-    if (tried.answer.outcome == Placer::Outcome::kPlaced) return true;
-    if (!no) no = reservations_.Delay();
-    if (!no) no = ShortageReason(cycle_.now(), one, tried.answer);
-    return false;
-  }
-
   // Whether it would help if other jobs left.
   static bool MayHelpToEvict(const No& no) {
     return no.verdict == Verdict::kWait &&
@@ -188,7 +130,7 @@ class AllocatePass {
     Entitled tried = PlaceEntitled(cycle_.now(), ask, [&](const GangAsk& trial) {
       return reservations_.Undelayed(trial, [&] { return Ask(trial); });
     });
-    if (tried.denied) return No{Verdict::kWait, std::move(*tried.denied)};
+    if (tried.denied) return No{Verdict::kWait, std::move(*tried.denied), true};
     if (tried.answer.outcome != Placer::Outcome::kPlaced) {
       if (auto delay = reservations_.Delay()) return No{Verdict::kWait, std::move(*delay)};
       return Short(ask, tried.answer);
@@ -204,7 +146,7 @@ class AllocatePass {
     std::vector<Placement> placed = spare ? placements : std::vector<Placement>();
     const bool starts = cycle_.Commit(
         {ask.job, Part::kMinimum, Verdict::kStart, {}, std::move(placements), {}}, tried);
-    if (starts && spare) elastic_.push_back({ask.job, true, std::move(placed)});
+    if (starts && spare) elastic_.Add({ask.job, true, std::move(placed)});
   }
 
   // Starts a gang in its reserved room, which has come free.
@@ -344,6 +286,16 @@ class AllocatePass {
     return {Verdict::kWait, ShortageReason(cycle_.now(), ask, now)};
   }
 
+  // Other gangs of the line get the same answer: where run times matter to it, the gangs that run at
+  // least as long, else all.
+  void NoteAnswer(JobId id, const No& no, StartReservations::Given given) {
+    if (no.as_placed) return;
+    const bool by_time = given == StartReservations::Given::kNoTime ||
+                         no.reason.obstacle == Obstacle::kReserved;
+    const DurationMs run = WaitingLine::RunOf(snapshot_.job(id).estimated_runtime_ms);
+    answers_.Note(id, by_time ? run : 0, no.verdict, no.reason);
+  }
+
   // There is no place for what the gang lacks. A gang that a failed binding left in part gives its
   // room back, so that it does not hold what it cannot use: its pods are created again, as one
   // gang. While other bindings of it are under way it waits for what becomes of them.
@@ -361,8 +313,9 @@ class AllocatePass {
   const Snapshot& snapshot_;
   StartReservations& reservations_;
   ReservedRoom reserved_;
+  LineAnswers answers_;
   std::unique_ptr<Gate> gate_;  // null until the first job asks for admission
-  std::vector<Spare> elastic_;
+  ElasticMembersPass elastic_;
 };
 
 }  // namespace
@@ -388,7 +341,12 @@ void Allocate::Run(Cycle& cycle) const {
   }
   std::stable_sort(last.begin(), last.end(),
                    [](const Last& a, const Last& b) { return a.run < b.run; });
-  for (const Last& one : last) pass.PlaceMinimum(one.job, one.behind);
+  std::vector<JobId> alone = cycle.due().jobs;
+  std::sort(alone.begin(), alone.end());
+  for (const Last& one : last) {
+    const bool by_itself = std::binary_search(alone.begin(), alone.end(), one.job);
+    if (by_itself || !pass.Answered(one.job)) pass.PlaceMinimum(one.job, one.behind);
+  }
   pass.PlaceElastic();
   reservations.TellMoved();
 }

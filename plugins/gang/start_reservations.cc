@@ -78,24 +78,25 @@ bool StartReservations::PlaceAsReserved(const GangAsk& ask) {
   return true;
 }
 
-bool StartReservations::Give(const GangAsk& ask, Verdict verdict, Reason& reason,
-                             std::optional<Decision>& decision) {
+StartReservations::Given StartReservations::Give(const GangAsk& ask, Verdict verdict,
+                                                 Reason& reason,
+                                                 std::optional<Decision>& decision) {
   const JobRow& job = cycle_.snapshot().job(ask.job);
   const bool quota = IsQuota(reason.obstacle);
   const bool in_time = quota || IsRoom(reason.obstacle) || reason.obstacle == Obstacle::kReserved;
   if (cycle_.reservation_plan() == nullptr || verdict != Verdict::kWait || job.keeps_room() ||
       job.broken || !in_time) {
-    return false;
+    return Given::kMayNotHave;
   }
   // What its own queue keeps from a gang, the gang must not keep from other queues.
   if (!MayHave(ask.job) || (quota && !cycle_.policies().reservations->ReservesAll())) {
     reason.untimed = Untimed::kDepth;
-    return false;
+    return Given::kMayNotHave;
   }
   ReservationPlan::Answer answer = cycle_.reservation_plan()->Reserve(ask);
   if (answer.reservation.at == 0) {
     reason.untimed = answer.untimed;
-    return false;
+    return Given::kNoTime;
   }
   Count(ask.queue);
   reason.start_ms = answer.reservation.at;
@@ -106,11 +107,11 @@ bool StartReservations::Give(const GangAsk& ask, Verdict verdict, Reason& reason
       said.reason->ahead == reason.ahead && said.reason->start_ms == reason.start_ms &&
       job.reservation.tasks == answer.reservation.tasks &&
       job.reservation.where == answer.reservation.where;
-  if (known) return true;
+  if (known) return Given::kYes;
   decision.emplace(Decision{ask.job, Part::kMinimum, Verdict::kReserve, reason, {}, {}});
   decision->reserved = std::move(answer.reservation.where);
   decision->reserved_tasks = answer.reservation.tasks;
-  return true;
+  return Given::kYes;
 }
 
 void StartReservations::TellMoved() {

@@ -36,9 +36,15 @@ class StartReservations {
   // there: elsewhere it might be in the way of other reservations.
   bool PlaceAsReserved(const GangAsk& ask);
 
+  enum class Given {
+    kYes,
+    kMayNotHave,  // none of its line may have one
+    kNoTime,      // neither it nor a gang of its line that runs longer finds a time
+  };
   // Reserves a start to a gang that does not start now, where it may have one; nothing said where
-  // that is what was said before. False: the answer is still no, and says why there is no time.
-  bool Give(const GangAsk& ask, Verdict verdict, Reason& reason, std::optional<Decision>& decision);
+  // that is what was said before. Else the answer is still no, and says why there is no time.
+  Given Give(const GangAsk& ask, Verdict verdict, Reason& reason,
+             std::optional<Decision>& decision);
 
   // Decides again on jobs whose reservation has moved since the last plan.
   void TellMoved();

@@ -165,15 +165,16 @@ void FillJob(const Books& books, JobId id, v1::JobView* out) {
     view->set_pending(role.pending);
     view->set_placed(role.counted);
   }
-  if (!job.standing.asked) return;
+  const Standing& standing = StandingOf(books, id);
+  if (!standing.asked) return;
   // What was last said of it is a decision; its reason is put into the words of one.
-  const Decision last{id, Part::kMinimum, job.standing.verdict, job.standing.reason, {}, {}};
+  const Decision last{id, Part::kMinimum, standing.verdict, standing.reason, {}, {}};
   v1::Plan plan;
   EncodePlan({0, 0, {last}, {}}, books, &plan);
   v1::Decision* said = plan.mutable_decisions(0);
   out->set_verdict(said->verdict());
   if (said->has_reason()) out->mutable_reason()->Swap(said->mutable_reason());
-  if (job.standing.reason->obstacle != Obstacle::kNone) FillNote(last, books, out->mutable_note());
+  if (standing.reason->obstacle != Obstacle::kNone) FillNote(last, books, out->mutable_note());
 }
 
 void FillTask(const Books& books, const TaskRow& task, v1::TaskView* out) {

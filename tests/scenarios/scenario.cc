@@ -154,6 +154,12 @@ class Run {
         ++evictions_[{job.name, job.roles[task.role].name}];
       }
     }
+    // What was said of the first job of a line may hold for the jobs behind it.
+    for (const JobId id : books.waiting) {
+      if (books.lines.AnswerOf(id) == nullptr) continue;
+      const Standing& standing = StandingOf(books, id);
+      said_[{books.jobs[id.index()].name, Part::kMinimum}] = {standing.verdict, standing.reason};
+    }
     for (JobId job : plan.dropped) {
       Fault(file, 0, "a decision on job " + books.jobs[job.index()].name + " failed verification");
     }

@@ -1,0 +1,94 @@
+// WaitingLine: pending jobs in the order of their turns, each with how long it is estimated to run.
+// The next job that runs less than so long is found without a look at those between.
+//
+// A balanced tree with the shortest run time of each subtree: logarithmic in the number of jobs.
+// One owner thread.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <ext/pb_ds/assoc_container.hpp>
+#include <ext/pb_ds/tree_policy.hpp>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "topology/base/ids.h"
+#include "topology/base/time.h"
+
+namespace tephra {
+
+// The lower key goes first (Order::KeyOf).
+struct OrderKey {
+  std::int64_t first = 0, second = 0;
+
+  auto operator<=>(const OrderKey&) const = default;
+};
+
+// Where a job stands: Order::Before, as long as none of it runs.
+struct LinePlace {
+  OrderKey key;
+  TimeMs created = 0;
+  std::string uid;
+  JobId job;
+
+  auto operator<=>(const LinePlace&) const = default;
+};
+
+class WaitingLine {
+ public:
+  // Longer than any job runs; a job without an estimate runs for kUnknownRun.
+  static constexpr DurationMs kAnyRun = std::numeric_limits<DurationMs>::max();
+  static constexpr DurationMs kUnknownRun = kAnyRun - 1;
+  static DurationMs RunOf(DurationMs estimate) { return estimate > 0 ? estimate : kUnknownRun; }
+
+  bool empty() const { return jobs_.empty(); }
+  std::size_t size() const { return jobs_.size(); }
+  void Insert(const LinePlace& place, DurationMs run) { jobs_.insert({place, run}); }
+  void Erase(const LinePlace& place) { jobs_.erase(place); }
+  // The first job that runs less than `below`; null: there is none.
+  const LinePlace* First(DurationMs below = kAnyRun) const {
+    return Seek(jobs_.node_begin(), nullptr, below);
+  }
+  // The same of the jobs behind that place.
+  const LinePlace* After(const LinePlace& place, DurationMs below = kAnyRun) const {
+    return Seek(jobs_.node_begin(), &place, below);
+  }
+  // REQUIRES: it is in the line.
+  DurationMs RunOf(const LinePlace& place) const { return jobs_.find(place)->second; }
+
+ private:
+  // The shortest run of each subtree.
+  template <class ConstNode, class Node, class, class>
+  struct ShortestRun {
+    using metadata_type = DurationMs;
+    virtual ~ShortestRun() = default;
+    virtual ConstNode node_begin() const = 0;
+    virtual ConstNode node_end() const = 0;
+    void operator()(Node node, ConstNode end) const {
+      DurationMs shortest = (*node)->second;
+      const Node left = node.get_l_child(), right = node.get_r_child();
+      if (left != end) shortest = std::min(shortest, left.get_metadata());
+      if (right != end) shortest = std::min(shortest, right.get_metadata());
+      const_cast<DurationMs&>(node.get_metadata()) = shortest;
+    }
+  };
+  using Jobs = __gnu_pbds::tree<LinePlace, DurationMs, std::less<>, __gnu_pbds::rb_tree_tag,
+                                ShortestRun>;
+
+  // `after`: null: from the first on.
+  const LinePlace* Seek(Jobs::node_const_iterator node, const LinePlace* after,
+                        DurationMs below) const {
+    if (node == jobs_.node_end() || node.get_metadata() >= below) return nullptr;
+    const auto& [place, run] = **node;
+    if (after != nullptr && place <= *after) return Seek(node.get_r_child(), after, below);
+    if (const LinePlace* left = Seek(node.get_l_child(), after, below)) return left;
+    if (run < below) return &place;
+    return Seek(node.get_r_child(), nullptr, below);
+  }
+
+  Jobs jobs_;
+};
+
+}  // namespace tephra

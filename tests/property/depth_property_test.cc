@@ -1,0 +1,280 @@
+// Laws of deep queues: jobs that a cycle does not ask would get the answer that their line got. An
+// engine that keeps lines decides as one that asks every pending job whenever room has grown
+// anywhere, or a job may lose its reserved start to another one.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/run_cycle.h"
+#include "engine/state.h"
+#include "plugins/registry.h"
+#include "tests/property/laws.h"
+#include "tests/support/build.h"
+#include "tests/support/dice.h"
+#include "tests/support/named_plan.h"
+
+namespace tephra {
+namespace {
+
+// The order of the registry's policies, without keys: no job stands in a line.
+class Keyless final : public Order {
+ public:
+  explicit Keyless(std::shared_ptr<const Order> order) : order_(std::move(order)) {}
+  bool Before(const Snapshot& snapshot, JobId a, JobId b) const override {
+    return order_->Before(snapshot, a, b);
+  }
+  bool HelpsAnywhere(const Books&) const override { return true; }
+  std::unique_ptr<Line> LineUp(const Ledger& ledger, const Due& due) const override {
+    return order_->LineUp(ledger, due);
+  }
+
+ private:
+  std::shared_ptr<const Order> order_;
+};
+
+// An engine that keeps lines, or asks every pending job.
+class Asker {
+ public:
+  explicit Asker(bool every) : assembly_(DefaultAssembly()), every_(every) {}
+
+  void Apply(const Event& event) {
+    if (std::holds_alternative<ConfigChanged>(event)) policies_.reset();
+    const absl::Status status = state_.Apply(event);
+    INFO(status.ToString());
+    REQUIRE(status.ok());
+  }
+  Plan Tick(TimeMs now) {
+    state_.Expire(now);
+    if (!state_.NeedsCycle()) return {};
+    state_.Settle();
+    if (!policies_) {
+      const Books& books = state_.books();
+      policies_ = assembly_.policies(books.config, assembly_.score(books.config, books, nullptr));
+      if (every_) policies_->order = std::make_shared<Keyless>(policies_->order);
+      state_.Use(policies_->order);
+    }
+    Due due = state_.TakeDue(*policies_);
+    asked_ += due.jobs.size() + due.lines.size();
+    if (due.empty()) return {};
+    Plan plan;
+    {
+      const Snapshot snapshot = state_.Freeze(now);
+      plan = RunCycle(snapshot, *policies_, assembly_.actions, std::move(due), *tools_, nullptr);
+    }
+    state_.Assume(plan);
+    REQUIRE(state_.CheckBooks() == "");
+    return plan;
+  }
+  const State& state() const { return state_; }
+  std::size_t asked() const { return asked_; }
+
+ private:
+  Assembly assembly_;
+  bool every_;
+  State state_;
+  std::optional<Policies> policies_;
+  std::unique_ptr<CycleTools> tools_ = std::make_unique<CycleTools>();
+  std::size_t asked_ = 0;
+};
+
+struct Shape {
+  std::int32_t tasks;
+  int gpus;
+};
+
+struct Laid {  // a job of the history
+  std::int32_t tasks = 0;
+  DurationMs run = 0;
+  TimeMs ends = 0;  // 0: it does not run
+};
+
+// What a plan does, and when jobs that wait are to start.
+NamedPlan Deeds(NamedPlan plan) {
+  std::erase_if(plan.decisions, [](const NamedDecision& one) {
+    return one.placements.empty() && one.evictions.empty() && one.moves.empty();
+  });
+  for (NamedDecision& one : plan.decisions) one.reason = {};
+  return plan;
+}
+
+std::map<std::string, TimeMs> Starts(const State& state) {
+  std::map<std::string, TimeMs> starts;
+  for (const JobRow& job : state.books().jobs) {
+    if (job.live && job.reservation.at != 0) starts[job.name] = job.reservation.at;
+  }
+  return starts;
+}
+
+class History {
+ public:
+  History(std::uint64_t seed, int queues)
+      : dice_(seed), queues_(queues), thrifty_(false), thorough_(true) {}
+
+  void Run(int events) {
+    Open();
+    while (events-- > 0) {
+      INFO("at " << now_ << " ms, " << events << " events left");
+      Step();
+    }
+  }
+  std::size_t saved() const { return thorough_.asked() - thrifty_.asked(); }
+  std::size_t deeds() const { return deeds_; }
+
+ private:
+  void Tell(const Event& event) {
+    thrifty_.Apply(event);
+    thorough_.Apply(event);
+  }
+
+  void Open() {
+    EngineConfig config;
+    config.moves.mode = MoveSettings::Mode::kOff;
+    config.report_job_ahead = dice_.Percent(50);
+    config.reservations.mode = dice_.Pick<ReservationSettings::Mode>(
+        {ReservationSettings::Mode::kNone, ReservationSettings::Mode::kFirst});
+    config.reservations.count = dice_.From(1, 2);
+    config.reservations.predict.by = RunPrediction::By::kNone;
+    if (dice_.Percent(20)) config.reservations.order = ReservationSettings::Order::kShortestFirst;
+    config.job_order = dice_.Pick<JobOrder>(
+        {JobOrder::kCreated, JobOrder::kEstimatedRuntime, JobOrder::kRemaining});
+    // The room of victims would be reserved for any job that is asked after their eviction.
+    config.disabled_actions = {"reclaim", "preempt"};
+    Tell(ConfigChanged{config});
+    for (int q = 0; q < queues_; ++q) {
+      QueueSpec queue;
+      queue.name = "q" + std::to_string(q);
+      if (dice_.Percent(20)) queue.dequeue = Dequeue::kFifo;
+      if (dice_.Percent(20)) {
+        queue.limited_kinds = 1u << kGpu;
+        queue.limit[kGpu] = dice_.From(4, 12) * kWholeGpu;
+      }
+      Tell(QueueUpserted{queue, ++version_});
+    }
+    const int nodes = dice_.From(2, 5);
+    for (int n = 0; n < nodes; ++n) Tell(NodeUpserted{ANode("n" + std::to_string(n)).Gpus(4), ++version_});
+    for (int s = dice_.From(1, 4); s > 0; --s) {
+      shapes_.push_back({dice_.Percent(30) ? dice_.From(2, 3) : 1, dice_.From(1, 4)});
+    }
+    priorities_ = dice_.From(1, 3);
+  }
+
+  void Step() {
+    const TimeMs next = NextEnd();
+    if (next != 0 && dice_.Percent(50)) {
+      now_ = std::max(now_, next);
+      EndAll();
+    } else {
+      now_ += dice_.Below(8) * kSecondMs;
+      if (next != 0 && next <= now_) now_ = next, EndAll();
+      for (int i = dice_.From(1, 4); i > 0; --i) dice_.Percent(92) ? Come() : Go();
+    }
+    const Plan plan = thrifty_.Tick(now_), all = thorough_.Tick(now_);
+    const NamedPlan named = NameOf(thrifty_.state(), plan), others = NameOf(thorough_.state(), all);
+    INFO("the plan:\n" << Text(thrifty_.state().books().kinds, named) << "\nof all jobs:\n"
+                       << Text(thorough_.state().books().kinds, others));
+    REQUIRE(Deeds(named) == Deeds(others));
+    REQUIRE(Starts(thrifty_.state()) == Starts(thorough_.state()));
+    Follow(Deeds(named));
+  }
+
+  void Come() {
+    const Shape shape = shapes_[static_cast<std::size_t>(dice_.Below(static_cast<int>(shapes_.size())))];
+    const std::string name = "j" + std::to_string(++jobs_);
+    Laid laid{shape.tasks, dice_.From(1, 20) * 10 * kSecondMs};
+    const DurationMs estimate = dice_.Percent(75)   ? laid.run
+                                : dice_.Percent(30) ? 0
+                                                    : laid.run * dice_.From(1, 6) / 3;
+    Tell(JobUpserted{AJob(name)
+                         .Role("r", shape.tasks, APod().Gpus(shape.gpus))
+                         .In("q" + std::to_string(dice_.Below(queues_)))
+                         .Priority(dice_.Below(priorities_))
+                         .Created(now_)
+                         .Runs(estimate),
+                     ++version_});
+    laid_[name] = laid;
+  }
+
+  // A job is removed, pending or not.
+  void Go() {
+    if (laid_.empty()) return;
+    Remove(std::next(laid_.begin(), dice_.Below(static_cast<int>(laid_.size())))->first);
+  }
+
+  void Remove(const std::string& name) {
+    for (std::int32_t i = 0; i < laid_[name].tasks; ++i) Tell(TaskRemoved{PodOf(name, i)});
+    Tell(JobRemoved{name});
+    laid_.erase(name);
+  }
+
+  TimeMs NextEnd() const {
+    TimeMs next = 0;
+    for (const auto& [name, job] : laid_) {
+      if (job.ends != 0 && (next == 0 || job.ends < next)) next = job.ends;
+    }
+    return next;
+  }
+
+  void EndAll() {
+    std::vector<std::string> ended;
+    for (const auto& [name, job] : laid_) {
+      if (job.ends != 0 && job.ends <= now_) ended.push_back(name);
+    }
+    for (const std::string& name : ended) Remove(name);
+  }
+
+  static std::string PodOf(const std::string& job, std::int32_t index) {
+    return job + "-" + std::to_string(index);
+  }
+
+  void Follow(const NamedPlan& plan) {
+    for (const NamedDecision& one : plan.decisions) {
+      ++deeds_;
+      for (const std::string& pod : one.evictions) {
+        laid_[pod.substr(0, pod.find('-'))].ends = 0;
+        Tell(TaskRemoved{pod});
+      }
+      if (one.verdict != Verdict::kStart) continue;
+      for (const NamedPlacement& placement : one.placements) {
+        TaskFact task;
+        task.uid = PodOf(one.job, placement.index);
+        task.job = one.job;
+        task.role = placement.role;
+        task.index = placement.index;
+        task.phase = TaskPhase::kRunning;
+        task.node = placement.node;
+        task.slices = placement.slices;
+        Tell(TaskUpserted{task, ++version_});
+      }
+      laid_[one.job].ends = now_ + laid_[one.job].run;
+    }
+  }
+
+  Dice dice_;
+  int queues_;
+  Asker thrifty_, thorough_;
+  TimeMs now_ = 1000;
+  std::uint64_t version_ = 0;
+  int jobs_ = 0, priorities_ = 1;
+  std::vector<Shape> shapes_;
+  std::map<std::string, Laid> laid_;
+  std::size_t deeds_ = 0;
+};
+
+TEST_CASE("Jobs of one queue: what is not asked would not have been answered otherwise") {
+  std::size_t saved = 0, deeds = 0;
+  ForEachSeed(500, [&](std::uint64_t seed) {
+    History history(seed, 1);
+    history.Run(120);
+    saved += history.saved();
+    deeds += history.deeds();
+  });
+  if (AllSeeds()) REQUIRE(saved > 100000);
+  REQUIRE(deeds > 0);
+}
+
+}  // namespace
+}  // namespace tephra
