@@ -5,6 +5,7 @@
 // One owner thread.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
