@@ -58,6 +58,7 @@ void LinesWalk::Close(LineId line, DurationMs from) {
 }
 
 void LinesWalk::Reopen() {
+  if (closed_.empty()) return;
   closed_.clear();
   heap_.clear();
   checked_ = false;
