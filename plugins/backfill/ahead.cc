@@ -34,6 +34,12 @@ void Ahead::Rewind() {
   marks_.clear();
 }
 
+Placement Ahead::PlaceOf(TaskId id) const {
+  const auto planned = planned_.find(id);
+  if (planned != planned_.end()) return planned->second;
+  return {id, snapshot_.task(id).node, snapshot_.task(id).slices};
+}
+
 Workbench& Ahead::At(TimeMs time) {
   List();
   Ledger& ledger = bench_.ledger();
@@ -48,10 +54,7 @@ Workbench& Ahead::At(TimeMs time) {
     marks_.push_back(ledger.mark());
     const TaskRow& task = snapshot_.task(gone);
     const QueueId queue = task.job.valid() ? snapshot_.job(task.job).queue : QueueId();
-    const auto planned = planned_.find(gone);
-    ledger.Discharge(task.cls, queue,
-                     planned != planned_.end() ? planned->second
-                                               : Placement{gone, task.node, task.slices});
+    ledger.Discharge(task.cls, queue, PlaceOf(gone));
   }
   return bench_;
 }
@@ -71,6 +74,14 @@ std::vector<TimeMs> Ahead::Ends(TimeMs before) {
     if (times.empty() || times.back() != end.at) times.push_back(end.at);
   }
   return times;
+}
+
+RoomAhead Ahead::Room() {
+  RoomAhead room(At(snapshot_.now()).ledger());
+  for (const End& end : ends_) {
+    room.Runs(end.at, snapshot_.cls(snapshot_.task(end.task).cls), PlaceOf(end.task));
+  }
+  return room;
 }
 
 void Ahead::Follow(const Decision& decision) {

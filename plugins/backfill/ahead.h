@@ -7,6 +7,7 @@
 
 #include "engine/charged_plan.h"
 #include "engine/workbench.h"
+#include "plugins/backfill/room_ahead.h"
 
 namespace tephra {
 
@@ -25,6 +26,8 @@ class Ahead {
   TimeMs NextEnd(TimeMs time);
   // All such times before `before`, rising.
   std::vector<TimeMs> Ends(TimeMs before);
+  // What is free now, with what is expected to go.
+  RoomAhead Room();
   // From now on the plan's starts and evictions count. A start that waits for what goes counts as
   // of now. REQUIRES: nothing is tried on the bench.
   void Follow(const Decision& decision);
@@ -38,6 +41,7 @@ class Ahead {
 
   void List();
   void Rewind();
+  Placement PlaceOf(TaskId id) const;
 
   Workbench& bench_;
   const Snapshot& snapshot_;
@@ -45,7 +49,7 @@ class Ahead {
   std::size_t base_;  // of the ledger's log: where it stands at now
   bool listed_ = false;
   std::vector<End> ends_;           // rising
-  std::map<TaskId, Placement> planned_;  // where the plan starts tasks; other tasks are where they run
+  std::map<TaskId, Placement> planned_;  // where the plan starts tasks; the rest run where they are
   std::vector<std::size_t> marks_;  // of those passed: the log before each went
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -62,27 +63,13 @@ class PlacedPlan final : public ReservationPlan {
   }
 
   Answer Reserve(const GangAsk& ask) override {
-    const DurationMs run = RunOf(ask.job);
     if (const Reservation* known = IsKnown(ask)) {
       confirmed_.push_back(ask.job);
       return Give(ask, *known);
     }
-    const bool first = given_.empty();
-    all_known_ = false;
-    const Reservation* before = Stands(ask);
-    if (before != nullptr) confirmed_.push_back(ask.job);
-    if (first) return ReserveFirst(ask, before);
-    std::int32_t tries = 0;
-    for (TimeMs at = NextTime(snapshot_.now()); at != kForever; at = NextTime(at)) {
-      if (before != nullptr && at >= before->at) break;
-      if (++tries > kTriedOneByOne && (tries & (tries - 1)) != 0) continue;
-      if (!MayFit(ahead_.At(at), ask)) continue;
-      if (auto where = PlaceBesides(ask, at, Until(at, run))) {
-        return GiveNew(ask, at, *std::move(where));
-      }
-    }
-    if (before != nullptr) return Give(ask, *before);
-    return {{}, Untimed::kEnds};
+    const Answer answer = Search(ask);
+    Took(ask.job, answer.reservation.where, answer.reservation.at);
+    return answer;
   }
 
   const Reservation* ReservationOf(JobId id) const override {
@@ -102,7 +89,12 @@ class PlacedPlan final : public ReservationPlan {
   std::vector<JobId> Confirmed() const override { return confirmed_; }
 
   void Follow(const Decision& decision) override {
-    all_known_ = false;  // it may take what is reserved for jobs that are asked after it
+    if (decision.verdict == Verdict::kStart && decision.evictions.empty()) {
+      Took(decision.job, decision.placements, snapshot_.now());
+    } else {
+      none_left_ = false;
+    }
+    room_.reset();
     ahead_.Follow(decision);
   }
 
@@ -118,6 +110,7 @@ class PlacedPlan final : public ReservationPlan {
 
   Answer Give(const GangAsk& ask, Reservation reservation) {
     given_.push_back({ask, reservation, Until(reservation.at, RunOf(ask.job))});
+    if (room_) Reserve(*room_, given_.back());
     return {std::move(reservation), Untimed::kNotAsked};
   }
 
@@ -128,13 +121,52 @@ class PlacedPlan final : public ReservationPlan {
   }
 
   // What was reserved for it is the earliest, too, if all has gone as expected since then, the jobs
-  // before it have what they had, and none of them starts.
-  const Reservation* IsKnown(const GangAsk& ask) const {
+  // before it keep what they had, and what they took besides is not in its way.
+  const Reservation* IsKnown(const GangAsk& ask) {
     const Reservation& reservation = snapshot_.job(ask.job).reservation;
-    const bool known = all_known_ && reservation.as_of == snapshot_.books().surprises &&
+    const bool known = none_left_ && reservation.as_of == snapshot_.books().surprises &&
                        reservation.at > snapshot_.now() && reservation.run == RunOf(ask.job) &&
                        !reservation.where.empty() && Serves(snapshot_, ask, reservation.where);
-    return known ? &reservation : nullptr;
+    if (!known) return nullptr;
+    const TimeMs until = Until(reservation.at, RunOf(ask.job));
+    const auto meets = [&](const Taken& one) {
+      return one.from < until && reservation.at < one.until &&
+             std::any_of(reservation.where.begin(), reservation.where.end(),
+                         [&](const Placement& place) { return one.nodes.contains(place.node); });
+    };
+    if (std::none_of(taken_.begin(), taken_.end(), meets)) return &reservation;
+    return StandsBeside(ask, reservation.where, reservation.at, until) ? &reservation : nullptr;
+  }
+
+  // The job has that place from then on, or none: what it had before is free if it is another one.
+  void Took(JobId id, const std::vector<Placement>& where, TimeMs at) {
+    const Reservation& before = snapshot_.job(id).reservation;
+    const bool has_it = before.at != 0 && before.where == where &&
+                        (before.at == at || (before.at < at && at <= snapshot_.now()));
+    if (before.at != 0 && !has_it) none_left_ = false;
+    if (where.empty()) return;
+    Taken& taken = taken_.emplace_back(Taken{at, Until(at, RunOf(id)), {}});
+    for (const Placement& one : where) taken.nodes.insert(one.node);
+  }
+
+  Answer Search(const GangAsk& ask) {
+    const DurationMs run = RunOf(ask.job);
+    const bool first = given_.empty();
+    const Reservation* before = Stands(ask);
+    if (before != nullptr) confirmed_.push_back(ask.job);
+    if (first) return ReserveFirst(ask, before);
+    std::int32_t tries = 0;
+    RoomAhead::Sweep sweep(Room(), ask, run);
+    for (TimeMs at = sweep.Next(); at != kForever; at = sweep.Next()) {
+      if (before != nullptr && at >= before->at) break;
+      if (++tries > kTriedOneByOne && (tries & (tries - 1)) != 0) continue;
+      if (!MayFit(ahead_.At(at), ask)) continue;
+      if (auto where = PlaceBesides(ask, at, Until(at, run))) {
+        return GiveNew(ask, at, *std::move(where));
+      }
+    }
+    if (before != nullptr) return Give(ask, *before);
+    return {{}, Untimed::kEnds};
   }
 
   // Where nothing else is reserved, room only grows with time: few times have to be tried.
@@ -187,17 +219,23 @@ class PlacedPlan final : public ReservationPlan {
     } else if (Reserve(ask).reservation.at == 0) {
       return;
     }
-    all_known_ = false;
+    none_left_ = false;
     given_.back().moved = true;
   }
 
-  // When next something may become possible.
-  TimeMs NextTime(TimeMs after) {
-    TimeMs next = ahead_.NextEnd(after);
-    for (const Given& one : given_) {
-      if (one.until > after) next = std::min(next, one.until);
+  void Reserve(RoomAhead& room, const Given& one) const {
+    for (const Placement& place : one.reservation.where) {
+      const TaskClass& cls = snapshot_.cls(snapshot_.task(place.task).cls);
+      room.Reserve(one.reservation.at, one.until, cls, place);
     }
-    return next;
+  }
+
+  // Beside what runs and what is reserved.
+  const RoomAhead& Room() {
+    if (room_) return *room_;
+    room_.emplace(ahead_.Room());
+    for (const Given& one : given_) Reserve(*room_, one);
+    return *room_;
   }
 
   // Whether each role has room for its tasks there, were nothing reserved.
@@ -213,12 +251,23 @@ class PlacedPlan final : public ReservationPlan {
     }
   }
 
-  // Takes what is reserved for other jobs in that time off the bench.
-  void ChargeOthers(Workbench& bench, JobId except, TimeMs from, TimeMs until) const {
+  // Takes what is reserved for other jobs in that time off the bench; with nodes, there alone.
+  void ChargeOthers(Workbench& bench, JobId except, TimeMs from, TimeMs until,
+                    const std::set<NodeId>* nodes = nullptr) const {
     for (const Given& one : given_) {
       if (one.ask.job == except || one.reservation.at >= until || one.until <= from) continue;
-      Charge(bench, one.ask, one.reservation.where);
+      for (const Placement& place : one.reservation.where) {
+        if (nodes != nullptr && !nodes->contains(place.node)) continue;
+        bench.ledger().Charge(snapshot_.task(place.task).cls, one.ask.queue, place);
+      }
     }
+  }
+
+  // Whether pods elsewhere count for where the gang's tasks may be.
+  bool AnyLimit(const GangAsk& ask) const {
+    return std::any_of(ask.roles.begin(), ask.roles.end(), [&](const RoleAsk& role) {
+      return !snapshot_.cls(role.cls).limits.empty();
+    });
   }
 
   // A place for the gang from that time on, beside what is reserved for other jobs while it runs.
@@ -235,7 +284,9 @@ class PlacedPlan final : public ReservationPlan {
                     TimeMs until) {
     Workbench& bench = ahead_.At(from);
     Attempt undo(bench.ledger());
-    ChargeOthers(bench, ask.job, from, until);
+    std::set<NodeId> nodes;
+    for (const Placement& place : where) nodes.insert(place.node);
+    ChargeOthers(bench, ask.job, from, until, AnyLimit(ask) ? nullptr : &nodes);
     Charge(bench, ask, where);
     return IsClear(bench, ask, where);
   }
@@ -270,9 +321,14 @@ class PlacedPlan final : public ReservationPlan {
       if (!where) {
         const JobId late = one.ask.job;
         given_ = std::move(before);
+        room_.reset();
         return late;
       }
-      one.moved = one.moved || one.reservation.where != *where;
+      if (one.reservation.where != *where) {
+        one.moved = true;
+        none_left_ = false;
+        room_.reset();
+      }
       one.reservation.where = std::move(*where);
     }
     return JobId();
@@ -310,8 +366,15 @@ class PlacedPlan final : public ReservationPlan {
   const Snapshot& snapshot_;
   Ahead ahead_;
   std::vector<Given> given_;  // by whose turn it was
+  std::optional<RoomAhead> room_;  // as of given_, if it was asked
   std::vector<JobId> confirmed_;
-  bool all_known_ = true;  // nothing was decided so far, and each of given_ has what it had
+  struct Taken {
+    TimeMs from;
+    TimeMs until;
+    std::set<NodeId> nodes;
+  };
+  std::vector<Taken> taken_;  // by the decisions so far, and by those of given_ that had it not
+  bool none_left_ = true;     // no job left room so far that was reserved for it
   struct TurnedAway {
     TimeMs until;
     JobId late;
