@@ -59,13 +59,6 @@ Workbench& Ahead::At(TimeMs time) {
   return bench_;
 }
 
-TimeMs Ahead::NextEnd(TimeMs time) {
-  List();
-  const auto next = std::upper_bound(ends_.begin(), ends_.end(), time,
-                                     [](TimeMs t, const End& end) { return t < end.at; });
-  return next == ends_.end() ? kForever : next->at;
-}
-
 std::vector<TimeMs> Ahead::Ends(TimeMs before) {
   List();
   std::vector<TimeMs> times;

@@ -22,9 +22,7 @@ class Ahead {
   // Moves the bench to that time: what is expected to have ended has gone. What is on its way out
   // goes right after now. REQUIRES: nothing is tried on it.
   Workbench& At(TimeMs time);
-  // The next time after `time` at which something is expected to go; kForever: there is none.
-  TimeMs NextEnd(TimeMs time);
-  // All such times before `before`, rising.
+  // All times before `before` at which something is expected to go, rising.
   std::vector<TimeMs> Ends(TimeMs before);
   // What is free now, with what is expected to go.
   RoomAhead Room();

@@ -138,12 +138,14 @@ class PlacedPlan final : public ReservationPlan {
     return StandsBeside(ask, reservation.where, reservation.at, until) ? &reservation : nullptr;
   }
 
-  // The job has that place from then on, or none: what it had before is free if it is another one.
+  // The job has that place from `at` on, or none if `where` is empty. What was reserved for it is
+  // free then, unless it is the same room, for as long, or the job starts there after its time.
   void Took(JobId id, const std::vector<Placement>& where, TimeMs at) {
     const Reservation& before = snapshot_.job(id).reservation;
-    const bool has_it = before.at != 0 && before.where == where &&
-                        (before.at == at || (before.at < at && at <= snapshot_.now()));
-    if (before.at != 0 && !has_it) none_left_ = false;
+    const bool same = before.at != 0 && before.where == where && before.run == RunOf(id);
+    if (same && before.at == at) return;
+    const bool starts_late = same && before.at < at && at <= snapshot_.now();
+    if (before.at != 0 && !starts_late) none_left_ = false;
     if (where.empty()) return;
     Taken& taken = taken_.emplace_back(Taken{at, Until(at, RunOf(id)), {}});
     for (const Placement& one : where) taken.nodes.insert(one.node);
@@ -151,10 +153,9 @@ class PlacedPlan final : public ReservationPlan {
 
   Answer Search(const GangAsk& ask) {
     const DurationMs run = RunOf(ask.job);
-    const bool first = given_.empty();
     const Reservation* before = Stands(ask);
     if (before != nullptr) confirmed_.push_back(ask.job);
-    if (first) return ReserveFirst(ask, before);
+    if (given_.empty()) return ReserveFirst(ask, before);
     std::int32_t tries = 0;
     RoomAhead::Sweep sweep(Room(), ask, run);
     for (TimeMs at = sweep.Next(); at != kForever; at = sweep.Next()) {
@@ -251,7 +252,7 @@ class PlacedPlan final : public ReservationPlan {
     }
   }
 
-  // Takes what is reserved for other jobs in that time off the bench; with nodes, there alone.
+  // Takes what is reserved for other jobs in that time off the bench: on these nodes, or on all.
   void ChargeOthers(Workbench& bench, JobId except, TimeMs from, TimeMs until,
                     const std::set<NodeId>* nodes = nullptr) const {
     for (const Given& one : given_) {
@@ -373,7 +374,7 @@ class PlacedPlan final : public ReservationPlan {
     TimeMs until;
     std::set<NodeId> nodes;
   };
-  std::vector<Taken> taken_;  // by the decisions so far, and by those of given_ that had it not
+  std::vector<Taken> taken_;  // by decisions so far and by given_: what the job did not have before
   bool none_left_ = true;     // no job left room so far that was reserved for it
   struct TurnedAway {
     TimeMs until;

@@ -33,9 +33,10 @@ std::uint32_t RoomAhead::Add(TimeMs from, TimeMs until, const TaskClass& cls,
   const auto index = static_cast<std::uint32_t>(held_.size());
   const auto first = static_cast<std::uint32_t>(parts_.size());
   const bool present = hardware_.present(where.node);
+  scratch_.clear();
   if (present) DeviceCharges(cls, where.slices, hardware_.mig(where.node), scratch_);
   for (const DeviceCharge& charge : scratch_) {
-    if (!present || charge.device >= hardware_.device_count(where.node)) continue;
+    if (charge.device >= hardware_.device_count(where.node)) continue;
     const std::size_t device = hardware_.first_device(where.node) + charge.device;
     parts_.push_back({static_cast<std::uint32_t>(device), charge.compute});
   }

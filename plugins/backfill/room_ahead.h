@@ -48,9 +48,9 @@ class RoomAhead {
   // What is free on the ledger, which is that of now.
   explicit RoomAhead(const Ledger& ledger);
 
-  // A task runs there until then.
+  // A task holds that place already, until before `until`.
   void Runs(TimeMs until, const TaskClass& cls, const Placement& where);
-  // A task is to run there at that time.
+  // The place is reserved for a task, from `from` until before `until`.
   void Reserve(TimeMs from, TimeMs until, const TaskClass& cls, const Placement& where);
 
  private:
@@ -77,7 +77,7 @@ class RoomAhead {
   std::vector<std::int64_t> device_;
   std::vector<Held> held_;
   std::vector<DevicePart> parts_;
-  std::vector<std::uint32_t> by_from_;   // of held_, what is not held yet, rising
+  std::vector<std::uint32_t> by_from_;   // of held_: the reserved places, rising
   std::vector<std::uint32_t> by_until_;  // of held_: all, rising
   std::vector<DeviceCharge> scratch_;
 };
