@@ -42,7 +42,7 @@ func (f *Feed) standIn(g *group) {
 		f.groupsOf[string(g.obj.UID)] = g
 		f.readUser(g)
 		f.readEvictability(g)
-		f.readExpectedRuntime(g)
+		// The expected runtime of a deleted group stays: what it holds is to end when the group said.
 	case before != nil:
 		f.groupsOf[string(before.UID)] = g
 		f.dropGroup(before)

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"tephra.sh/volcano/annotations"
 	"tephra.sh/volcano/tephrav1"
 )
 
@@ -105,6 +106,26 @@ func TestAnInvalidPodThatRunsHoldsResourcesOfKindsThatAreDeclaredLater(t *testin
 		if got := amountOf(m, slotName, m.jobs["group-earlier"].Gang.Roles[0].Pod.Containers[0].Requests); got != 39 {
 			t.Errorf("%s: the pod holds %d slots, expected 39", name, got)
 		}
+	}
+}
+
+// Without an end no start could be reserved for a gang that waits for these pods, and other jobs would go ahead of it.
+func TestPodsOfADeletedGroupEndWhenTheGroupSaid(t *testing.T) {
+	feed := idleFeed(t, Options{Admit: true})
+	feed.setNode(someNode("n1"))
+	group := someGroup("train", 1, func(g *schedulingv1beta1.PodGroup) {
+		mark(&g.ObjectMeta, map[string]string{annotations.ExpectedRuntimeKey: "1h"})
+	})
+	feed.setGroup(group)
+	feed.setPod(somePod("worker", "train", on("n1"), placedInQueue("research")))
+	m := wholeModel(t, feed)
+	feed.dropGroup(group)
+	if err := m.apply(feed.Drain()); err != nil {
+		t.Fatal(err)
+	}
+	job := m.jobs[m.tasks["pod-worker"].GetJob()]
+	if job == nil || job.GetUid() == "group-train" || job.GetEstimatedRuntimeMs() != 3_600_000 {
+		t.Errorf("the pod is in %v, expected a job of 1 h that stands in", job)
 	}
 }
 
