@@ -47,7 +47,7 @@ void Assumptions::Mark(TaskTable& table, TaskId id, Part part, TimeMs now) {
 void Assumptions::Evict(TaskTable& table, const Decision& decision, TimeMs now) {
   if (decision.evictions.empty()) return;
   Books& books = table.books();
-  ++books.surprises;
+  ++books.surprises, ++books.losses;
   JobRow& job = books.jobs[decision.job.index()];
   const bool for_job = decision.verdict != Verdict::kUnwind;
   if (for_job) {

@@ -29,18 +29,21 @@ bool Serves(const Snapshot& snapshot, const GangAsk& ask, const std::vector<Plac
 }
 
 bool IsClear(Workbench& bench, const GangAsk& ask, const std::vector<Placement>& place) {
+  return !place.empty() && Together(bench.ledger().snapshot(), ask, place) &&
+         std::all_of(place.begin(), place.end(),
+                     [&](const Placement& one) { return IsClear(bench, one); });
+}
+
+bool IsClear(Workbench& bench, const Placement& place) {
   const Ledger& ledger = bench.ledger();
   const Snapshot& snapshot = ledger.snapshot();
-  if (place.empty() || !Together(snapshot, ask, place)) return false;
-  return std::all_of(place.begin(), place.end(), [&](const Placement& one) {
-    if (!snapshot.hardware().present(one.node)) return false;
-    const ClassId id = snapshot.task(one.task).cls;
-    const Misfit misfit = bench.rankings().For(id).misfit(snapshot.hardware().rank(one.node));
-    return MayUse(misfit) &&
-           bench.policies().fit->Holds(
-               ledger.View(one.node), snapshot.cls(id), one.slices,
-               ledger.occupancy().LimitRoom(ledger.facts(), snapshot.cls(id), one.node));
-  });
+  if (!snapshot.hardware().present(place.node)) return false;
+  const ClassId id = snapshot.task(place.task).cls;
+  const Misfit misfit = bench.rankings().For(id).misfit(snapshot.hardware().rank(place.node));
+  return MayUse(misfit) &&
+         bench.policies().fit->Holds(
+             ledger.View(place.node), snapshot.cls(id), place.slices,
+             ledger.occupancy().LimitRoom(ledger.facts(), snapshot.cls(id), place.node));
 }
 
 }  // namespace tephra

@@ -33,6 +33,7 @@ struct Reservation {
   std::vector<Placement> where{};
   // kStart: Books::surprises when this was the earliest start for a job that runs so long.
   std::uint64_t as_of = 0;
+  std::uint64_t held_as_of = 0;  // kStart: Books::losses when the job had that place
   DurationMs run = 0;
 
   static Reservation Start(TimeMs at, std::int32_t tasks, std::vector<Placement> where) {

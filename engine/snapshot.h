@@ -72,6 +72,8 @@ struct Books {
   // Grows when room comes or goes in another way, or at another time, than plans and run-time
   // estimates said.
   std::uint64_t surprises = 1;
+  // Grows with those of them after which a job may not have the place that is reserved for it.
+  std::uint64_t losses = 1;
 
   Facts facts() const { return {hardware, queues, classes}; }
 };

@@ -35,7 +35,10 @@ TimeMs TaskTable::ExpectedEndOf(const TaskRow& task) const {
 void TaskTable::FollowTimeline(TaskId id) {
   TaskRow& task = books_.tasks[id.index()];
   const TimeMs end = ExpectedEndOf(task);
-  if (end != task.expected_end && end != 0 && task.expected_end != 0) ++books_.surprises;
+  if (end != task.expected_end && end != 0 && task.expected_end != 0) {
+    ++books_.surprises;
+    if (end > task.expected_end) ++books_.losses;
+  }
   books_.timeline.Move(id, task.expected_end, end);
   task.expected_end = end;
 }

@@ -158,7 +158,7 @@ void TaskTable::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices)
                             (HoldsRoom(phase) && (node != task.node || slices != task.slices));
   if (seat_changes) {
     if (HoldsRoom(task.phase)) wake_ups_.Left(task.node, task.expected_end);
-    if (HoldsRoom(phase) && phase != TaskPhase::kAssumed) ++books_.surprises;
+    if (HoldsRoom(phase) && phase != TaskPhase::kAssumed) ++books_.surprises, ++books_.losses;
     Unseat(id);
     task.phase = phase;
     task.node = node;

@@ -6,8 +6,9 @@
 // runtime estimates", IEEE TPDS 2007.
 #pragma once
 
-#include <set>
 #include <utility>
+
+#include <absl/container/btree_set.h>
 
 #include "topology/base/ids.h"
 #include "topology/base/time.h"
@@ -20,7 +21,7 @@ TimeMs ExpectedEnd(TimeMs started, DurationMs estimated_runtime, TimeMs now);
 
 class Timeline {
  public:
-  using Ends = std::set<std::pair<TimeMs, TaskId>>;
+  using Ends = absl::btree_set<std::pair<TimeMs, TaskId>>;
 
   // `before` and `after` are when the task was and is expected to end; 0: not known.
   void Move(TaskId task, TimeMs before, TimeMs after) {

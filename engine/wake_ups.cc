@@ -125,11 +125,11 @@ void WakeUps::Advance(TimeMs now) {
   }
 }
 
-// Whether room has grown by expected ends alone.
-bool WakeUps::WentAsExpected(const CapacityEvent& grown, TimeMs now) {
+WakeUps::Gone WakeUps::HowItWent(const CapacityEvent& grown, TimeMs now) {
   const std::vector<TimeMs> ends = std::exchange(expected_ends_, {});
-  return ends.size() == grown.times() &&
-         std::all_of(ends.begin(), ends.end(), [&](TimeMs end) { return end == now; });
+  const auto all = [&](auto holds) { return std::all_of(ends.begin(), ends.end(), holds); };
+  return {ends.size() == grown.times() && all([&](TimeMs end) { return end >= now; }),
+          !all([&](TimeMs end) { return end <= now; })};
 }
 
 // Whether all pending jobs have a reserved start: as long as all goes as expected, it stands.
@@ -147,8 +147,10 @@ Due WakeUps::Take(Books& books, const Policies& policies, TimeMs now) {
   const std::vector<JobId> evictable = std::exchange(evictable_, {});
   Due due;
   due.jobs = std::exchange(due_, {});
-  const bool as_expected = WentAsExpected(capacity, now);
+  const Gone gone = HowItWent(capacity, now);
+  const bool as_expected = gone.in_time && !gone.early;
   if (!as_expected) ++books.surprises;
+  if (!gone.in_time) ++books.losses;
   const bool as_planned =
       as_expected && capacity.times() > 0 && AllReserved(books, policies);
   if (as_planned) {

@@ -41,12 +41,17 @@ class WakeUps {
   // It is that time now.
   void Advance(TimeMs now);
 
-  // What to ask at that time, in no order; all that was noted is settled by it.
+  // The jobs to ask at that time, in no order. What was noted counts as answered from then on.
   // REQUIRES: the hardware is settled.
   Due Take(Books& books, const Policies& policies, TimeMs now);
 
  private:
-  bool WentAsExpected(const CapacityEvent& grown, TimeMs now);
+  // How room has grown since the last cycle.
+  struct Gone {
+    bool in_time;  // by expected ends alone, none of them late
+    bool early;    // some before their time
+  };
+  Gone HowItWent(const CapacityEvent& grown, TimeMs now);
   static bool AllReserved(const Books& books, const Policies& policies);
   void WokenBy(const Books& books, const CapacityEvent& grown, Due& due);
   bool WaitsForRoomAlone(const Books& books, const JobRow& job) const;

@@ -12,21 +12,39 @@ Ahead::Ahead(Workbench& bench)
       charges_(bench.ledger()),
       base_(bench.ledger().mark()) {}
 
-// Only with the first question: most cycles have none.
-void Ahead::List() {
-  if (listed_) return;
-  listed_ = true;
-  const Books& books = snapshot_.books();
-  const TimeMs soon = snapshot_.now() + 1;
-  ends_.reserve(books.releasing.size() + books.timeline.ends().size());
-  const auto add = [&](TaskId id, TimeMs at) {
-    if (snapshot_.hardware().present(snapshot_.task(id).node)) ends_.push_back({at, id});
+// Only as far as it is asked: most cycles have no question, and most questions are about soon.
+void Ahead::List(TimeMs until) {
+  if (!listed_) {
+    listed_ = true;
+    const Timeline::Ends& ends = snapshot_.books().timeline.ends();
+    for (const TaskId task : snapshot_.books().releasing) later_.insert({Soon(), task});
+    for (next_ = ends.begin(); next_ != ends.end() && next_->first <= Soon(); ++next_) {
+      later_.insert({Soon(), next_->second});
+    }
+  }
+  const auto list = [&](const End& end) {
+    if (snapshot_.hardware().present(NodeOf(end.task))) ends_.push_back(end);
   };
-  for (const TaskId task : books.releasing) add(task, soon);
-  const auto later = books.timeline.ends().upper_bound({soon, TaskId()});
-  for (auto end = books.timeline.ends().begin(); end != later; ++end) add(end->second, soon);
-  std::sort(ends_.begin(), ends_.end());
-  for (auto end = later; end != books.timeline.ends().end(); ++end) add(end->second, end->first);
+  const auto end = snapshot_.books().timeline.ends().end();
+  while (true) {
+    const bool runs = next_ != end;
+    const End first = runs ? End{next_->first, next_->second} : End{};
+    if (!later_.empty() && (!runs || *later_.begin() < first)) {
+      if (later_.begin()->at > until) break;
+      list(*later_.begin());
+      later_.erase(later_.begin());
+    } else {
+      if (!runs || first.at > until) break;
+      ++next_;
+      if (!evicted_.contains(first.task)) list(first);
+    }
+  }
+  listed_until_ = std::max(listed_until_, until);
+}
+
+void Ahead::Insert(const End& end) {
+  if (end.at > listed_until_) return static_cast<void>(later_.insert(end));
+  ends_.insert(std::upper_bound(ends_.begin(), ends_.end(), end), end);
 }
 
 void Ahead::Rewind() {
@@ -34,14 +52,35 @@ void Ahead::Rewind() {
   marks_.clear();
 }
 
-Placement Ahead::PlaceOf(TaskId id) const {
+const Placement* Ahead::Planned(TaskId id) const {
   const auto planned = planned_.find(id);
-  if (planned != planned_.end()) return planned->second;
+  return planned == planned_.end() ? nullptr : &planned->second;
+}
+
+NodeId Ahead::NodeOf(TaskId id) const {
+  const Placement* const planned = Planned(id);
+  return planned != nullptr ? planned->node : snapshot_.task(id).node;
+}
+
+Placement Ahead::PlaceOf(TaskId id) const {
+  const Placement* const planned = Planned(id);
+  if (planned != nullptr) return *planned;
   return {id, snapshot_.task(id).node, snapshot_.task(id).slices};
 }
 
+FreeCounts::Taken Ahead::TakenOf(TaskId id) const {
+  const TaskRow& task = snapshot_.task(id);
+  const Placement* const planned = Planned(id);
+  return TakenBy(snapshot_.hardware(), snapshot_.cls(task.cls), NodeOf(id),
+                 planned != nullptr ? planned->slices : task.slices);
+}
+
+QueueId Ahead::QueueOf(const TaskRow& task) const {
+  return task.job.valid() ? snapshot_.job(task.job).queue : QueueId();
+}
+
 Workbench& Ahead::At(TimeMs time) {
-  List();
+  List(time);
   Ledger& ledger = bench_.ledger();
   std::size_t back = marks_.size();
   while (back > 0 && ends_[back - 1].at > time) --back;
@@ -52,15 +91,46 @@ Workbench& Ahead::At(TimeMs time) {
   while (marks_.size() < ends_.size() && ends_[marks_.size()].at <= time) {
     const TaskId gone = ends_[marks_.size()].task;
     marks_.push_back(ledger.mark());
-    const TaskRow& task = snapshot_.task(gone);
-    const QueueId queue = task.job.valid() ? snapshot_.job(task.job).queue : QueueId();
-    ledger.Discharge(task.cls, queue, PlaceOf(gone));
+    Discharge(gone);
   }
   return bench_;
 }
 
+void Ahead::Discharge(TaskId gone) {
+  const TaskRow& task = snapshot_.task(gone);
+  bench_.ledger().Discharge(task.cls, QueueOf(task), PlaceOf(gone));
+}
+
+std::size_t Ahead::Pass(std::size_t next, TimeMs time) {
+  List(time);
+  for (; next < ends_.size() && ends_[next].at <= time; ++next) Discharge(ends_[next].task);
+  return next;
+}
+
+void Ahead::ShowNodes(const std::set<NodeId>& nodes, TimeMs time) {
+  const auto show = [&](const End& end) {
+    const bool gone = !marks_.empty() && !(ends_[marks_.size() - 1] < end);
+    if (gone == (end.at <= time)) return;
+    if (!gone) return Discharge(end.task);
+    const TaskRow& task = snapshot_.task(end.task);
+    bench_.ledger().Charge(task.cls, QueueOf(task), PlaceOf(end.task));
+  };
+  for (const NodeId node : nodes) {
+    if (!snapshot_.hardware().present(node)) continue;
+    for (const TaskId id : snapshot_.books().tasks_on[node.index()]) {
+      const TaskRow& task = snapshot_.task(id);
+      const bool leaves = task.phase == TaskPhase::kReleasing || evicted_.contains(id);
+      if (leaves || task.expected_end != 0) {
+        show({leaves ? Soon() : std::max(task.expected_end, Soon()), id});
+      }
+    }
+    const auto [first, last] = planned_on_.equal_range(node);
+    for (auto planned = first; planned != last; ++planned) show(planned->second);
+  }
+}
+
 std::vector<TimeMs> Ahead::Ends(TimeMs before) {
-  List();
+  List(before - 1);
   std::vector<TimeMs> times;
   for (const End& end : ends_) {
     if (end.at >= before) break;
@@ -69,24 +139,43 @@ std::vector<TimeMs> Ahead::Ends(TimeMs before) {
   return times;
 }
 
-RoomAhead Ahead::Room() {
-  RoomAhead room(At(snapshot_.now()).ledger());
-  for (const End& end : ends_) {
-    room.Runs(end.at, snapshot_.cls(snapshot_.task(end.task).cls), PlaceOf(end.task));
+FreeCounts Ahead::FreeAt(TimeMs time) {
+  List(time);
+  const auto later = [](TimeMs at, const End& end) { return at < end.at; };
+  const auto last = std::upper_bound(ends_.begin(), ends_.end(), time, later) - ends_.begin();
+  if (marks_.size() > static_cast<std::size_t>(last)) At(time);
+  FreeCounts free(bench_.ledger());
+  for (auto i = static_cast<std::ptrdiff_t>(marks_.size()); i < last; ++i) {
+    free.Add(TakenOf(ends_[static_cast<std::size_t>(i)].task), +1);
   }
+  return free;
+}
+
+TimeMs Ahead::FirstRoom(CountedRoom room, TimeMs before) {
+  List(before - 1);
+  for (std::size_t i = 0; i < ends_.size() && ends_[i].at < before; ++i) {
+    room.Add(TakenOf(ends_[i].task), +1);
+    const bool last = i + 1 == ends_.size() || ends_[i + 1].at != ends_[i].at;
+    if (last && room.MayFit()) return ends_[i].at;
+  }
+  return kForever;
+}
+
+RoomAhead Ahead::Room() {
+  List(kForever);
+  RoomAhead room(At(snapshot_.now()).ledger());
+  for (const End& end : ends_) room.Runs(end.at, TakenOf(end.task));
   return room;
 }
 
 void Ahead::Follow(const Decision& decision) {
-  List();
   Rewind();
   const JobRow& job = snapshot_.job(decision.job);
   for (const TaskId victim : decision.evictions) {
     std::erase_if(ends_, [&](const End& end) { return end.task == victim; });
-    const TaskRow& task = snapshot_.task(victim);
-    if (!snapshot_.hardware().present(task.node)) continue;
-    const End gone{snapshot_.now() + 1, victim};
-    ends_.insert(std::upper_bound(ends_.begin(), ends_.end(), gone), gone);
+    evicted_.insert(victim);
+    if (!snapshot_.hardware().present(snapshot_.task(victim).node)) continue;
+    Insert({Soon(), victim});
   }
   const TimeMs until = Until(snapshot_.now(), job.estimated_runtime_ms);
   charges_.Charge(decision);
@@ -94,7 +183,8 @@ void Ahead::Follow(const Decision& decision) {
     if (until == kForever) break;
     const End end{until, placement.task};
     planned_[placement.task] = placement;
-    ends_.insert(std::upper_bound(ends_.begin(), ends_.end(), end), end);
+    planned_on_.emplace(placement.node, end);
+    Insert(end);
   }
   base_ = bench_.ledger().mark();
 }

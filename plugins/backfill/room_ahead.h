@@ -9,6 +9,7 @@
 
 #include "engine/ledger.h"
 #include "engine/policy.h"
+#include "plugins/backfill/free_counts.h"
 #include "topology/base/time.h"
 
 namespace tephra {
@@ -26,21 +27,17 @@ class RoomAhead {
 
    private:
     struct Role {
-      std::int64_t cpu;
-      std::int64_t compute;
+      CountedNeed need;
       std::int32_t least;
       std::int64_t room = 0;  // tasks, over all nodes
     };
 
-    std::int64_t CopiesOn(const Role& role, std::size_t node) const;
     void Move(std::uint32_t held, int sign);
 
     const RoomAhead& room_;
     const DurationMs run_;
     std::vector<Role> roles_;
-    std::vector<std::int64_t> cpu_;      // free, by node; below zero: held more than once
-    std::vector<std::int64_t> compute_;  // by node: what its devices have free, each at least zero
-    std::vector<std::int64_t> device_;   // free, by device; below zero: held more than once
+    FreeCounts free_;
     std::size_t joined_ = 0;             // of by_from_
     std::size_t left_ = 0;               // of by_until_
   };
@@ -49,37 +46,25 @@ class RoomAhead {
   explicit RoomAhead(const Ledger& ledger);
 
   // A task holds that place already, until before `until`.
-  void Runs(TimeMs until, const TaskClass& cls, const Placement& where);
+  void Runs(TimeMs until, FreeCounts::Taken taken);
   // The place is reserved for a task, from `from` until before `until`.
-  void Reserve(TimeMs from, TimeMs until, const TaskClass& cls, const Placement& where);
+  void Reserve(TimeMs from, TimeMs until, FreeCounts::Taken taken);
 
  private:
-  struct DevicePart {
-    std::uint32_t device;
-    std::int32_t compute;
-  };
   struct Held {
     TimeMs from;
     TimeMs until;
-    std::uint32_t node;
-    std::int64_t cpu;
-    std::uint32_t first;  // of parts_
-    std::uint32_t last;
+    FreeCounts::Taken taken;
   };
 
-  std::uint32_t Add(TimeMs from, TimeMs until, const TaskClass& cls, const Placement& where);
+  std::uint32_t Add(TimeMs from, TimeMs until, FreeCounts::Taken taken);
 
-  const Hardware& hardware_;
   const ClassTable& classes_;
   const TimeMs now_;
-  std::vector<std::int64_t> cpu_;
-  std::vector<std::int64_t> compute_;
-  std::vector<std::int64_t> device_;
+  FreeCounts free_;
   std::vector<Held> held_;
-  std::vector<DevicePart> parts_;
   std::vector<std::uint32_t> by_from_;   // of held_: the reserved places, rising
   std::vector<std::uint32_t> by_until_;  // of held_: all, rising
-  std::vector<DeviceCharge> scratch_;
 };
 
 }  // namespace tephra
