@@ -41,7 +41,6 @@ class PlacedPlan final : public ReservationPlan {
       return known->second.late;
     }
     const std::vector<Placement> found = ledger.Since(mark);
-    if (places_.LeavesAll(ask, found, until)) return JobId();
     const auto turn_away = [&](JobId late) {
       ledger.RollBackTo(mark);
       turned_away_[shape] = {until, late};
@@ -51,6 +50,7 @@ class PlacedPlan final : public ReservationPlan {
     if (leeway != nullptr && !leeway->MayStart(ask, found)) {
       return turn_away(places_.given().front().ask.job);
     }
+    if (places_.LeavesAll(ask, found, until)) return JobId();
     if (auto aside = places_.PlaceBesides(ask, now, until)) {
       ledger.RollBackTo(mark);
       places_.Charge(bench_, ask, *aside);
@@ -190,7 +190,8 @@ class PlacedPlan final : public ReservationPlan {
     std::int32_t tries = 0;
     for (std::uint32_t rank = 0; rank < ranked.size(); ++rank) {
       const Ranking& ranking = bench_.rankings().For(ask.roles[0].cls, ask.without);
-      if (!ranking.Fits(rank) || found.front().node == ranked[rank]) continue;
+      if (!ask.within.contains(rank) || !ranking.Fits(rank)) continue;
+      if (found.front().node == ranked[rank]) continue;
       if (leeway != nullptr && !leeway->MayTake(need, ranked[rank])) continue;
       if (++tries > kNodesTried) return false;
       there.within = {rank, rank + 1};

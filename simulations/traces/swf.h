@@ -32,6 +32,11 @@ struct SwfHeader {
   // The processors of the machine: MaxProcs, or MaxNodes, which is the same unless a node has
   // several.
   std::int64_t processors() const { return max_procs > 0 ? max_procs : max_nodes; }
+  // Of the largest node: 1 if the header does not say how many there are.
+  std::int64_t processors_per_node() const {
+    const bool known = max_procs > 0 && max_nodes > 0;
+    return known ? (max_procs - 1) / max_nodes + 1 : 1;
+  }
 };
 
 }  // namespace tephra

@@ -48,6 +48,8 @@ class TraceReader {
 
   TraceForm form() const { return form_; }
   const TraceMachine& machine() const { return options_.machine; }
+  // As the header of an SWF trace says; 1: another form.
+  std::int64_t processors_per_node() const { return header_.processors_per_node(); }
   const SwfHeader& header() const { return header_; }  // of SWF and Alea
   const AleaTables& tables() const { return tables_; }
   // Lines with a job or a fault so far, including jobs that were read ahead.

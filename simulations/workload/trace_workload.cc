@@ -19,9 +19,9 @@ constexpr int kJobsForShapes = 10'000;
 bool TasksAreParts(TraceForm form) { return form != TraceForm::kAlea; }
 bool HasGpus(TraceForm form) { return HasHeaderRow(form); }
 
-std::int64_t PerNode(const TraceWorkload& workload, TraceForm form) {
+std::int64_t PerNode(const TraceWorkload& workload, const TraceReader& reader) {
   if (workload.node_size > 0) return workload.node_size;
-  return HasGpus(form) ? kUsualGpus : 1;
+  return HasGpus(reader.form()) ? kUsualGpus : reader.processors_per_node();
 }
 
 // Seven digits of base 36. The texts sort in the order of submission, and the uid of a task is
@@ -42,9 +42,9 @@ TimeMs Compressed(TimeMs time, std::int64_t load) {
 // The conversion of jobs that both sources share.
 class JobArrivals : public Arrivals {
  public:
-  // `form` defines what a task is.
-  JobArrivals(TraceWorkload workload, TraceForm form)
-      : workload_(std::move(workload)), form_(form), per_node_(PerNode(workload_, form)) {}
+  // `form` defines what a task is, of at most `per_node` GPUs or processors.
+  JobArrivals(TraceWorkload workload, TraceForm form, std::int64_t per_node)
+      : workload_(std::move(workload)), form_(form), per_node_(per_node) {}
 
  protected:
   // job_ as a gang.
@@ -117,8 +117,8 @@ class JobArrivals : public Arrivals {
 
 class TraceArrivals final : public JobArrivals {
  public:
-  TraceArrivals(TraceWorkload workload, TraceReader reader)
-      : JobArrivals(std::move(workload), reader.form()), reader_(std::move(reader)) {}
+  TraceArrivals(TraceWorkload workload, TraceReader reader, std::int64_t per_node)
+      : JobArrivals(std::move(workload), reader.form(), per_node), reader_(std::move(reader)) {}
 
   absl::StatusOr<bool> Next(Arrival& out) override {
     while (true) {
@@ -143,7 +143,8 @@ class TraceArrivals final : public JobArrivals {
 class ModelArrivals final : public JobArrivals {
  public:
   explicit ModelArrivals(const TraceWorkload& workload)
-      : JobArrivals(workload, TraceForm::kPhilly),
+      : JobArrivals(workload, TraceForm::kPhilly,
+                    workload.node_size > 0 ? workload.node_size : kUsualGpus),
         jobs_(*workload.model),
         total_(static_cast<std::uint64_t>(workload.model->jobs)) {}
 
@@ -195,8 +196,14 @@ absl::StatusOr<std::unique_ptr<Arrivals>> OpenTrace(TraceWorkload workload,
   all.cpus = std::min(all.cpus, most);
   if (!nodes.empty()) workload.options.machine.parts = {all};
   TEPHRA_ASSIGN_OR_RETURN(TraceReader reader, TraceReader::Open(workload.path, workload.options));
+  std::int64_t per_node = PerNode(workload, reader);
+  // Nodes may be smaller than the header says.
+  const bool fits = std::any_of(nodes.begin(), nodes.end(), [&](const NodeSpec& node) {
+    return node.allocatable[kCpu] / 1000 >= per_node;
+  });
+  if (workload.node_size == 0 && !HasGpus(reader.form()) && !fits) per_node = 1;
   return std::unique_ptr<Arrivals>(
-      std::make_unique<TraceArrivals>(std::move(workload), std::move(reader)));
+      std::make_unique<TraceArrivals>(std::move(workload), std::move(reader), per_node));
 }
 
 absl::StatusOr<std::vector<NodeSpec>> NodesOfTrace(const TraceWorkload& workload) {
@@ -207,7 +214,7 @@ absl::StatusOr<std::vector<NodeSpec>> NodesOfTrace(const TraceWorkload& workload
   for (std::size_t p = 0; p < reader.machine().parts.size(); ++p) {
     const MachinePart& part = reader.machine().parts[p];
     const std::int64_t node_size =
-        part.tasks > 0 ? part.cpus / part.tasks : PerNode(workload, reader.form());
+        part.tasks > 0 ? part.cpus / part.tasks : PerNode(workload, reader);
     if (part.cpus <= 0 || node_size <= 0) continue;
     const std::int64_t count = (part.cpus + node_size - 1) / node_size;
     if (count > kMostNodes) {

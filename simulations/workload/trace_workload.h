@@ -29,8 +29,8 @@ struct TraceWorkload {
   std::string path;
   TraceOptions options;
   std::optional<JobModel> model;  // replaces the file; a task of its jobs is a GPU
-  // The size of a node, which limits the size of a task: GPUs, or processors for SWF. 0: 8 GPUs, 1
-  // processor.
+  // The size of a node, which limits the size of a task: GPUs, or processors for SWF. 0: 8 GPUs, or
+  // the processors that the header of the SWF trace gives a node.
   std::int64_t node_size = 0;
   Estimate estimate = Estimate::kRequested;
   bool clamp_to_requested = false;  // limit run times to the requested time

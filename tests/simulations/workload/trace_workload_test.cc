@@ -97,6 +97,28 @@ TEST_CASE("Trace workload: what SWF says gives the machine, estimates and run ti
   CHECK(jobs[2].job.estimated_runtime_ms == 0);
 }
 
+TEST_CASE("Trace workload: an SWF header with fewer nodes than processors gives the size of a node") {
+  const TraceFile file("; MaxProcs: 22\n; MaxNodes: 3\n1 0 -1 90 20 -1 -1 20 60 -1 1 1 1 -1 -1 -1 -1 -1\n");
+  const std::string trace = "workload: { trace: { file: " + file.path();
+  const auto cpus = [](Simulation simulation) {
+    std::vector<std::int64_t> of_tasks;
+    for (const RoleSpec& role : All(**TakeArrivals(simulation))[0].job.gang.roles) {
+      const std::int64_t cpu = role.pod.containers[0].requests[kCpu] / 1000;
+      of_tasks.insert(of_tasks.end(), static_cast<std::size_t>(role.replicas), cpu);
+    }
+    return of_tasks;
+  };
+  const Simulation alone = Read(trace + " } }\n");
+  REQUIRE(alone.nodes.size() == 3);
+  CHECK(alone.nodes[0].allocatable[kCpu] == 8000);
+  CHECK(alone.nodes[2].allocatable[kCpu] == 6000);
+  CHECK(cpus(Read(trace + " } }\n")) == std::vector<std::int64_t>{8, 8, 4});
+  CHECK(cpus(Read(trace + ", node_size: 10 } }\n")) == std::vector<std::int64_t>{10, 10});
+  // No node of the file is that large: a processor is a task.
+  const std::string small = "cluster: { nodes: [{ name: n, count: 22, cpu: 1 }] }\n";
+  CHECK(cpus(Read(small + trace + " } }\n")) == std::vector<std::int64_t>(20, 1));
+}
+
 TEST_CASE("Trace workload: a job of Alea without a property goes anywhere, whatever its queue") {
   const std::string rest = " 0 60 1 60 1 1 600 1 1 0 1 -1 7 -1 -1 -1 0 60 ";
   const TraceFile file("; Version: 1.0\n1 5" + rest + "all\n2 6" + rest + "normal\n");
