@@ -130,7 +130,7 @@ struct EngineConfig {
   // Without it, jobs of low priority can starve behind jobs of high priority that keep arriving.
   DurationMs priority_boost_ms = 0;
   JobOrder job_order = JobOrder::kCreated;
-  bool report_job_ahead = true;
+  bool report_job_ahead = false;
   DurationMs usage_half_life_ms = 0;
   std::int32_t usage_weight_permille = 1000;
   GangLocality gang_locality = GangLocality::kNear;

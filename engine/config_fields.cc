@@ -164,7 +164,8 @@ std::vector<ConfigField> Table() {
       Row<OF(report_job_ahead)>(
           "report_job_ahead", Type::kSwitch,
           "Whether each pending job of a FIFO queue gets a new reason whenever another job is "
-          "first. `false`: only when the job arrives, which makes cycles cheaper."),
+          "first. A cycle then costs as much as the queue is long. `false`: only when the job "
+          "arrives."),
       Row<OF(usage_half_life_ms)>(
           "usage_half_life", Type::kDuration,
           "Past usage counts for fair shares, half as much after each such time. 0s: it does not "

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/current_standings.h"
 #include "engine/gang_counts.h"
 #include "plugins/explain/quota_search.h"
 #include "plugins/explain/scratch.h"
@@ -22,7 +23,7 @@ class Search {
   Search(const State& state, const Assembly& assembly, JobId job, TimeMs now)
       : scratch_(state, assembly, job, now),
         job_(state.books().jobs[job.index()]),
-        said_(StandingOf(state.books(), job)) {}
+        said_(CurrentStandings(state.books()).Of(job)) {}
 
   Relaxations Run() {
     if (const Scratch::Result result = scratch_.Try({}); result.starts) {
@@ -305,7 +306,7 @@ class Search {
   Scratch scratch_;
   QuotaSearch quotas_{scratch_};
   const JobRow& job_;
-  const Standing& said_;          // in the State of the caller
+  const Standing said_;
   std::vector<Change> first_;  // changes that are needed in any case
   Relaxations found_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/current_standings.h"
 #include "plugins/explain/borrowers.h"
 #include "plugins/explain/relaxations.h"
 #include "plugins/registry.h"
@@ -147,7 +148,7 @@ void FillQueue(const Books& books, const JobCounts& counts, const TreeView& tree
   out->set_jobs_running(counts.running[id.index()]);
 }
 
-void FillJob(const Books& books, JobId id, v1::JobView* out) {
+void FillJob(const Books& books, JobId id, CurrentStandings& standings, v1::JobView* out) {
   const JobRow& job = books.jobs[id.index()];
   out->set_uid(job.uid);
   out->set_name(job.name);
@@ -165,7 +166,7 @@ void FillJob(const Books& books, JobId id, v1::JobView* out) {
     view->set_pending(role.pending);
     view->set_placed(role.counted);
   }
-  const Standing& standing = StandingOf(books, id);
+  const Standing standing = standings.Of(id);
   if (!standing.asked) return;
   // What was last said of it is a decision; its reason is put into the words of one.
   const Decision last{id, Part::kMinimum, standing.verdict, standing.reason, {}, {}};
@@ -277,7 +278,8 @@ void FillExplain(const State& state, JobId id, TimeMs now, v1::ExplainReply* out
   const JobRow& job = books.jobs[id.index()];
   out->set_now_ms(now);
   FillKinds(books, out);
-  FillJob(books, id, out->mutable_job());
+  CurrentStandings standings(books);
+  FillJob(books, id, standings, out->mutable_job());
   for (const RoleRow& role : job.roles) {
     for (const TaskId task : role.tasks) {
       FillTask(books, books.tasks[task.index()], out->add_tasks());
@@ -338,7 +340,8 @@ void FillState(const Books& books, bool everything, v1::GetStateReply* out) {
   const auto jobs =
       Sorted<JobId>(books.jobs.size(), job_wanted,
                     [&](JobId id) -> const std::string& { return books.jobs[id.index()].uid; });
-  for (const JobId id : jobs) FillJob(books, id, out->add_jobs());
+  CurrentStandings standings(books);
+  for (const JobId id : jobs) FillJob(books, id, standings, out->add_jobs());
   if (!everything) return;
   for (const JobId id : jobs) {
     for (const RoleRow& role : books.jobs[id.index()].roles) {
