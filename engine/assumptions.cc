@@ -109,8 +109,8 @@ void Assumptions::Assume(TaskTable& table, const Plan& plan) {
     }
     Assume(table, decision, plan.now);
   }
-  for (const auto& [job, from] : plan.line_answers) {
-    books.lines.Tell(job, from, books.jobs[job.index()].standing);
+  for (const auto& [job, from, every_queue] : plan.line_answers) {
+    books.lines.Tell(job, from, every_queue, books.jobs[job.index()].standing);
   }
   for (JobId id : plan.starts_confirmed) table.ConfirmStart(id);
   for (JobId id : plan.dropped) {

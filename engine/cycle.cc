@@ -9,42 +9,69 @@
 namespace tephra {
 namespace {
 
-// The pending jobs with a reservation that are not asked: it stands. A job that may lose it to a
-// job that is due becomes due too. Within one queue the order says which jobs may lose theirs; of
-// several queues any job may. A job that starts now as reserved takes nothing from other jobs.
-std::vector<JobId> TakeStanding(const Snapshot& snapshot, const Policies& policies, Due& due) {
+// Whether these jobs have their turn before all others that are due. `due.jobs` are not sorted.
+bool GoAhead(const Ledger& ledger, const Order& order, const std::vector<JobId>& jobs, Due due) {
+  due.jobs.insert(due.jobs.end(), jobs.begin(), jobs.end());
+  std::sort(due.jobs.begin(), due.jobs.end(),
+            [&](JobId a, JobId b) { return order.Before(ledger.snapshot(), a, b); });
+  const auto line = order.LineUp(ledger, due);
+  for (std::size_t ahead = 0; ahead < jobs.size(); ++ahead) {
+    if (std::find(jobs.begin(), jobs.end(), line->Next(ledger)) == jobs.end()) return false;
+  }
+  return true;
+}
+
+// The pending jobs with a reservation that are not asked: it stands. If one of these may lose it to a
+// job that is due, all jobs become due: what it loses may help any job that was not to delay it. The
+// order says which jobs may lose theirs; if all jobs are to have a reservation, any job may lose it
+// to a job of another queue. A job that starts now as reserved takes nothing from other jobs.
+std::vector<JobId> TakeStanding(const Snapshot& snapshot, const Ledger& ledger,
+                                const Policies& policies, Due& due) {
   std::vector<JobId> standing;
   if (policies.reservations == nullptr || due.empty()) return standing;
   const WaitingLines& lines = snapshot.books().lines;
   const auto before = [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); };
-  JobId first;  // of the jobs that may take something
+  Due takers{{}, due.lines};  // jobs that may take something
+  JobId first;                // of these
   bool one_queue = true;
+  const auto of_queue = [&](JobId id) {
+    if (!first.valid()) first = id;
+    one_queue = one_queue && snapshot.job(id).queue == snapshot.job(first).queue;
+  };
   const auto may_take = [&](JobId id) {
-    one_queue =
-        one_queue && (!first.valid() || snapshot.job(id).queue == snapshot.job(first).queue);
-    if (!first.valid() || before(id, first)) first = id;
+    of_queue(id);
+    if (before(id, first)) first = id;
   };
   for (const JobId id : due.jobs) {
     const TimeMs at = snapshot.job(id).reservation.at;
-    if (at == 0 || at > snapshot.now()) may_take(id);
+    if (at != 0 && at <= snapshot.now()) continue;
+    may_take(id);
+    takers.jobs.push_back(id);
   }
   for (const LineId line : due.lines) may_take(lines.line(line).First()->job);
   std::sort(due.jobs.begin(), due.jobs.end());
+  bool asked = false;  // one of them is
   for (const JobId id : snapshot.books().reserved_starts) {
     const JobRow& job = snapshot.job(id);
     if (job.reservation.at == 0 || job.waiting_at == JobRow::kNotWaiting) continue;
-    if (!std::binary_search(due.jobs.begin(), due.jobs.end(), id)) standing.push_back(id);
-  }
-  const auto stands = std::partition(standing.begin(), standing.end(), [&](JobId id) {
-    const JobRow& job = snapshot.job(id);
+    if (std::binary_search(due.jobs.begin(), due.jobs.end(), id)) continue;
+    standing.push_back(id);
+    of_queue(id);
     const LineId line = lines.LineOf(id);
-    if (line.valid() && std::binary_search(due.lines.begin(), due.lines.end(), line)) return true;
-    if (job.reservation.at <= snapshot.now()) return true;
-    return first.valid() &&
-           !(one_queue && job.queue == snapshot.job(first).queue && before(id, first));
-  });
-  if (stands != standing.begin()) {
-    // What one of these loses may help any job that was not to delay it.
+    asked = asked || job.reservation.at <= snapshot.now() ||
+            (line.valid() && std::binary_search(due.lines.begin(), due.lines.end(), line));
+  }
+  const auto all_stand = [&] {
+    if (asked) return false;
+    if (standing.empty() || takers.empty()) return true;
+    if (one_queue) {
+      return std::all_of(standing.begin(), standing.end(),
+                         [&](JobId id) { return before(id, first); });
+    }
+    return !policies.reservations->ReservesAll() &&
+           GoAhead(ledger, *policies.order, standing, takers);
+  };
+  if (!all_stand()) {
     AddAll(snapshot.books(), due);
     return {};
   }
@@ -82,7 +109,7 @@ Cycle::Cycle(const Snapshot& snapshot, const Policies& policies, Due due,
   tools.empty.Begin(snapshot, policies);
   tools.proofs.Begin(snapshot);
   tools.verifier.Begin(snapshot);
-  standing_ = TakeStanding(snapshot, policies, due_);
+  standing_ = TakeStanding(snapshot, tools.now.ledger(), policies, due_);
   std::sort(due_.jobs.begin(), due_.jobs.end(),
             [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); });
   if (policies.reservations == nullptr) return;
@@ -155,9 +182,12 @@ bool Cycle::Replace(std::size_t index, Decision decision, Attempt* tried) {
   return true;
 }
 
-void Cycle::CloseLine(JobId job, DurationMs from) {
-  plan_.line_answers.push_back({job, from});
-  line().Close(snapshot_.books().lines.LineOf(job), from);
+void Cycle::CloseLine(JobId job, DurationMs from, bool every_queue) {
+  plan_.line_answers.push_back({job, from, every_queue});
+  const WaitingLines& lines = snapshot_.books().lines;
+  const LineId id = lines.LineOf(job);
+  line().Close(id, from);
+  if (every_queue) line().Close(lines.ShapeOf(id), from);
 }
 
 void Cycle::AskAgain(TimeMs at) {

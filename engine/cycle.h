@@ -84,8 +84,9 @@ class Cycle {
   bool Replace(std::size_t index, Decision decision, Attempt* tried = nullptr);
   // Not to be carried out: what a pass would decide if it were allowed to.
   void Propose(Decision decision) { plan_.proposals.push_back(std::move(decision)); }
-  // The answer to the job is no, as to all of its line that run at least as long as `from`.
-  void CloseLine(JobId job, DurationMs from);
+  // The answer to the job is no, as to all of its line that run at least as long as `from`; with
+  // `every_queue` also to those of all due lines of its shape.
+  void CloseLine(JobId job, DurationMs from, bool every_queue);
   // Time alone may change the answer at this time.
   void AskAgain(TimeMs at);
 

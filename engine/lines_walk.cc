@@ -5,8 +5,12 @@
 namespace tephra {
 
 DurationMs LinesWalk::OpenBelow(LineId line) const {
-  const auto closed = closed_.find(line.value);
-  return closed == closed_.end() ? WaitingLine::kAnyRun : closed->second;
+  const DurationMs below = closed_shapes_ == nullptr
+                               ? WaitingLine::kAnyRun
+                               : closed_shapes_->OpenBelow(lines_->ShapeOf(line));
+  if (closed_.empty()) return below;
+  const auto closed = closed_.find(line);
+  return closed == closed_.end() ? below : std::min(below, closed->second);
 }
 
 void LinesWalk::Enter(LineId id, const LinePlace* after) {
@@ -29,19 +33,17 @@ void LinesWalk::Add(LineId line) {
 void LinesWalk::Drop() {
   std::pop_heap(heap_.begin(), heap_.end());
   heap_.pop_back();
-  checked_ = false;
 }
 
 const LinePlace* LinesWalk::Peek() {
-  while (!checked_ && !heap_.empty()) {
+  while (!heap_.empty()) {
     const Next next = heap_.front();
     const DurationMs below = OpenBelow(next.line);
-    checked_ = below == WaitingLine::kAnyRun || lines_->line(next.line).RunOf(*next.place) < below;
-    if (checked_) break;
+    if (lines_->RunOf(next.place->job) < below) return next.place;
     Drop();
     Enter(next.line, next.place);
   }
-  return heap_.empty() ? nullptr : heap_.front().place;
+  return nullptr;
 }
 
 void LinesWalk::Pop() {
@@ -52,16 +54,13 @@ void LinesWalk::Pop() {
 }
 
 void LinesWalk::Close(LineId line, DurationMs from) {
-  const auto [known, fresh] = closed_.try_emplace(line.value, from);
+  const auto [known, fresh] = closed_.try_emplace(line, from);
   if (!fresh) known->second = std::min(known->second, from);
-  checked_ = false;
 }
 
 void LinesWalk::Reopen() {
-  if (closed_.empty()) return;
   closed_.clear();
   heap_.clear();
-  checked_ = false;
   for (const LineId line : all_) Enter(line, passed_);
 }
 

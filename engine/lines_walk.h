@@ -1,22 +1,61 @@
-// LinesWalk: the jobs of several lines of one queue, in the order of their turns. A line can be
-// closed on the way: its other jobs would get the answer that one of them got.
+// LinesWalk: the jobs of several lines of one queue, in the order of their turns. Lines can be closed
+// on the way: their other jobs would get the answer that one of them got.
 //
 // Part of one cycle; one owner thread.
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
+#include <algorithm>
+#include <cstddef>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/waiting_lines.h"
 
 namespace tephra {
 
+// From which run time on the due lines of each shape have their answer, in all queues.
+class ClosedShapes {
+ public:
+  // `shapes`: WaitingLines::shapes().
+  explicit ClosedShapes(std::size_t shapes) : of_(shapes) {}
+
+  // A line of the shape is due.
+  void Count(ShapeId shape) {
+    if (!std::exchange(of_[shape.index()].due, true)) ++due_, ++open_;
+  }
+  // Jobs of the shape that run less than that are not answered yet.
+  DurationMs OpenBelow(ShapeId shape) const { return of_[shape.index()].below; }
+  // `shortest`: as WaitingLines::ShortestRun.
+  void Close(ShapeId shape, DurationMs from, DurationMs shortest) {
+    One& one = of_[shape.index()];
+    if (one.due && shortest < one.below && shortest >= from) --open_;
+    one.below = std::min(one.below, from);
+  }
+  void Reopen() {
+    for (One& one : of_) one.below = WaitingLine::kAnyRun;
+    open_ = due_;
+  }
+  // Whether some due line may have a job without an answer.
+  bool any_open() const { return open_ > 0; }
+
+ private:
+  struct One {
+    DurationMs below = WaitingLine::kAnyRun;
+    bool due = false;
+  };
+  std::vector<One> of_;  // by ShapeId
+  std::size_t due_ = 0, open_ = 0;
+};
+
 class LinesWalk {
  public:
-  // `lines` outlives the walk and does not change. `alone`: jobs that are asked outside of it,
-  // sorted by id.
-  LinesWalk(const WaitingLines& lines, const std::vector<JobId>& alone)
-      : lines_(&lines), alone_(&alone) {}
+  // The arguments outlive the walk; `lines` does not change. `closed`: null: none is. `alone`: jobs
+  // that are asked outside of the walk, sorted by id.
+  LinesWalk(const WaitingLines& lines, const ClosedShapes* closed, const std::vector<JobId>& alone)
+      : lines_(&lines), closed_shapes_(closed), alone_(&alone) {}
 
   // The line takes part from its first job on.
   void Add(LineId line);
@@ -36,18 +75,18 @@ class LinesWalk {
     // Of a heap whose top goes first.
     bool operator<(const Next& other) const { return *other.place < *place; }
   };
-  // Jobs that run less than that are not answered yet.
+  // Jobs of the line that run less than that are not answered yet.
   DurationMs OpenBelow(LineId line) const;
   void Enter(LineId line, const LinePlace* after);
   void Drop();
 
   const WaitingLines* lines_;
+  const ClosedShapes* closed_shapes_;
   const std::vector<JobId>* alone_;
-  std::vector<LineId> all_;
-  std::vector<Next> heap_;
-  std::unordered_map<std::uint32_t, DurationMs> closed_;  // by LineId: from which run time on
+  absl::InlinedVector<LineId, 4> all_;
+  absl::InlinedVector<Next, 4> heap_;
+  std::unordered_map<LineId, DurationMs> closed_;  // from which run time on
   const LinePlace* passed_ = nullptr;
-  bool checked_ = false;  // the top of the heap is the next job
 };
 
 }  // namespace tephra

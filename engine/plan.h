@@ -64,10 +64,12 @@ struct Plan {
   // Not to be carried out: what a pass would decide if it were allowed to.
   std::vector<Decision> proposals{};
   // The answer to these is no, and so it is to all jobs of their lines that run at least as long as
-  // `from` (WaitingLine::RunOf), which were not asked.
+  // `from` (WaitingLine::RunOf), which were not asked. With `every_queue` also to those of all due
+  // lines of the shape.
   struct LineAnswer {
     JobId job;
     DurationMs from = 0;
+    bool every_queue = false;
   };
   std::vector<LineAnswer> line_answers{};
   // The reserved start of these was looked for again and is what it was.

@@ -34,9 +34,10 @@ class Line {
   virtual void Asked(JobId, bool placed) = 0;
   // A task of that queue was evicted for the job that Next gave last.
   virtual void Left(QueueId) = 0;
-  // Jobs of the line that run at least as long as `from` (WaitingLine::RunOf) would get the answer
-  // that one of them got: they need no turn.
+  // Jobs of the line, or of all due lines of the shape, that run at least as long as `from`
+  // (WaitingLine::RunOf) would get the answer that one of them got: they need no turn.
   virtual void Close(LineId, DurationMs /*from*/) {}
+  virtual void Close(ShapeId, DurationMs /*from*/) {}
   // Room has come that may give closed lines another answer.
   virtual void Reopen() {}
   // The job that has to be placed before that job may be asked; invalid: none.
@@ -275,6 +276,8 @@ class VictimSelection {
 // Which tasks have to go so that the gang fits: the fewest, and of these the cheapest?
 class Eviction : public Wakes {
  public:
+  // False: no task is evicted for any gang.
+  virtual bool Enabled(const EngineConfig&) const = 0;
   // False: no task could be evicted for the gang, and none is on its way out.
   virtual bool Possible(const Snapshot&, const GangAsk&) const = 0;
   // `later` has begun, and outlives the answer.

@@ -50,21 +50,24 @@ class WaitingLine {
   void Erase(const LinePlace& place) { jobs_.erase(place); }
   // The first job that runs less than `below`; null: there is none.
   const LinePlace* First(DurationMs below = kAnyRun) const {
+    if (below == kAnyRun) return jobs_.empty() ? nullptr : &jobs_.begin()->first;
     return Seek(jobs_.node_begin(), nullptr, below);
   }
   // The same of the jobs behind that place.
   const LinePlace* After(const LinePlace& place, DurationMs below = kAnyRun) const {
     return Seek(jobs_.node_begin(), &place, below);
   }
-  // REQUIRES: it is in the line.
-  DurationMs RunOf(const LinePlace& place) const { return jobs_.find(place)->second; }
+  // kAnyRun: the line is empty.
+  DurationMs ShortestRun() const {
+    return jobs_.empty() ? kAnyRun : jobs_.node_begin().get_metadata();
+  }
 
  private:
   // The shortest run of each subtree.
   template <class ConstNode, class Node, class, class>
-  struct ShortestRun {
+  struct ShortestRuns {
     using metadata_type = DurationMs;
-    virtual ~ShortestRun() = default;
+    virtual ~ShortestRuns() = default;
     virtual ConstNode node_begin() const = 0;
     virtual ConstNode node_end() const = 0;
     void operator()(Node node, ConstNode end) const {
@@ -76,7 +79,7 @@ class WaitingLine {
     }
   };
   using Jobs = __gnu_pbds::tree<LinePlace, DurationMs, std::less<>, __gnu_pbds::rb_tree_tag,
-                                ShortestRun>;
+                                ShortestRuns>;
 
   // `after`: null: from the first on.
   const LinePlace* Seek(Jobs::node_const_iterator node, const LinePlace* after,

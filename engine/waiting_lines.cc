@@ -100,13 +100,42 @@ LineId WaitingLines::LineFor(QueueId queue, Question question) {
   lines_[id.index()] = {};
   lines_[id.index()].question = std::move(question);
   lines_[id.index()].queue = queue;
+  lines_[id.index()].shape = ShapeFor(lines_[id.index()].question);
   lines_[id.index()].at_in_queue = static_cast<std::uint32_t>(here.size());
   here.push_back(id);
   return id;
 }
 
+ShapeId WaitingLines::ShapeFor(const Question& question) {
+  Question key(question.begin() + kBeforeShape, question.end());
+  const auto [known, fresh] = by_shape_.try_emplace(key);
+  if (!fresh) return known->second;
+  if (unused_shapes_.empty()) {
+    unused_shapes_.push_back(ShapeId(shapes_.size()));
+    shapes_.emplace_back();
+  }
+  const ShapeId id = unused_shapes_.back();
+  unused_shapes_.pop_back();
+  known->second = id;
+  shapes_[id.index()] = {};
+  shapes_[id.index()].question = std::move(key);
+  return id;
+}
+
+void WaitingLines::SetRun(LineId id, DurationMs before) {
+  const Line& line = lines_[id.index()];
+  const DurationMs now = line.jobs.ShortestRun();
+  if (now == before) return;
+  auto& runs = shapes_[line.shape.index()].runs;
+  runs.erase({before, id});
+  if (now != WaitingLine::kAnyRun) runs.emplace(now, id);
+}
+
 void WaitingLines::Enter(LineId id, LinePlace place, DurationMs run, Known& known) {
-  lines_[id.index()].jobs.Insert(place, run);
+  WaitingLine& jobs = lines_[id.index()].jobs;
+  const DurationMs before = jobs.ShortestRun();
+  jobs.Insert(place, run);
+  SetRun(id, before);
   known.line = id;
   known.place = std::move(place);
   known.run = run;
@@ -115,8 +144,14 @@ void WaitingLines::Enter(LineId id, LinePlace place, DurationMs run, Known& know
 void WaitingLines::Leave(Known& known) {
   if (known.line.valid()) {
     Line& line = lines_[known.line.index()];
+    const DurationMs before = line.jobs.ShortestRun();
     line.jobs.Erase(known.place);
+    SetRun(known.line, before);
     if (line.jobs.empty()) {
+      if (Shape& shape = shapes_[line.shape.index()]; shape.runs.empty()) {
+        by_shape_.erase(shape.question);
+        unused_shapes_.push_back(line.shape);
+      }
       std::vector<LineId>& here = by_queue_[SlotOf(line.queue)];
       here[line.at_in_queue] = here.back();
       lines_[here.back().index()].at_in_queue = line.at_in_queue;
@@ -162,21 +197,50 @@ void WaitingLines::Follow(const Books& books, JobId id) {
 }
 
 void WaitingLines::Asks(const std::vector<LineId>& lines) {
-  for (const LineId id : lines) lines_[id.index()].waits_for_room_alone = true;
+  ++cycles_;
+  for (const LineId id : lines) {
+    lines_[id.index()].waits_for_room_alone = true;
+    lines_[id.index()].asked = cycles_;
+  }
 }
 
-void WaitingLines::Tell(JobId job, DurationMs from, const Standing& said) {
+void WaitingLines::Tell(JobId job, DurationMs from, bool every_queue, const Standing& said) {
   const LineId id = LineOf(job);
   if (!id.valid()) return;
-  lines_[id.index()].said = said;
-  lines_[id.index()].from = from;
+  Line& line = lines_[id.index()];
+  line.said = {said, from};
+  line.answered = cycles_;
+  if (!every_queue) return;
+  Shape& shape = shapes_[line.shape.index()];
+  if (!IsRoomAlone(said.reason)) shape.waits_more = cycles_;
+  shape.answered = cycles_;
+  shape.said = line.said;
+}
+
+// Of a later cycle, too, that did not ask the line: had the line had an answer of its own, it would
+// have kept that.
+bool WaitingLines::Shares(const Line& line) const {
+  const Shape& shape = shapes_[line.shape.index()];
+  return shape.answered == line.asked ||
+         (shape.answered > line.asked && line.answered < line.asked);
 }
 
 const Standing* WaitingLines::AnswerOf(JobId job) const {
   const LineId id = LineOf(job);
   if (!id.valid()) return nullptr;
   const Line& line = lines_[id.index()];
-  return line.said.asked && places_[job.index()].run >= line.from ? &line.said : nullptr;
+  const DurationMs run = places_[job.index()].run;
+  const Standing* const own = line.said.Of(run);
+  const Standing* const of_shape =
+      Shares(line) ? shapes_[line.shape.index()].said.Of(run) : nullptr;
+  if (own == nullptr || of_shape == nullptr) return own != nullptr ? own : of_shape;
+  return own->plan < of_shape->plan ? of_shape : own;
+}
+
+bool WaitingLines::WaitsForRoomAlone(LineId id) const {
+  const Line& line = lines_[id.index()];
+  const bool shares_more = Shares(line) && shapes_[line.shape.index()].waits_more >= line.asked;
+  return line.waits_for_room_alone && !shares_more;
 }
 
 const Standing& StandingOf(const Books& books, JobId job) {
@@ -221,7 +285,7 @@ std::string WaitingLines::Check(const Books& books) const {
     const bool same = mine.valid() && other.valid() &&
                       lines_[mine.index()].question == fresh.lines_[other.index()].question &&
                       places_[j].place == fresh.places_[j].place &&
-                      line(mine).RunOf(places_[j].place) == fresh.places_[j].run;
+                      places_[j].run == fresh.places_[j].run;
     if (!same) return "waiting lines: job \"" + books.jobs[j].name + "\" stands elsewhere";
   }
   return here == there ? "" : "waiting lines: jobs stand in them that do not wait";

@@ -3,7 +3,8 @@
 //
 // A line has the jobs of one queue that ask the same question: as many tasks of the same classes,
 // with the same minimums, locality, priority and rights. They differ in how long they run and in
-// their turns. All other pending jobs are loose.
+// their turns. All other pending jobs are loose. Lines have one shape if the same room helps them:
+// they differ in their queue, priority and rights.
 //
 // Lines are kept where the Order gives keys and there is no enqueue gate; else all is empty. Jobs of
 // FIFO queues are loose if each reports which job is ahead of it (EngineConfig::report_job_ahead).
@@ -14,7 +15,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/rows.h"
@@ -26,6 +29,7 @@ struct Books;
 class Order;
 
 using LineId = Id<struct LineTag>;
+using ShapeId = Id<struct ShapeTag>;
 
 // What a cycle asks: single jobs, and lines from the first job on.
 struct Due {
@@ -40,9 +44,14 @@ class WaitingLines {
   bool on() const { return on_; }
   const WaitingLine& line(LineId id) const { return lines_[id.index()].jobs; }
   QueueId QueueOf(LineId id) const { return lines_[id.index()].queue; }
+  ShapeId ShapeOf(LineId id) const { return lines_[id.index()].shape; }
+  // Of all jobs in lines of the shape.
+  DurationMs ShortestRun(ShapeId id) const { return shapes_[id.index()].runs.begin()->first; }
+  // Shapes have lower indexes than that.
+  std::size_t shapes() const { return shapes_.size(); }
   // By the last answers to its jobs. False: another change than room that the line may use, or of
   // its queue, may help it too.
-  bool WaitsForRoomAlone(LineId id) const { return lines_[id.index()].waits_for_room_alone; }
+  bool WaitsForRoomAlone(LineId id) const;
   // The first of all jobs that stand in lines of the queue; invalid: none does.
   JobId FirstOf(QueueId queue) const;
   // Lines of the queue, in no order.
@@ -53,6 +62,8 @@ class WaitingLines {
   LineId LineOf(JobId job) const {
     return job.index() < places_.size() ? places_[job.index()].line : LineId();
   }
+  // REQUIRES: it stands in a line.
+  DurationMs RunOf(JobId job) const { return places_[job.index()].run; }
   const std::vector<JobId>& loose() const { return loose_; }  // in no order
 
   // The jobs go by this order from now on; null: by none that is known.
@@ -63,9 +74,10 @@ class WaitingLines {
   void Rebuild(const Books& books);
   // A cycle asks these lines now.
   void Asks(const std::vector<LineId>& lines);
-  // What was said of the job holds for all of its line that run at least as long as `from`.
-  void Tell(JobId job, DurationMs from, const Standing& said);
-  // What was said of another job of its line and holds for the job, too; null: nothing.
+  // What was said of the job holds for all of its line that run at least as long as `from`, and
+  // with `every_queue` also for all other lines of its shape that were asked.
+  void Tell(JobId job, DurationMs from, bool every_queue, const Standing& said);
+  // What was said of another job of its line or shape and holds for the job, too; null: nothing.
   const Standing* AnswerOf(JobId job) const;
   // The answer to the job was no, and not because of room alone.
   void WaitsForMore(JobId job);
@@ -75,14 +87,31 @@ class WaitingLines {
  private:
   // All that makes two answers differ but for run time and turn, each list with its length ahead.
   using Question = std::vector<std::uint32_t>;
+  struct Said {
+    Standing standing;  // asked: it holds for jobs that run at least as long as `from`
+    DurationMs from = 0;
+
+    const Standing* Of(DurationMs run) const {
+      return standing.asked && run >= from ? &standing : nullptr;
+    }
+  };
   struct Line {
     Question question;
     QueueId queue;
+    ShapeId shape;
     WaitingLine jobs;
     std::uint32_t at_in_queue = 0;  // in by_queue_
     bool waits_for_room_alone = true;
-    Standing said;  // asked: it holds for jobs that run at least as long as `from`
-    DurationMs from = 0;
+    std::uint64_t asked = 0;  // the cycle that asked it last, by cycles_
+    std::uint64_t answered = 0;  // the cycle that `said` is of
+    Said said;
+  };
+  struct Shape {
+    Question question;
+    std::set<std::pair<DurationMs, LineId>> runs;  // the shortest of each line
+    std::uint64_t answered = 0;    // the cycle that `said` is of
+    std::uint64_t waits_more = 0;  // the last cycle whose answer was not about room alone
+    Said said;                     // of its lines that this cycle asked
   };
   static constexpr std::uint32_t kNotLoose = 0xffffffffu;
   struct Known {
@@ -91,9 +120,16 @@ class WaitingLines {
     DurationMs run = 0;                  // the same
     std::uint32_t loose_at = kNotLoose;  // in loose_
   };
+  // The first numbers are of the queue, priority and rights, the rest of the shape.
+  static constexpr std::size_t kBeforeShape = 3;
   static Question QuestionOf(const Books& books, JobId job);
   static std::size_t SlotOf(QueueId queue) { return queue.valid() ? queue.index() + 1 : 0; }
   LineId LineFor(QueueId queue, Question question);
+  ShapeId ShapeFor(const Question& question);
+  // Whether what was said of its shape holds for the line.
+  bool Shares(const Line& line) const;
+  // The shortest run time of the line was `before`.
+  void SetRun(LineId line, DurationMs before);
   void Enter(LineId line, LinePlace place, DurationMs run, Known& known);
   void Leave(Known& known);
 
@@ -103,6 +139,10 @@ class WaitingLines {
   std::vector<Line> lines_;    // by LineId; empty ones are unused
   std::vector<LineId> unused_;
   std::map<Question, LineId> by_question_;
+  std::vector<Shape> shapes_;  // by ShapeId; without lines: unused
+  std::vector<ShapeId> unused_shapes_;
+  std::map<Question, ShapeId> by_shape_;
+  std::uint64_t cycles_ = 0;  // that asked lines
   std::vector<std::vector<LineId>> by_queue_;  // by SlotOf
   std::vector<JobId> loose_;
 };

@@ -257,6 +257,6 @@ Assembly DefaultAssembly() {
   return assembly;
 }
 
-std::vector<Resources> QueueShares(const Books& books) { return FairShares().Of(books).share; }
+std::vector<Resources> QueueShares(const Books& books) { return FairShares::SharesOf(books); }
 
 }  // namespace tephra

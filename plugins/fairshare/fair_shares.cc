@@ -20,29 +20,32 @@ bool AllServed(const std::vector<FillQueue>& fill, const std::vector<double>& am
   return given < capacity - 0.5;
 }
 
-}  // namespace
-
-Share::Answer FairShares::Of(const Books& books) const {
-  const QueueTree& queues = books.queues;
-  std::vector<Resources> shares(queues.size());
-  for (Resources& share : shares) share.amount.fill(kNotShared);
-  std::vector<Resources> demand(queues.size());
-  Resources shared = books.hardware.total();
-  shared.Add(books.occupancy.outside_queues(), -1);
-  shared = Resources::Max(shared, Resources{});
+// What the jobs of each queue hold and ask for.
+std::vector<Resources> DemandOf(const Books& books) {
+  std::vector<Resources> demand(books.queues.size());
   // The mean memory of a whole device.
   const Resources& total = books.hardware.total();
   const std::int64_t gpus = std::max<std::int64_t>(total[kGpu] / kWholeGpu, 1);
   const std::int64_t gpu_memory = total[kGpuMemory] / gpus;
-  KindSet asked = 0;
-  for (std::size_t q = 0; q < queues.size(); ++q) {
+  for (std::size_t q = 0; q < demand.size(); ++q) {
     demand[q] = books.occupancy.queue_own(QueueId(q));
     if (q < books.queue_pending.size()) {
       demand[q].Add(books.queue_pending[q].amount);
       demand[q][kGpuMemory] += books.queue_pending[q].whole_gpus * gpu_memory;
     }
-    asked |= demand[q].NonZero();
   }
+  return demand;
+}
+
+std::vector<Resources> SharesOf(const Books& books, const std::vector<Resources>& demand) {
+  const QueueTree& queues = books.queues;
+  std::vector<Resources> shares(queues.size());
+  for (Resources& share : shares) share.amount.fill(Share::kNotShared);
+  Resources shared = books.hardware.total();
+  shared.Add(books.occupancy.outside_queues(), -1);
+  shared = Resources::Max(shared, Resources{});
+  KindSet asked = 0;
+  for (const Resources& of_queue : demand) asked |= of_queue.NonZero();
   // A quota of GPUs covers the memory of these GPUs, so memory needs no shares of its own.
   Resources quotas;
   KindSet limited_kinds = 0;
@@ -61,6 +64,7 @@ Share::Answer FairShares::Of(const Books& books) const {
     fill[q].parent = up.valid() ? static_cast<std::int32_t>(up.value) : FillQueue::kTop;
     fill[q].weight = queues.spec(QueueId(q)).weight;
   }
+  const FillTree tree(fill);
   PastUsage past;
   std::vector<Spent> spent;
   if (books.usage.on()) {
@@ -81,12 +85,25 @@ Share::Answer FairShares::Of(const Books& books) const {
       fill[q].demand = static_cast<double>(demand[q][k]);
       if (!spent.empty()) fill[q].usage = spent[q][k];
     }
-    const std::vector<double> amounts = WaterFill(fill, static_cast<double>(shared[k]), past);
+    const std::vector<double> amounts = WaterFill(tree, fill, static_cast<double>(shared[k]), past);
     if (books.kinds.CountsModel(k) && AllServed(fill, amounts, static_cast<double>(shared[k]))) {
       continue;
     }
     for (std::size_t q = 0; q < queues.size(); ++q) shares[q][k] = std::llround(amounts[q]);
   }
+  return shares;
+}
+
+}  // namespace
+
+std::vector<Resources> FairShares::SharesOf(const Books& books) {
+  return tephra::SharesOf(books, DemandOf(books));
+}
+
+Share::Answer FairShares::Of(const Books& books) const {
+  const QueueTree& queues = books.queues;
+  const std::vector<Resources> demand = DemandOf(books);
+  std::vector<Resources> shares = tephra::SharesOf(books, demand);
   // The demand of a queue counts for each queue above it, too.
   std::vector<Resources> with_heirs = demand;
   for (std::size_t q = 0; q < queues.size(); ++q) {

@@ -14,6 +14,8 @@ namespace tephra {
 class FairShares final : public Share {
  public:
   Answer Of(const Books& books) const override;
+  // Answer::share alone.
+  static std::vector<Resources> SharesOf(const Books& books);
 };
 
 // The part of its share that a queue uses, in millionths, of the kind with the largest part.

@@ -10,34 +10,6 @@ namespace {
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
-// The children of each queue, and at the end the top queues, in one array.
-struct Tree {
-  std::vector<std::int32_t> first, members;  // members of q: [first[q], first[q + 1])
-
-  explicit Tree(const std::vector<FillQueue>& queues) : first(queues.size() + 2) {
-    const auto slot = [&](const FillQueue& queue) {
-      return queue.parent == FillQueue::kTop ? queues.size()
-                                             : static_cast<std::size_t>(queue.parent);
-    };
-    for (const FillQueue& queue : queues) ++first[slot(queue) + 1];
-    std::partial_sum(first.begin(), first.end(), first.begin());
-    members.resize(queues.size());
-    std::vector<std::int32_t> next(first.begin(), first.end() - 1);
-    for (std::size_t q = 0; q < queues.size(); ++q) {
-      members[static_cast<std::size_t>(next[slot(queues[q])]++)] = static_cast<std::int32_t>(q);
-    }
-  }
-  // Parents before the queues under them.
-  std::vector<std::int32_t> DownOrder(std::size_t top) const {
-    std::vector<std::int32_t> order(members.begin() + first[top], members.begin() + first[top + 1]);
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const auto q = static_cast<std::size_t>(order[i]);
-      order.insert(order.end(), members.begin() + first[q], members.begin() + first[q + 1]);
-    }
-    return order;
-  }
-};
-
 // The level t with sum(min(room, weight * t)) = amount; endless if the rooms hold no more than
 // that. REQUIRES: a weight is above 0 if its room is.
 double WaterLevel(const Eigen::ArrayXd& weights, const Eigen::ArrayXd& rooms, double amount) {
@@ -66,6 +38,7 @@ double WaterLevel(const Eigen::ArrayXd& weights, const Eigen::ArrayXd& rooms, do
 void Pour(const Eigen::ArrayXd& weights, const Eigen::ArrayXd& until, double& left,
           Eigen::ArrayXd& have) {
   const Eigen::ArrayXd room = (until - have).max(0);
+  if (left <= 0 || !(room > 0).any()) return;
   const double level = WaterLevel(weights, room, left);
   const Eigen::ArrayXd poured =
       level == kEndless ? room : Eigen::ArrayXd(room.min((weights * level).eval()));
@@ -87,11 +60,30 @@ void Reweigh(const PastUsage& past, double amount, const Eigen::ArrayXd& cap,
 
 }  // namespace
 
-std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capacity,
-                              const PastUsage& past) {
-  const Tree tree(queues);
-  const std::size_t top = queues.size();
-  const std::vector<std::int32_t> down = tree.DownOrder(top);
+FillTree::FillTree(const std::vector<FillQueue>& queues) : first_(queues.size() + 2) {
+  const auto slot = [&](const FillQueue& queue) {
+    return queue.parent == FillQueue::kTop ? queues.size()
+                                           : static_cast<std::size_t>(queue.parent);
+  };
+  for (const FillQueue& queue : queues) ++first_[slot(queue) + 1];
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  members_.resize(queues.size());
+  std::vector<std::int32_t> next(first_.begin(), first_.end() - 1);
+  for (std::size_t q = 0; q < queues.size(); ++q) {
+    members_[static_cast<std::size_t>(next[slot(queues[q])]++)] = static_cast<std::int32_t>(q);
+  }
+  const auto top = Under(queues.size());
+  down_.assign(top.begin(), top.end());
+  down_.reserve(queues.size());
+  for (std::size_t i = 0; i < down_.size(); ++i) {
+    const auto under = Under(static_cast<std::size_t>(down_[i]));
+    down_.insert(down_.end(), under.begin(), under.end());
+  }
+}
+
+std::vector<double> WaterFill(const FillTree& tree, const std::vector<FillQueue>& queues,
+                              double capacity, const PastUsage& past) {
+  const std::vector<std::int32_t>& down = tree.down();
   // The usable amounts and the quotas of each queue with its child queues, from the leaves up.
   Eigen::ArrayXd use(queues.size()), guarantee(queues.size()), deserved(queues.size());
   Eigen::ArrayXd used(queues.size());
@@ -116,13 +108,13 @@ std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capac
 
   std::vector<double> shares(queues.size());
   const auto fill = [&](std::size_t at, double amount, double own_demand, double own_used) {
-    const auto from = tree.first[at];
-    const Eigen::Index count = tree.first[at + 1] - from;
+    const std::span<const std::int32_t> members = tree.Under(at);
+    const auto count = static_cast<Eigen::Index>(members.size());
     const Eigen::Index own = own_demand > 0 ? 1 : 0;
     Eigen::ArrayXd cap(count + own), weight(count + own), spent(count + own);
     Eigen::ArrayXd quota(count + own), usable(count + own), earned(count + own), due(count + own);
     for (Eigen::Index i = 0; i < count; ++i) {
-      const std::int32_t q = tree.members[static_cast<std::size_t>(from + i)];
+      const std::int32_t q = members[static_cast<std::size_t>(i)];
       cap[i] = use[q];
       quota[i] = guarantee[q];
       usable[i] = std::min(guarantee[q], use[q]);
@@ -143,14 +135,13 @@ std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capac
     Pour((earned - have).max(0).eval(), due, left, have);
     Pour(weight, cap, left, have);
     for (Eigen::Index i = 0; i < count; ++i) {
-      shares[static_cast<std::size_t>(tree.members[static_cast<std::size_t>(from + i)])] = have[i];
+      shares[static_cast<std::size_t>(members[static_cast<std::size_t>(i)])] = have[i];
     }
   };
-  fill(top, capacity, 0, 0);
+  fill(queues.size(), capacity, 0, 0);
   for (const std::int32_t q : down) {
     const auto at = static_cast<std::size_t>(q);
-    if (tree.first[at] < tree.first[at + 1])
-      fill(at, shares[at], queues[at].demand, queues[at].usage);
+    if (!tree.Under(at).empty()) fill(at, shares[at], queues[at].demand, queues[at].usage);
   }
   return shares;
 }

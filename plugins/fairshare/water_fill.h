@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace tephra {
@@ -43,10 +44,33 @@ struct PastUsage {
   double endless_ms = 1;  // the usage of one unit that is used forever
 };
 
+// Which queues are under which. The same for all kinds of resources.
+class FillTree {
+ public:
+  // Only the parents count.
+  explicit FillTree(const std::vector<FillQueue>& queues);
+
+  // The queues right under that one; under the index behind the last: the top queues.
+  std::span<const std::int32_t> Under(std::size_t queue) const {
+    return std::span(members_).subspan(static_cast<std::size_t>(first_[queue]),
+                                       static_cast<std::size_t>(first_[queue + 1] - first_[queue]));
+  }
+  // Parents before the queues under them.
+  const std::vector<std::int32_t>& down() const { return down_; }
+
+ private:
+  std::vector<std::int32_t> first_, members_;  // members of q: [first_[q], first_[q + 1])
+  std::vector<std::int32_t> down_;
+};
+
 // One amount per queue. The own demand of a queue with child queues is served as if it were one
 // more child, of weight 1 and without quotas. REQUIRES: parents form no cycle; no amount is below
 // zero.
-std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capacity,
-                              const PastUsage& past = {});
+std::vector<double> WaterFill(const FillTree& tree, const std::vector<FillQueue>& queues,
+                              double capacity, const PastUsage& past = {});
+inline std::vector<double> WaterFill(const std::vector<FillQueue>& queues, double capacity,
+                                     const PastUsage& past = {}) {
+  return WaterFill(FillTree(queues), queues, capacity, past);
+}
 
 }  // namespace tephra

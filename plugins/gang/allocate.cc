@@ -53,7 +53,7 @@ class AllocatePass {
     const GangAsk ask = MissingMinimum(snapshot_, id);
     if (auto reason = KeptOut(ask)) return Wait(id, std::move(*reason));
     if (auto reason = MissingMembers(snapshot_, ask)) {
-      answers_.Note(id, 0, Verdict::kWait, *reason);
+      answers_.Note(id, {0, Verdict::kWait, *reason}, false);
       return Wait(id, std::move(*reason));
     }
     if (StartReserved(ask) || StartAsReserved(ask)) return true;
@@ -287,13 +287,19 @@ class AllocatePass {
   }
 
   // Other gangs of the line get the same answer: where run times matter to it, the gangs that run at
-  // least as long, else all.
+  // least as long, else all. So do gangs of other queues if only room is missing, and their queue
+  // gives them neither victims nor a reservation.
   void NoteAnswer(JobId id, const No& no, StartReservations::Given given) {
     if (no.as_placed) return;
     const bool by_time = given == StartReservations::Given::kNoTime ||
                          no.reason.obstacle == Obstacle::kReserved;
     const DurationMs run = WaitingLine::RunOf(snapshot_.job(id).estimated_runtime_ms);
-    answers_.Note(id, by_time ? run : 0, no.verdict, no.reason);
+    const bool room = IsRoom(no.reason.obstacle) || no.reason.obstacle == Obstacle::kReserved;
+    const Eviction* const eviction = cycle_.policies().eviction.get();
+    const bool every_queue = room && given == StartReservations::Given::kMayNotHave &&
+                             (no.verdict == Verdict::kInfeasible || reservations_.AllGiven()) &&
+                             (eviction == nullptr || !eviction->Enabled(snapshot_.config()));
+    answers_.Note(id, {by_time ? run : 0, no.verdict, no.reason}, every_queue);
   }
 
   // There is no place for what the gang lacks. A gang that a failed binding left in part gives its

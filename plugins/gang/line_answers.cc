@@ -17,24 +17,39 @@ LineId LineAnswers::LineOf(JobId id) const {
   return snapshot_.books().lines.LineOf(id);
 }
 
-const LineAnswers::Answer* LineAnswers::For(JobId id) {
-  if (std::exchange(rooms_came_, cycle_.proofs().rooms_came) != cycle_.proofs().rooms_came) {
-    answers_.clear();
-  }
-  if (answers_.empty() || snapshot_.job(id).reservation.at != 0) return nullptr;
-  const auto known = answers_.find(LineOf(id));
-  if (known == answers_.end()) return nullptr;
-  const DurationMs run = WaitingLine::RunOf(snapshot_.job(id).estimated_runtime_ms);
+template <class Id>
+const LineAnswers::Answer* LineAnswers::Find(const std::map<Id, Answer>& answers, Id of,
+                                             JobId job) const {
+  const auto known = answers.find(of);
+  if (known == answers.end()) return nullptr;
+  const DurationMs run = WaitingLine::RunOf(snapshot_.job(job).estimated_runtime_ms);
   return run >= known->second.from ? &known->second : nullptr;
 }
 
-void LineAnswers::Note(JobId id, DurationMs from, Verdict verdict, const Boxed<Reason>& reason) {
+const LineAnswers::Answer* LineAnswers::For(JobId id) {
+  if (std::exchange(rooms_came_, cycle_.proofs().rooms_came) != cycle_.proofs().rooms_came) {
+    of_lines_.clear();
+    of_shapes_.clear();
+  }
+  if (of_lines_.empty() || snapshot_.job(id).reservation.at != 0) return nullptr;
+  const LineId line = LineOf(id);
+  if (!line.valid()) return nullptr;
+  if (const Answer* own = Find(of_lines_, line, id)) return own;
+  return Find(of_shapes_, snapshot_.books().lines.ShapeOf(line), id);
+}
+
+void LineAnswers::Note(JobId id, const Answer& answer, bool every_queue) {
   const LineId line = LineOf(id);
   if (!line.valid()) return;
-  const auto known = answers_.find(line);
-  if (known != answers_.end() && known->second.from <= from) return;
-  answers_[line] = {from, verdict, reason};
-  cycle_.CloseLine(id, from);
+  const auto known = of_lines_.find(line);
+  if (known != of_lines_.end() && known->second.from <= answer.from) return;
+  of_lines_[line] = answer;
+  if (every_queue) {
+    const auto [of_shape, fresh] =
+        of_shapes_.try_emplace(snapshot_.books().lines.ShapeOf(line), answer);
+    if (!fresh && answer.from < of_shape->second.from) of_shape->second = answer;
+  }
+  cycle_.CloseLine(id, answer.from, every_queue);
 }
 
 }  // namespace tephra

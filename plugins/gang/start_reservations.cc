@@ -36,6 +36,10 @@ bool StartReservations::MayHave(JobId id) const {
       given_, of_queue == given_in_.end() ? 0 : of_queue->second);
 }
 
+bool StartReservations::AllGiven() const {
+  return cycle_.reservation_plan() == nullptr || !cycle_.policies().reservations->Reserves(given_, 0);
+}
+
 bool StartReservations::TriedLast(JobId id) const {
   return cycle_.reservation_plan() != nullptr && given_ > 0 && !MayHave(id) &&
          cycle_.snapshot().config().reservations.order == ReservationSettings::Order::kShortestFirst;

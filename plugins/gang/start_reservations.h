@@ -46,6 +46,9 @@ class StartReservations {
   Given Give(const GangAsk& ask, Verdict verdict, Reason& reason,
              std::optional<Decision>& decision);
 
+  // Whether no other gang may have a reservation, of whichever queue.
+  bool AllGiven() const;
+
   // Decides again on jobs whose reservation has moved since the last plan.
   void TellMoved();
 

@@ -182,6 +182,8 @@ class EvictionSelection final : public VictimSelection {
 
 }  // namespace
 
+bool EvictionSearch::Enabled(const EngineConfig& config) const { return Evicts(config); }
+
 bool EvictionSearch::Possible(const Snapshot& snapshot, const GangAsk& ask) const {
   if (!Evicts(snapshot.config())) return false;
   return !snapshot.books().releasing.empty() || AnyVictimFor(snapshot, ask);

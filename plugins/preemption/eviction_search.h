@@ -9,6 +9,7 @@ namespace tephra {
 class EvictionSearch final : public Eviction {
  public:
   explicit EvictionSearch(std::int32_t budget) : budget_(budget) {}
+  bool Enabled(const EngineConfig&) const override;
   bool Possible(const Snapshot&, const GangAsk&) const override;
   std::unique_ptr<VictimSelection> Begin(Workbench& later) const override;
   bool HelpsAnywhere(const Books& books) const override;

@@ -337,6 +337,10 @@ class MoveSelection final : public VictimSelection {
 
 }  // namespace
 
+bool MoveSearch::Enabled(const EngineConfig& config) const {
+  return config.moves.mode != MoveSettings::Mode::kOff;
+}
+
 bool MoveSearch::Possible(const Snapshot& snapshot, const GangAsk&) const {
   return config_.mode != MoveSettings::Mode::kOff && snapshot.books().movable_jobs > 0;
 }

@@ -11,6 +11,7 @@ namespace tephra {
 class MoveSearch final : public Eviction {
  public:
   explicit MoveSearch(const MoveSettings& config) : config_(config) {}
+  bool Enabled(const EngineConfig&) const override;
   bool Possible(const Snapshot&, const GangAsk&) const override;
   std::unique_ptr<VictimSelection> Begin(Workbench& later) const override;
   bool HelpsAnywhere(const Books& books) const override;

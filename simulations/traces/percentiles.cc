@@ -12,19 +12,18 @@ constexpr int kBits = 11;
 constexpr std::uint64_t kHalf = std::uint64_t{1} << (kBits - 1);
 
 // Amounts below 2 * kHalf have one bucket each; above, kHalf buckets for each power of two.
-std::size_t PlaceOf(std::uint64_t amount) {
+std::uint32_t PlaceOf(std::uint64_t amount) {
   const int shift = std::max(static_cast<int>(std::bit_width(amount)) - kBits, 0);
-  return static_cast<std::size_t>(kHalf * static_cast<std::uint64_t>(shift) + (amount >> shift));
+  return static_cast<std::uint32_t>(kHalf * static_cast<std::uint64_t>(shift) + (amount >> shift));
 }
 
 }  // namespace
 
 void Percentiles::Add(std::int64_t amount) {
   TEPHRA_CHECK(amount >= 0);
-  const std::size_t place = PlaceOf(static_cast<std::uint64_t>(amount));
-  if (place >= places_.size()) places_.resize(place + 1);
-  ++places_[place].count;
-  places_[place].most = std::max(places_[place].most, amount);
+  Place& place = places_[PlaceOf(static_cast<std::uint64_t>(amount))];
+  ++place.count;
+  place.most = std::max(place.most, amount);
   least_ = count_ == 0 ? amount : std::min(least_, amount);
   most_ = std::max(most_, amount);
   ++count_;
@@ -35,7 +34,7 @@ std::int64_t Percentiles::At(int percent) const {
   // No overflow, because the number of lines is limited.
   const std::int64_t wanted = (count_ * percent + 99) / 100;
   std::int64_t seen = 0;
-  for (const Place& place : places_) {
+  for (const auto& [at, place] : places_) {
     seen += place.count;
     if (seen >= wanted && seen > 0) return place.most;
   }
