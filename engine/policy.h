@@ -32,6 +32,9 @@ class Line {
   // The job that Next gave last had its turn. `placed`: no other job has to wait for it any more,
   // because it is placed or asks for nothing now.
   virtual void Asked(JobId, bool placed) = 0;
+  // The job that Next gave last starts later, and what it takes then counts now for the turn of its
+  // queue.
+  virtual void Reserved(JobId) {}
   // A task of that queue was evicted for the job that Next gave last.
   virtual void Left(QueueId) = 0;
   // Jobs of the line, or of all due lines of the shape, that run at least as long as `from`

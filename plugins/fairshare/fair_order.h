@@ -15,6 +15,8 @@
 //
 // Usage counts at once: after each placed job its queues are compared again, as in dominant
 // resource fairness (Ghodsi et al., NSDI 2011, and hierarchically, Bhattacharya et al., SoCC 2013).
+// If every job has a reserved start, what it takes then counts at once, too. So the reservations of
+// the queues alternate.
 // The shares are computed once per cycle. Rule 4 settles ties as KAI-Scheduler does. Immutable; any
 // thread.
 #pragma once

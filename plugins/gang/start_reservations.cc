@@ -103,6 +103,7 @@ StartReservations::Given StartReservations::Give(const GangAsk& ask, Verdict ver
     return Given::kNoTime;
   }
   Count(ask.queue);
+  if (cycle_.policies().reservations->ReservesAll()) cycle_.line().Reserved(ask.job);
   reason.start_ms = answer.reservation.at;
   reason.start_on = PlaceName(cycle_.snapshot(), answer.reservation.where);
   const Standing& said = job.standing;

@@ -1,0 +1,387 @@
+#include "plugins/fairshare/fair_line.h"
+
+#include <absl/container/btree_set.h>
+
+#include <algorithm>
+#include <bit>
+#include <compare>
+#include <deque>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "engine/gang_ask.h"
+#include "engine/lines_walk.h"
+#include "engine/priority.h"
+#include "plugins/fairshare/fair_order.h"
+#include "plugins/fairshare/fair_shares.h"
+#include "plugins/fairshare/user_order.h"
+
+namespace tephra {
+namespace {
+
+// The line of one cycle: incomplete gangs first, then the tree of queues with pending jobs, each
+// queue with its child queues in the order of their turns.
+class FairLine final : public Line {
+ public:
+  FairLine(const Ledger& ledger, const Due& due)
+      : snapshot_(ledger.snapshot()),
+        lines_(snapshot_.books().lines),
+        alone_(due.jobs),
+        closed_(lines_.shapes()),
+        pending_of_(snapshot_.queues().size(), kNone) {
+    const Snapshot& snapshot = snapshot_;
+    const std::vector<JobId>& sorted = due.jobs;
+    std::sort(alone_.begin(), alone_.end());
+    const auto count_highest = [&](JobId id) {
+      const JobRow& job = snapshot.job(id);
+      std::int64_t& highest = QueueAt(job.queue).highest;
+      highest = std::max(highest, PriorityOf(snapshot, job));
+    };
+    for (const JobId id : sorted) {
+      if (!InPart(id)) count_highest(id);
+    }
+    for (const LineId line : due.lines) count_highest(lines_.line(line).First()->job);
+    for (const JobId id : sorted) {
+      (GoesAhead(id) ? in_part_ : QueueAt(snapshot.job(id).queue).jobs).push_back(id);
+    }
+    FillLines(sorted);
+    for (const LineId line : due.lines) {
+      auto& walk = QueueAt(lines_.QueueOf(line)).walk;
+      if (!walk.has_value()) walk.emplace(lines_, &closed_, alone_);
+      walk->Add(line);
+      closed_.Count(lines_.ShapeOf(line));
+    }
+    if (snapshot.books().usage.on()) {
+      for (Pending& queue : pending_) SortByUsers(snapshot, queue.id, queue.jobs);
+    }
+    LineUpQueues(ledger);
+  }
+
+  JobId Next(const Ledger& ledger) override {
+    if (last_.valid()) Weigh(ledger, last_);
+    for (const QueueId queue : left_) Weigh(ledger, queue);
+    last_ = QueueId();
+    left_.clear();
+    if (next_in_part_ < in_part_.size()) {
+      const JobId id = in_part_[next_in_part_++];
+      last_ = snapshot_.job(id).queue;
+      return id;
+    }
+    if (std::exchange(outdated_, false) && AnyOpen()) WeighAnswered(ledger);
+    if (top_.turns.empty() || !AnyOpen()) return JobId();
+    Pending* queue = &top_;
+    // The jobs of a queue go before the jobs of its child queues.
+    while (!Peek(*queue).valid()) {
+      last_ = QueueId(queue->turns.begin()->queue);
+      queue = &QueueAt(last_);
+    }
+    return Pop(*queue);
+  }
+
+  void Asked(JobId id, bool placed) override {
+    Pending& queue = QueueAt(snapshot_.job(id).queue);
+    if (!placed && !queue.head.valid() && Fifo(snapshot_.job(id).queue)) queue.head = id;
+  }
+
+  void Reserved(JobId id) override {
+    const Resources asked = LeastOf(id);
+    for (QueueId at = snapshot_.job(id).queue; at.valid(); at = snapshot_.queues().parent(at)) {
+      QueueAt(at).reserved.Add(asked);
+    }
+  }
+
+  void Left(QueueId id) override {
+    if (std::find(left_.begin(), left_.end(), id) == left_.end()) left_.push_back(id);
+  }
+
+  void Close(LineId line, DurationMs from) override {
+    if (auto& walk = QueueAt(lines_.QueueOf(line)).walk) walk->Close(line, from);
+  }
+
+  void Close(ShapeId shape, DurationMs from) override {
+    closed_.Close(shape, from, lines_.ShortestRun(shape));
+    outdated_ = true;
+  }
+
+  void Reopen() override {
+    closed_.Reopen();
+    outdated_ = true;
+    for (Pending& queue : pending_) {
+      if (queue.walk.has_value()) queue.walk->Reopen();
+    }
+  }
+
+  JobId Behind(JobId id) const override { return At(snapshot_.job(id).queue).head; }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffffffffu;
+  // The order of queues with one parent.
+  struct Turn {
+    bool above_share = false;  // with its next job
+    std::int64_t minus_priority = 0;
+    std::int64_t part = 0;            // of its share, now
+    std::int64_t part_with_next = 0;  // and with its next job
+    std::string_view name;
+    std::uint32_t queue = 0;
+
+    auto operator<=>(const Turn&) const = default;
+  };
+  struct Pending {
+    QueueId id;
+    std::vector<JobId> jobs;
+    std::size_t next = 0;
+    // The jobs in its lines, from the next one on. Of a FIFO queue only new jobs are left behind a
+    // blocked head: `fresh`, from `next_fresh`.
+    mutable std::optional<LinesWalk> walk{};
+    bool fifo_lined = false;
+    std::vector<JobId> fresh;
+    std::size_t next_fresh = 0;
+    // The highest priority of a job that is not incomplete.
+    std::int64_t highest = std::numeric_limits<std::int64_t>::min();
+    JobId head;            // in a FIFO queue, the first job that was tried and is still pending
+    absl::btree_set<Turn> turns;  // of its child queues with pending jobs
+    Turn turn;                    // its own turn, as its parent stores it
+    JobId weighed;                // the job that it was weighed with: NextIn
+    Resources reserved;           // to jobs that start later
+    bool entered = false;
+  };
+
+  // The next of the queue's own jobs; invalid: none.
+  JobId Peek(const Pending& queue) const {
+    const JobId single = queue.next < queue.jobs.size() ? queue.jobs[queue.next] : JobId();
+    if (queue.fifo_lined && queue.head.valid()) {
+      if (single.valid()) return single;
+      for (std::size_t f = queue.next_fresh; f < queue.fresh.size(); ++f) {
+        if (ComesAfter(queue.head, queue.fresh[f])) return queue.fresh[f];
+      }
+      return JobId();
+    }
+    const LinePlace* lined = queue.walk.has_value() ? queue.walk->Peek() : nullptr;
+    if (lined == nullptr) return single;
+    if (single.valid() && FairOrder().Before(snapshot_, single, lined->job)) return single;
+    return lined->job;
+  }
+
+  // REQUIRES: Peek returns a job.
+  JobId Pop(Pending& queue) {
+    const JobId id = Peek(queue);
+    if (queue.next < queue.jobs.size() && queue.jobs[queue.next] == id) {
+      ++queue.next;
+      --singles_;
+    } else if (!queue.fifo_lined || !queue.head.valid()) {
+      queue.walk->Pop();
+    } else {
+      while (queue.fresh[queue.next_fresh] != id) ++queue.next_fresh;
+      ++queue.next_fresh;
+    }
+    return id;
+  }
+
+  // Whether any job may still get a turn.
+  bool AnyOpen() const { return singles_ > 0 || any_fifo_lined_ || closed_.any_open(); }
+
+  bool ComesAfter(JobId head, JobId other) const {
+    return head != other && FairOrder().Before(snapshot_, head, other);
+  }
+
+  bool InPart(JobId id) const {
+    const JobRow& job = snapshot_.job(id);
+    return job.counted() > 0 && !job.satisfied();
+  }
+
+  bool GoesAhead(JobId id) {
+    const JobRow& job = snapshot_.job(id);
+    return InPart(id) && PriorityOf(snapshot_, job) >= QueueAt(job.queue).highest;
+  }
+
+  Pending& QueueAt(QueueId id) {
+    if (!id.valid()) return top_;
+    std::uint32_t& at = pending_of_[id.index()];
+    if (at == kNone) {
+      at = static_cast<std::uint32_t>(pending_.size());
+      pending_.emplace_back().id = id;
+    }
+    return pending_[at];
+  }
+  const Pending& At(QueueId id) const { return pending_[pending_of_[id.index()]]; }
+  bool Fifo(QueueId id) const { return snapshot_.queues().spec(id).dequeue == Dequeue::kFifo; }
+
+  // If one job of a FIFO queue gets a turn, all pending jobs of the queue are in the line: a
+  // pending job blocks the jobs behind it, and when it is placed the next job gets its turn.
+  void FillLines(const std::vector<JobId>& sorted) {
+    if (std::none_of(sorted.begin(), sorted.end(),
+                     [&](JobId id) { return Fifo(snapshot_.job(id).queue); })) {
+      return;
+    }
+    const bool lined = lines_.on() && !snapshot_.config().report_job_ahead;
+    for (Pending& queue : pending_) {
+      if (!Fifo(queue.id)) continue;
+      if (lined) TakeLines(queue);
+      queue.jobs.clear();
+    }
+    for (const JobId id : lines_.on() ? lines_.loose() : snapshot_.books().waiting) {
+      const QueueId queue = snapshot_.job(id).queue;
+      const bool known = pending_of_[queue.index()] != kNone;
+      if (Fifo(queue) && known && !GoesAhead(id)) QueueAt(queue).jobs.push_back(id);
+    }
+    for (Pending& queue : pending_) {
+      if (!Fifo(queue.id)) continue;
+      std::sort(queue.jobs.begin(), queue.jobs.end(),
+                [&](JobId a, JobId b) { return FairOrder().Before(snapshot_, a, b); });
+    }
+  }
+
+  // REQUIRES: queue.jobs are the jobs that get a turn.
+  void TakeLines(Pending& queue) {
+    static const std::vector<JobId> none;
+    queue.fifo_lined = any_fifo_lined_ = true;
+    queue.walk.emplace(lines_, nullptr, none);
+    for (const LineId line : lines_.Of(queue.id)) queue.walk->Add(line);
+    std::copy_if(queue.jobs.begin(), queue.jobs.end(), std::back_inserter(queue.fresh),
+                 [&](JobId job) { return lines_.LineOf(job).valid(); });
+  }
+
+  // The next job of the queue or of the queues under it, as these were weighed.
+  JobId NextIn(const Pending& queue) const {
+    const JobId own = Peek(queue);
+    if (own.valid() || queue.turns.empty()) return own;
+    return At(QueueId(queue.turns.begin()->queue)).weighed;
+  }
+
+  // Of the line that the job stands in; invalid: it stands in none, or there is no job.
+  ShapeId ShapeOf(JobId id) const {
+    const LineId line = id.valid() ? lines_.LineOf(id) : LineId();
+    return line.valid() ? lines_.ShapeOf(line) : ShapeId();
+  }
+
+  // LeastMissing of the job. It is the same for all jobs in lines of one shape.
+  Resources LeastOf(JobId id) {
+    const ShapeId shape = ShapeOf(id);
+    if (!shape.valid()) return LeastMissing(snapshot_, snapshot_.job(id));
+    const auto [known, fresh] = least_.try_emplace(shape);
+    if (fresh) known->second = LeastMissing(snapshot_, snapshot_.job(id));
+    return known->second;
+  }
+
+  // `next`: its next job.
+  Turn TurnOf(const Occupancy& occupancy, QueueId id, JobId next) {
+    const QueueSpec& spec = snapshot_.queues().spec(id);
+    Turn turn;
+    turn.minus_priority = -std::int64_t{spec.priority};
+    turn.name = spec.name;
+    turn.queue = id.value;
+    if (shares_.empty()) return turn;
+    Resources holds = occupancy.queue_total(id);
+    holds.Add(At(id).reserved);
+    const Resources& share = shares_[id.index()];
+    turn.part = turn.part_with_next = DominantPart(holds, share);
+    const Resources asked = LeastOf(next);
+    holds.Add(asked);
+    for (KindSet kinds = asked.NonZero(); kinds != 0; kinds &= kinds - 1) {
+      const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+      const bool above = share[k] != Share::kNotShared && holds[k] > share[k];
+      turn.above_share = turn.above_share || above;
+    }
+    turn.part_with_next = DominantPart(holds, share);
+    return turn;
+  }
+
+  // Gives turns to all queues with jobs and to the queues above them, from the lowest queues up:
+  // the turn of a queue depends on its next job, which may be one of a queue under it.
+  void LineUpQueues(const Ledger& ledger) {
+    if (pending_.size() > 1) shares_ = FairShares::SharesOf(snapshot_.books());
+    const QueueTree& queues = snapshot_.queues();
+    std::vector<std::pair<std::int32_t, QueueId>> by_depth;
+    const auto depth_of = [&](QueueId queue) {
+      std::int32_t depth = 0;
+      for (QueueId at = queue; at.valid(); at = queues.parent(at)) ++depth;
+      return depth;
+    };
+    for (std::size_t p = 0, count = pending_.size(); p < count; ++p) {
+      singles_ += pending_[p].jobs.size();
+      if (!Peek(pending_[p]).valid()) continue;
+      for (QueueId at = pending_[p].id; at.valid(); at = queues.parent(at)) {
+        if (std::exchange(QueueAt(at).entered, true)) break;
+        by_depth.emplace_back(depth_of(at), at);
+      }
+    }
+    std::sort(by_depth.begin(), by_depth.end(), std::greater<>());
+    for (const auto& [depth, queue] : by_depth) {
+      lined_up_.push_back(queue);
+      TakeTurn(ledger, queue);
+    }
+  }
+
+  // REQUIRES: it has a next job, and no turn.
+  void TakeTurn(const Ledger& ledger, QueueId id) {
+    Pending& queue = QueueAt(id);
+    queue.weighed = NextIn(queue);
+    queue.turn = TurnOf(ledger.occupancy(), id, queue.weighed);
+    QueueAt(snapshot_.queues().parent(id)).turns.insert(queue.turn);
+  }
+
+  // Updates the turn of a queue that was lined up; without a next job it has none.
+  void WeighOne(const Ledger& ledger, Pending& queue) {
+    QueueAt(snapshot_.queues().parent(queue.id)).turns.erase(queue.turn);
+    if (Peek(queue).valid() || !queue.turns.empty()) {
+      TakeTurn(ledger, queue.id);
+    } else {
+      queue.weighed = JobId();
+    }
+  }
+
+  // Updates the turns of the queue and the queues above it after a change of usage or of the next
+  // job.
+  void Weigh(const Ledger& ledger, QueueId from) {
+    for (QueueId at = from; at.valid(); at = snapshot_.queues().parent(at)) {
+      WeighOne(ledger, QueueAt(at));
+    }
+  }
+
+  // Updates the turns of queues whose next job got the answer of another queue's job meanwhile.
+  void WeighAnswered(const Ledger& ledger) {
+    for (const QueueId id : lined_up_) {
+      Pending& queue = QueueAt(id);
+      const JobId next = NextIn(queue);
+      if (next == queue.weighed) continue;
+      const ShapeId shape = ShapeOf(next);
+      if (shape.valid() && shape == ShapeOf(queue.weighed)) {
+        queue.weighed = next;  // it asks for as much
+      } else {
+        WeighOne(ledger, queue);
+      }
+    }
+  }
+
+  const Snapshot& snapshot_;
+  const WaitingLines& lines_;
+  std::vector<JobId> alone_;       // the single jobs that are due, by id
+  std::vector<Resources> shares_;  // empty if there is only one queue
+  std::vector<JobId> in_part_;
+  std::size_t next_in_part_ = 0;
+  std::unordered_map<ShapeId, Resources> least_;  // LeastOf
+  ClosedShapes closed_;
+  std::vector<QueueId> lined_up_;  // all that have had a turn, the lowest first
+  bool outdated_ = false;          // the next jobs of many queues may have their answer
+  std::size_t singles_ = 0;  // jobs of queues that are in no line and have not had their turn
+  bool any_fifo_lined_ = false;
+  Pending top_;
+  std::deque<Pending> pending_;            // of the queues that take part
+  std::vector<std::uint32_t> pending_of_;  // by QueueId: in pending_, or kNone
+  QueueId last_;                           // of the job that Next returned last
+  std::vector<QueueId> left_;              // queues with evictions since then
+};
+
+}  // namespace
+
+std::unique_ptr<Line> MakeFairLine(const Ledger& ledger, const Due& due) {
+  return std::make_unique<FairLine>(ledger, due);
+}
+
+}  // namespace tephra
