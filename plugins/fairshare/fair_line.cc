@@ -43,10 +43,15 @@ class FairLine final : public Line {
       std::int64_t& highest = QueueAt(job.queue).highest;
       highest = std::max(highest, PriorityOf(snapshot, job));
     };
-    for (const JobId id : sorted) {
-      if (!InPart(id)) count_highest(id);
+    const bool compared = std::any_of(sorted.begin(), sorted.end(), [&](JobId id) {
+      return InPart(id) || Fifo(snapshot.job(id).queue);
+    });
+    if (compared) {
+      for (const JobId id : sorted) {
+        if (!InPart(id)) count_highest(id);
+      }
+      for (const LineId line : due.lines) count_highest(lines_.line(line).First()->job);
     }
-    for (const LineId line : due.lines) count_highest(lines_.line(line).First()->job);
     for (const JobId id : sorted) {
       (GoesAhead(id) ? in_part_ : QueueAt(snapshot.job(id).queue).jobs).push_back(id);
     }
@@ -142,7 +147,7 @@ class FairLine final : public Line {
     bool fifo_lined = false;
     std::vector<JobId> fresh;
     std::size_t next_fresh = 0;
-    // The highest priority of a job that is not incomplete.
+    // The highest priority of a job that is not incomplete, if any job is or the queue is FIFO.
     std::int64_t highest = std::numeric_limits<std::int64_t>::min();
     JobId head;            // in a FIFO queue, the first job that was tried and is still pending
     absl::btree_set<Turn> turns;  // of its child queues with pending jobs

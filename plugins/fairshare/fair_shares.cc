@@ -126,14 +126,14 @@ Share::Answer FairShares::Of(const Books& books) const {
 
 std::int64_t DominantPart(const Resources& holds, const Resources& share) {
   constexpr double kMillion = 1e6;
-  std::int64_t part = 0;
+  double part = 0;
   for (Kind k = 0; k < kMaxKinds; ++k) {
     if (holds[k] <= 0 || share[k] == Share::kNotShared) continue;
     if (share[k] <= 0) return kNoShare;
     const double here = static_cast<double>(holds[k]) / static_cast<double>(share[k]) * kMillion;
-    part = std::max(part, static_cast<std::int64_t>(std::llround(std::min(here, 1e18))));
+    part = std::max(part, here);
   }
-  return part;
+  return std::llround(std::min(part, 1e18));
 }
 
 }  // namespace tephra
