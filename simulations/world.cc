@@ -324,7 +324,7 @@ void World::Refresh(JobRecord& job) const {
   if (!id.valid() || state_.books().lines.AnswerOf(id) == nullptr) return;
   const Standing& standing = StandingOf(state_.books(), id);
   job.verdict = standing.verdict;
-  job.reason = *standing.reason;
+  job.reason = standing.reason;
 }
 
 std::size_t World::PlaceOf(const JobRecord& job, const TaskRow& row) const {

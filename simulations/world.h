@@ -84,9 +84,9 @@ struct JobRecord {
   bool removed = false;                    // removed by an event
   bool asked = false;                      // a plan had a verdict on its minimum
   Verdict verdict = Verdict::kWait;
-  Reason reason;          // of that verdict
-  Reason elastic_reason;  // why members beyond the minimum did not start, when last asked
-  JobId id;               // the id in the engine, known after its first plan
+  Boxed<Reason> reason;          // of that verdict
+  Boxed<Reason> elastic_reason;  // why members beyond the minimum did not start, when last asked
+  JobId id;                      // the id in the engine, known after its first plan
   // The last version sent to the engine, if it changes with the work done; null if the job has no
   // run-time estimate.
   std::shared_ptr<const JobSpec> spec;

@@ -61,7 +61,7 @@ void World::Take(HandedJob& handed) {
   const Standing& standing = state_.books().jobs[id.index()].standing;
   record->asked = standing.asked;
   record->verdict = standing.verdict;
-  record->reason = *standing.reason;
+  record->reason = standing.reason;
   if (state_.books().jobs[id.index()].satisfied()) record->verdict = Verdict::kStart;
   if (listener_ != nullptr) listener_->JobArrived(*record);
   by_uid_[record->uid] = record.get();

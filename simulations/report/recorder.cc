@@ -206,7 +206,7 @@ void Recorder::WriteRows(const JobRecord& job) {
   const char* state = JobStateText(StateOf(job));
   std::string reason, elastic;
   if (job.verdict != Verdict::kStart) AppendCsv(ReasonText(kinds, job.reason), reason);
-  if (job.elastic_reason.obstacle != Obstacle::kNone) {
+  if (job.elastic_reason->obstacle != Obstacle::kNone) {
     AppendCsv(ReasonText(kinds, job.elastic_reason), elastic);
   }
   for (const TaskRecord& task : job.tasks) {

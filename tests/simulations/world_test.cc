@@ -135,7 +135,7 @@ events:
 )");
   CHECK(run.left.at("a").start == 5000);
   CHECK(run.left.at("b").start == -1);
-  CHECK(run.left.at("b").reason.obstacle == Obstacle::kRoom);
+  CHECK(run.left.at("b").reason->obstacle == Obstacle::kRoom);
   CHECK(run.left.at("c").tasks[0].node == "y");
 }
 
