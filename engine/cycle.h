@@ -45,7 +45,7 @@ struct CycleTools {
 
   // Another score rates from now on. What is charged stays as it is.
   void ForgetRatings() {
-    for (Workbench* bench : {&now, &empty, &later, &ahead}) bench->rankings().Forget();
+    for (Workbench* bench : {&now, &empty, &later, &ahead}) bench->rankings().ForgetRatings();
     proofs = Proofs();
   }
 };

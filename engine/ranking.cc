@@ -1,6 +1,7 @@
 #include "engine/ranking.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -15,6 +16,9 @@ namespace {
 constexpr std::size_t kMostRankedNodes = 8u << 20;
 
 constexpr MaxTree::Value kNearestDeficit = -1;
+// Fits, and is not rated yet: above all ratings, so that such nodes come to the top.
+constexpr MaxTree::Value kUnrated = std::numeric_limits<MaxTree::Value>::max();
+static_assert(kUnrated > kMaxPoints);
 
 Misfit MisfitOf(const Snapshot& snapshot, const TaskClass& cls, NodeId node) {
   switch (CheckNode(snapshot.hardware().spec(node), cls.pod.constraints, cls.needs_devices())) {
@@ -39,7 +43,34 @@ bool OnlyHostLimits(const ClassTable& classes, const TaskClass& cls) {
 
 }  // namespace
 
+void Ranking::RateNode(std::uint32_t rank) const {
+  const NodeId node = ledger_->snapshot().hardware().ranked()[rank];
+  tree_.Set(rank, policies_->score->Rate(ledger_->View(node), *cls_));
+}
+
+MaxTree::Value Ranking::rating(std::uint32_t rank) const {
+  if (tree_.at(rank) == kUnrated) RateNode(rank);
+  return tree_.at(rank);
+}
+
+void Ranking::ForgetRatings() {
+  std::vector<MaxTree::Value> leaves(misfit_.size());
+  for (std::size_t r = 0; r < leaves.size(); ++r) {
+    leaves[r] = tree_.at(r) < 0 ? tree_.at(r) : kUnrated;
+  }
+  tree_.Assign(leaves);
+}
+
 std::pair<MaxTree::Value, std::size_t> Ranking::BestIn(RankSpan within) const {
+  auto top = TopOf(within);
+  while (top.first == kUnrated) {
+    RateNode(static_cast<std::uint32_t>(top.second));
+    top = TopOf(within);
+  }
+  return top;
+}
+
+std::pair<MaxTree::Value, std::size_t> Ranking::TopOf(RankSpan within) const {
   if (within.everywhere()) return {tree_.best(), misfit_.empty() ? 0 : tree_.first_best()};
   if (within.empty()) return {MaxTree::kLowest, 0};
   return tree_.BestIn(within.first, within.last);
@@ -75,7 +106,7 @@ std::array<std::int32_t, kMisfits> Ranking::NodesByMisfit(RankSpan within) const
 std::int64_t Ranking::room(RankSpan within) const {
   if (within.everywhere()) return room_;
   if (within.empty()) return 0;
-  if (capped_by_ != nullptr) return CappedRoom(*capped_by_, *capped_cls_, within);
+  if (capped_) return CappedRoom(*ledger_, *cls_, within);
   return copies_in_.SumBefore(within.last) - copies_in_.SumBefore(within.first);
 }
 
@@ -123,8 +154,7 @@ MaxTree::Value Ranking::Evaluate(const Ledger& ledger, const TaskClass& cls, Cla
     const std::int32_t limit_room = ledger.occupancy().LimitRoom(ledger.facts(), cls, node);
     const Fit::Answer answer = policies.fit->Check(view, cls, limit_room);
     misfit = answer.misfit;
-    value = misfit == Misfit::kFits ? policies.score->Rate(view, cls)
-                                    : kNearestDeficit - answer.deficit;
+    value = misfit == Misfit::kFits ? kUnrated : kNearestDeficit - answer.deficit;
   }
   --by_misfit_[static_cast<int>(misfit_[rank])];
   ++by_misfit_[static_cast<int>(misfit)];
@@ -164,6 +194,9 @@ bool Ranking::LimitsMoved(const Ledger& ledger, const TaskClass& cls, std::uint6
 
 void Ranking::Follow(const Ledger& ledger, const TaskClass& cls, ClassId id,
                      const Policies& policies) {
+  ledger_ = &ledger;
+  cls_ = &cls;
+  policies_ = &policies;
   const Snapshot& snapshot = ledger.snapshot();
   const auto& log = ledger.occupancy().node_log();
   const std::uint64_t order = snapshot.hardware().order_version() + 1;
@@ -178,13 +211,16 @@ void Ranking::Follow(const Ledger& ledger, const TaskClass& cls, ClassId id,
   if ((!cls.limits.empty() && LimitsMoved(ledger, cls, limits_seen_)) || afresh) {
     Rebuild(ledger, cls, id, policies);
   } else {
-    const auto rate = [&](NodeId node) {
+    const auto look = [&](NodeId node) {
       if (!snapshot.hardware().present(node)) return;
       tree_.Set(snapshot.hardware().rank(node), Evaluate(ledger, cls, id, policies, node));
     };
-    for (std::uint64_t i = rows_seen_; i < log.end(); ++i) rate(log.at(i));
+    for (std::uint64_t i = rows_seen_; i < log.end(); ++i) {
+      // The tasks of a job often come and go in a row.
+      if (i + 1 == log.end() || log.at(i) != log.at(i + 1)) look(log.at(i));
+    }
     if (mask_ != nullptr) {
-      for (std::uint64_t i = mask_seen_; i < mask_->log().end(); ++i) rate(mask_->log().at(i));
+      for (std::uint64_t i = mask_seen_; i < mask_->log().end(); ++i) look(mask_->log().at(i));
     }
   }
   generation_ = snapshot.classes().generation(id);
@@ -230,10 +266,8 @@ void Ranking::FollowRoom(const Ledger& ledger, const TaskClass& cls, const Polic
   room_rows_seen_ = log.end();
   room_mask_serial_ = mask_serial_;
   room_mask_seen_ = mask_seen_;
-  const bool capped = !OnlyHostLimits(snapshot.classes(), cls);
-  capped_by_ = capped ? &ledger : nullptr;
-  capped_cls_ = capped ? &cls : nullptr;
-  room_ = capped ? CappedRoom(ledger, cls, {}) : copies_in_.all();
+  capped_ = !OnlyHostLimits(snapshot.classes(), cls);
+  room_ = capped_ ? CappedRoom(ledger, cls, {}) : copies_in_.all();
 }
 
 // Copies summed by domain, each domain capped by what its limit leaves; the least over the keys.
@@ -274,7 +308,7 @@ void Rankings::Begin(const Ledger& ledger, const Policies& policies) {
   const Books& books = ledger.snapshot().books();
   const std::size_t nodes = std::max<std::size_t>(books.hardware.ranked().size(), 1);
   const std::uint64_t keep = std::max<std::uint64_t>(kMostRankedNodes / nodes, 64);
-  if (config_seen_ != books.config_version) Forget();
+  if (config_seen_ != books.config_version) rankings_.clear();
   config_seen_ = books.config_version;
   rankings_.resize(books.classes.size());
   if (uses_ < keep) return;
@@ -318,15 +352,21 @@ const TaskClass& Rankings::ClassOf(ClassId cls, KindSet without) {
   return narrowed == nullptr ? ledger_->snapshot().cls(cls) : narrowed->cls;
 }
 
+void Rankings::Follow(Ranking& ranking, const TaskClass& cls, ClassId id) {
+  if (ranking.ratings_seen_ != ratings_) ranking.ForgetRatings();
+  ranking.ratings_seen_ = ratings_;
+  ranking.Follow(*ledger_, cls, id, *policies_);
+}
+
 const Ranking& Rankings::For(ClassId cls, KindSet without) {
   if (Narrowed* narrowed = Narrow(cls, without)) {
-    narrowed->ranking.Follow(*ledger_, narrowed->cls, cls, *policies_);
+    Follow(narrowed->ranking, narrowed->cls, cls);
     return narrowed->ranking;
   }
   auto& ranking = rankings_[cls.index()];
   if (ranking == nullptr) ranking = std::make_unique<Ranking>();
   ranking->used_ = ++uses_;
-  ranking->Follow(*ledger_, ledger_->snapshot().cls(cls), cls, *policies_);
+  Follow(*ranking, ledger_->snapshot().cls(cls), cls);
   return *ranking;
 }
 

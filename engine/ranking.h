@@ -1,6 +1,7 @@
 // Ranking: for one class of tasks, every node by how good it is, kept current from the ledger's
-// log of changed rows. So a task is one look at the top, and a charge costs one node's rating a
-// class, whatever the size of the cluster.
+// log of changed rows. So a task is one look at the top, and a charge costs one question a class,
+// whatever the size of the cluster. A node on which the class fits is rated when it is first in
+// question: most classes of a long queue never are.
 //
 // Everything here is derived: dropping it changes no decision.
 #pragma once
@@ -30,7 +31,7 @@ class Ranking {
   // What keeps a task of the class off the node of that rank.
   Misfit misfit(std::uint32_t rank) const { return misfit_[rank]; }
   // How good the node of that rank is; below zero: the class does not fit there.
-  MaxTree::Value rating(std::uint32_t rank) const { return tree_.at(rank); }
+  MaxTree::Value rating(std::uint32_t rank) const;
   // Upper bound on how many tasks of the class fit on the nodes within together, and on one.
   // REQUIRES: Rankings::WithRoom gave it.
   std::int64_t room(RankSpan within = {}) const;
@@ -46,10 +47,14 @@ class Ranking {
   Misfit Eligibility(const Ledger& ledger, const TaskClass& cls, ClassId id, NodeId node);
   Misfit ByLikeness(const Snapshot& snapshot, const TaskClass& cls, NodeId node);
   bool LimitsMoved(const Ledger& ledger, const TaskClass& cls, std::uint64_t& read) const;
+  std::pair<MaxTree::Value, std::size_t> TopOf(RankSpan within) const;
   std::pair<MaxTree::Value, std::size_t> BestIn(RankSpan within) const;
+  void RateNode(std::uint32_t rank) const;
+  void ForgetRatings();
   std::int64_t CappedRoom(const Ledger& ledger, const TaskClass& cls, RankSpan within) const;
 
-  MaxTree tree_;                          // by rank; below zero: does not fit
+  // By rank; below zero: does not fit. A rating comes in when it is first asked for.
+  mutable MaxTree tree_;
   std::vector<Misfit> misfit_;            // by rank
   std::vector<Misfit> eligible_;          // by rank
   std::vector<std::uint32_t> spec_seen_;  // by rank: what eligible_ was read from
@@ -59,16 +64,19 @@ class Ranking {
   SumTree copies_in_;                 // the same, for sums
   std::array<std::int32_t, kMisfits> by_misfit_{};
   std::int64_t room_ = 0;  // sum of copies_, capped by wider domains' limits
-  // Where there are such limits, for spans: what is asked.
-  const Ledger* capped_by_ = nullptr;
-  const TaskClass* capped_cls_ = nullptr;
+  bool capped_ = false;    // there are such limits
+  // What was followed last.
+  const Ledger* ledger_ = nullptr;
+  const TaskClass* cls_ = nullptr;
+  const Policies* policies_ = nullptr;
 
   const Mask* mask_ = nullptr;  // while following; null: none, or not known
   bool masked_ = false;         // the class names one
   std::uint64_t mask_serial_ = 0, mask_seen_ = 0;
   std::uint64_t room_mask_serial_ = 0, room_mask_seen_ = 0;
 
-  std::uint32_t generation_ = 0;  // of the class
+  std::uint32_t generation_ = 0;    // of the class
+  std::uint64_t ratings_seen_ = 0;  // Rankings::ratings_
   std::uint64_t order_seen_ = 0, rows_seen_ = 0, limits_seen_ = 0;
   std::uint64_t room_order_seen_ = 0, room_rows_seen_ = 0, room_limits_seen_ = 0;
   std::uint64_t used_ = 0;  // for forgetting the least recently used
@@ -89,7 +97,8 @@ class Rankings {
   const TaskClass& ClassOf(ClassId cls, KindSet without = 0);
   const Ledger& ledger() const { return *ledger_; }
   const Policies& policies() const { return *policies_; }
-  void Forget() { rankings_.clear(); }
+  // The score has changed. Where a class fits does not depend on it.
+  void ForgetRatings() { ++ratings_; }
 
  private:
   struct Narrowed {
@@ -97,6 +106,7 @@ class Rankings {
     Ranking ranking;
   };
   Narrowed* Narrow(ClassId cls, KindSet without);
+  void Follow(Ranking& ranking, const TaskClass& cls, ClassId id);
 
   const Ledger* ledger_ = nullptr;
   const Policies* policies_ = nullptr;
@@ -104,6 +114,7 @@ class Rankings {
   std::map<std::pair<ClassId, KindSet>, Narrowed> narrowed_;
   std::uint64_t config_seen_ = 0;
   std::uint64_t uses_ = 0;
+  std::uint64_t ratings_ = 0;  // how often the score has changed
 };
 
 }  // namespace tephra
