@@ -15,7 +15,6 @@ bool Mask::Replace(std::vector<bool> excluded) {
     freed = freed || excluded_[n];
     log_.Add(NodeId(n));
   }
-  log_.Trim(2 * slots);
   excluded_ = std::move(excluded);
   return freed;
 }

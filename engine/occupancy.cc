@@ -9,17 +9,15 @@
 namespace tephra {
 namespace {
 
-constexpr std::size_t kLogSlack = 4096;
-
 // Calls copy(id) for what `log` names since `read`, or all() where it no longer tells.
 template <class IdType, class Copy, class All>
 void Follow(const ChangeLog<IdType>& log, std::uint64_t& read, Copy copy, All all) {
   if (log.Covers(read)) {
-    for (; read < log.end(); ++read) copy(log.at(read));
+    log.EachSince(read, copy);
   } else {
     all();
-    read = log.end();
   }
+  read = log.end();
 }
 
 }  // namespace
@@ -166,7 +164,6 @@ void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, 
   const KindSet kinds = charged.kinds;
   free_total_.AddKinds(charged.freed, +1, charged.freed_kinds);
   node_log_.Add(node);
-  node_log_.Trim(2 * nodes_.size() + kLogSlack);
 
   if (queue.valid()) {
     queue_own_[queue.index()].AddKinds(amount, sign, kinds);
@@ -174,7 +171,6 @@ void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, 
       queue_total_[up.index()].AddKinds(amount, sign, kinds);
       queue_log_.Add(up);
     }
-    queue_log_.Trim(2 * queue_own_.size() + kLogSlack);
     if (!queue_claims_.empty()) ChargeClaims(facts.queues, queue, amount, sign, kinds);
   } else {
     outside_queues_.AddKinds(amount, sign, kinds);
@@ -189,7 +185,6 @@ void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, 
     it->second.Add(cls.pod.limits[i].max, sign);
     if (it->second.empty()) counts.erase(it);
     limit_log_.Add(limit);
-    limit_log_.Trim(kLogSlack);
   }
 }
 
@@ -304,7 +299,6 @@ void Occupancy::CopyChanges(const Hardware& hardware, const Occupancy& truth) {
         devices_ = truth.devices_;
         node_log_.Reset();
       });
-  node_log_.Trim(2 * nodes_.size() + kLogSlack);
   Follow(
       truth.queue_log_, queues_read_,
       [&](QueueId q) {

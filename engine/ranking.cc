@@ -184,9 +184,9 @@ bool Ranking::LimitsMoved(const Ledger& ledger, const TaskClass& cls, std::uint6
   const auto& log = ledger.occupancy().limit_log();
   bool moved = !log.Covers(read);
   if (!moved && !OnlyHostLimits(ledger.snapshot().classes(), cls)) {
-    for (; read < log.end() && !moved; ++read) {
-      moved = std::find(cls.limits.begin(), cls.limits.end(), log.at(read)) != cls.limits.end();
-    }
+    log.EachSince(read, [&](LimitId limit) {
+      moved = moved || std::find(cls.limits.begin(), cls.limits.end(), limit) != cls.limits.end();
+    });
   }
   read = log.end();
   return moved;
@@ -205,8 +205,7 @@ void Ranking::Follow(const Ledger& ledger, const TaskClass& cls, ClassId id,
   const std::uint64_t mask_serial = mask_ == nullptr ? 0 : mask_->serial();
   const bool afresh = generation_ != snapshot.classes().generation(id) || order_seen_ != order ||
                       !log.Covers(rows_seen_) || mask_serial_ != mask_serial ||
-                      (mask_ != nullptr && !mask_->log().Covers(mask_seen_)) ||
-                      log.end() - rows_seen_ > snapshot.hardware().ranked().size();
+                      (mask_ != nullptr && !mask_->log().Covers(mask_seen_));
   if (generation_ != snapshot.classes().generation(id)) room_order_seen_ = 0;
   if ((!cls.limits.empty() && LimitsMoved(ledger, cls, limits_seen_)) || afresh) {
     Rebuild(ledger, cls, id, policies);
@@ -215,13 +214,8 @@ void Ranking::Follow(const Ledger& ledger, const TaskClass& cls, ClassId id,
       if (!snapshot.hardware().present(node)) return;
       tree_.Set(snapshot.hardware().rank(node), Evaluate(ledger, cls, id, policies, node));
     };
-    for (std::uint64_t i = rows_seen_; i < log.end(); ++i) {
-      // The tasks of a job often come and go in a row.
-      if (i + 1 == log.end() || log.at(i) != log.at(i + 1)) look(log.at(i));
-    }
-    if (mask_ != nullptr) {
-      for (std::uint64_t i = mask_seen_; i < mask_->log().end(); ++i) look(mask_->log().at(i));
-    }
+    log.EachSince(rows_seen_, look);
+    if (mask_ != nullptr) mask_->log().EachSince(mask_seen_, look);
   }
   generation_ = snapshot.classes().generation(id);
   order_seen_ = order;
@@ -243,8 +237,7 @@ void Ranking::FollowRoom(const Ledger& ledger, const TaskClass& cls, const Polic
   const bool limits_moved = !cls.limits.empty() && LimitsMoved(ledger, cls, room_limits_seen_);
   if (room_order_seen_ != order_seen_ || !log.Covers(room_rows_seen_) || limits_moved ||
       room_mask_serial_ != mask_serial_ ||
-      (mask_ != nullptr && !mask_->log().Covers(room_mask_seen_)) ||
-      log.end() - room_rows_seen_ > ranked.size()) {
+      (mask_ != nullptr && !mask_->log().Covers(room_mask_seen_))) {
     copies_.resize(ranked.size());
     for (std::size_t r = 0; r < ranked.size(); ++r) copies_[r] = copies(ranked[r]);
     copies_in_.Assign(copies_);
@@ -256,11 +249,8 @@ void Ranking::FollowRoom(const Ledger& ledger, const TaskClass& cls, const Polic
       copies_in_.Add(rank, now - copies_[rank]);
       copies_[rank] = now;
     };
-    for (std::uint64_t i = room_rows_seen_; i < log.end(); ++i) count(log.at(i));
-    if (mask_ != nullptr) {
-      for (std::uint64_t i = room_mask_seen_; i < mask_->log().end(); ++i)
-        count(mask_->log().at(i));
-    }
+    log.EachSince(room_rows_seen_, count);
+    if (mask_ != nullptr) mask_->log().EachSince(room_mask_seen_, count);
   }
   room_order_seen_ = order_seen_;
   room_rows_seen_ = log.end();

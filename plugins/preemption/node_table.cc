@@ -56,7 +56,7 @@ void NodeTable::Follow(const Ledger& ledger) {
   if (!log.Covers(rows_seen_)) {
     for (Node& node : nodes_) node.outdated = true;
   } else {
-    for (std::uint64_t i = rows_seen_; i < log.end(); ++i) Outdate(log.at(i));
+    log.EachSince(rows_seen_, [this](NodeId node) { Outdate(node); });
   }
   rows_seen_ = log.end();
 }

@@ -26,10 +26,10 @@ std::int64_t Fragments::Update(const Books& books) {
   if (!known_) return 0;
   const ChangeLog<NodeId>& log = books.occupancy.node_log();
   if (log.Covers(read_)) {
-    for (; read_ < log.end(); ++read_) Refresh(books, log.at(read_));
-    return sum_;
+    log.EachSince(read_, [&](NodeId node) { Refresh(books, node); });
+  } else {
+    for (std::size_t n = 0; n < books.hardware.slots(); ++n) Refresh(books, NodeId(n));
   }
-  for (std::size_t n = 0; n < books.hardware.slots(); ++n) Refresh(books, NodeId(n));
   read_ = log.end();
   return sum_;
 }

@@ -1,4 +1,5 @@
 // The small structures under the rankings: MaxTree, SumTree, ChangeLog, Occupancy, Ledger.
+#include <algorithm>
 #include <set>
 
 #include <catch2/catch.hpp>
@@ -76,23 +77,49 @@ TEST_CASE("SumTree: the sum of every beginning is that of a plain loop, whatever
   }
 }
 
-TEST_CASE("ChangeLog: a reader gets what came since, in order, or has to start over") {
+TEST_CASE("ChangeLog: a reader gets each row that changed since, or has to start over") {
   ChangeLog<NodeId> log;
+  const auto since = [&log](std::uint64_t seen) {
+    std::vector<std::size_t> rows;
+    log.EachSince(seen, [&rows](NodeId node) { rows.push_back(node.index()); });
+    return rows;
+  };
   CHECK(log.Covers(log.end()));
-  for (std::size_t i = 0; i < 10; ++i) log.Add(NodeId(i));
-  CHECK(log.end() == 10);
-  CHECK(log.at(3) == NodeId(3));
-  log.Trim(10);
-  CHECK(log.Covers(0));
-  log.Trim(6);  // keeps the newer three
-  CHECK_FALSE(log.Covers(6));
-  CHECK(log.Covers(7));
-  CHECK(log.at(7) == NodeId(7));
-  CHECK(log.end() == 10);
+  CHECK(since(0).empty());
+  for (const std::size_t row : {3, 1, 4, 1, 1, 5}) log.Add(NodeId(row));
+  CHECK(since(0) == std::vector<std::size_t>{5, 1, 4, 3});
+  const auto seen = log.end();
+  CHECK(since(seen).empty());
+  for (const std::size_t row : {3, 4, 3}) log.Add(NodeId(row));
+  CHECK(since(seen) == std::vector<std::size_t>{3, 4});
+  CHECK(since(0) == std::vector<std::size_t>{3, 4, 5, 1});
   const auto end = log.end();
   log.Reset();
   CHECK_FALSE(log.Covers(end));
   CHECK(log.Covers(log.end()));
+  CHECK(since(log.end()).empty());
+}
+
+TEST_CASE("ChangeLog: as a plain list of all changes says") {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    CAPTURE(seed);
+    Dice dice(seed);
+    ChangeLog<NodeId> log;
+    std::vector<std::size_t> changes;  // log.end() is how many there are
+    for (int i = 0; i < 200; ++i) {
+      changes.push_back(static_cast<std::size_t>(dice.Below(20)));
+      log.Add(NodeId(changes.back()));
+      const auto seen = static_cast<std::size_t>(dice.Below(static_cast<int>(changes.size())));
+      std::vector<std::size_t> expected;
+      for (std::size_t c = changes.size(); c-- > seen;) {
+        const bool named = std::count(expected.begin(), expected.end(), changes[c]) > 0;
+        if (!named) expected.push_back(changes[c]);
+      }
+      std::vector<std::size_t> rows;
+      log.EachSince(seen, [&rows](NodeId node) { rows.push_back(node.index()); });
+      REQUIRE(rows == expected);
+    }
+  }
 }
 
 // A node "n" with 4 devices, and classes to charge there.
