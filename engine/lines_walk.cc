@@ -17,9 +17,6 @@ void LinesWalk::Enter(LineId id, const LinePlace* after) {
   const WaitingLine& line = lines_->line(id);
   const DurationMs below = OpenBelow(id);
   const LinePlace* place = after == nullptr ? line.First(below) : line.After(*after, below);
-  while (place != nullptr && std::binary_search(alone_->begin(), alone_->end(), place->job)) {
-    place = line.After(*place, below);
-  }
   if (place == nullptr) return;
   heap_.push_back({place, id});
   std::push_heap(heap_.begin(), heap_.end());
@@ -39,16 +36,22 @@ const LinePlace* LinesWalk::Peek() {
   while (!heap_.empty()) {
     const Next next = heap_.front();
     const DurationMs below = OpenBelow(next.line);
-    if (lines_->RunOf(next.place->job) < below) return next.place;
+    const JobId job = next.place->job;
+    const bool asked = std::binary_search(alone_->begin(), alone_->end(), job);
+    if (!asked && lines_->RunOf(job) < below) return next.place;
     Drop();
     Enter(next.line, next.place);
   }
   return nullptr;
 }
 
+void LinesWalk::Passed(const LinePlace& place) {
+  if (passed_ == nullptr || *passed_ < place) passed_ = &place;
+}
+
 void LinesWalk::Pop() {
   const Next next = heap_.front();
-  passed_ = next.place;
+  Passed(*next.place);
   Drop();
   Enter(next.line, next.place);
 }

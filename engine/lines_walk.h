@@ -63,9 +63,11 @@ class LinesWalk {
   const LinePlace* Peek();
   // Passes the job that Peek returned.
   void Pop();
+  // A job that stands there had its turn outside of the walk, and so had all jobs before it.
+  void Passed(const LinePlace& place);
   // Jobs of the line that run at least as long as `from` have their answer.
   void Close(LineId line, DurationMs from);
-  // All lines are open again, behind the job that was passed last.
+  // All lines are open again, behind the last job that was passed.
   void Reopen();
 
  private:

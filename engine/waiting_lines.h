@@ -62,7 +62,8 @@ class WaitingLines {
   LineId LineOf(JobId job) const {
     return job.index() < places_.size() ? places_[job.index()].line : LineId();
   }
-  // REQUIRES: it stands in a line.
+  // REQUIRES of both: it stands in a line.
+  const LinePlace& PlaceOf(JobId job) const { return places_[job.index()].place; }
   DurationMs RunOf(JobId job) const { return places_[job.index()].run; }
   const std::vector<JobId>& loose() const { return loose_; }  // in no order
 

@@ -179,6 +179,9 @@ class FairLine final : public Line {
     if (queue.next < queue.jobs.size() && queue.jobs[queue.next] == id) {
       ++queue.next;
       --singles_;
+      if (queue.walk.has_value() && lines_.LineOf(id).valid()) {
+        queue.walk->Passed(lines_.PlaceOf(id));
+      }
     } else if (!queue.fifo_lined || !queue.head.valid()) {
       queue.walk->Pop();
     } else {
