@@ -30,7 +30,7 @@ void Remember(Books& books, const Decision& decision, TimeMs now, std::uint64_t 
   standing.verdict = decision.verdict;
   standing.reason = decision.reason;
   standing.plan = plan;
-  if (!IsRoomAlone(decision.reason)) books.lines.WaitsForMore(decision.job);
+  books.lines.Await(decision.job, AwaitsOf(decision.reason));
 }
 
 }  // namespace

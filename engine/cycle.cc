@@ -22,7 +22,7 @@ bool GoAhead(const Ledger& ledger, const Order& order, const std::vector<JobId>&
 }
 
 // The pending jobs with a reservation that are not asked: it stands. If one of these may lose it to a
-// job that is due, all jobs become due: what it loses may help any job that was not to delay it. The
+// job that is due, each job becomes due that what it loses may help. The
 // order says which jobs may lose theirs; if all jobs are to have a reservation, any job may lose it
 // to a job of another queue. A job that starts now as reserved takes nothing from other jobs.
 std::vector<JobId> TakeStanding(const Snapshot& snapshot, const Ledger& ledger,
@@ -72,7 +72,8 @@ std::vector<JobId> TakeStanding(const Snapshot& snapshot, const Ledger& ledger,
            GoAhead(ledger, *policies.order, standing, takers);
   };
   if (!all_stand()) {
-    AddAll(snapshot.books(), due);
+    policies.reservations->ReservesAll() ? AddAll(snapshot.books(), due)
+                                         : AddAfterLostReservation(snapshot.books(), due);
     return {};
   }
   std::sort(standing.begin(), standing.end(), before);

@@ -27,13 +27,37 @@ void LinesWalk::Add(LineId line) {
   Enter(line, nullptr);
 }
 
+void LinesWalk::AddOthers(QueueId queue) {
+  if (lines_->Of(queue).size() == all_.size()) return;
+  std::sort(all_.begin(), all_.end());
+  others_ = &lines_->Of(queue);
+  next_other_ = others_->begin();
+}
+
+void LinesWalk::OnlyDue() {
+  if (others_ == nullptr) return;
+  others_ = nullptr;
+  const auto other = [&](const Next& next) { return !IsDue(next.line); };
+  heap_.erase(std::remove_if(heap_.begin(), heap_.end(), other), heap_.end());
+  std::make_heap(heap_.begin(), heap_.end());
+}
+
+void LinesWalk::EnterOthers() {
+  while (others_ != nullptr && next_other_ != others_->end() &&
+         (heap_.empty() || *next_other_->first < *heap_.front().place)) {
+    const LineId line = (next_other_++)->line;
+    const bool open = lines_->line(line).ShortestRun() < OpenBelow(line);
+    if (open && !IsDue(line) && lines_->MayBeReserved(line)) Enter(line, passed_);
+  }
+}
+
 void LinesWalk::Drop() {
   std::pop_heap(heap_.begin(), heap_.end());
   heap_.pop_back();
 }
 
 const LinePlace* LinesWalk::Peek() {
-  while (!heap_.empty()) {
+  for (EnterOthers(); !heap_.empty(); EnterOthers()) {
     const Next next = heap_.front();
     const DurationMs below = OpenBelow(next.line);
     const JobId job = next.place->job;
@@ -65,6 +89,7 @@ void LinesWalk::Reopen() {
   closed_.clear();
   heap_.clear();
   for (const LineId line : all_) Enter(line, passed_);
+  if (others_ != nullptr) next_other_ = others_->begin();
 }
 
 }  // namespace tephra

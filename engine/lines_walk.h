@@ -1,5 +1,7 @@
 // LinesWalk: the jobs of several lines of one queue, in the order of their turns. Lines can be closed
-// on the way: their other jobs would get the answer that one of them got.
+// on the way: their other jobs would get the answer that one of them got. The lines of the queue that
+// are not due may take part, too. They enter the walk when their turn comes, so they cost nothing
+// before.
 //
 // Part of one cycle; one owner thread.
 #pragma once
@@ -59,6 +61,10 @@ class LinesWalk {
 
   // The line takes part from its first job on.
   void Add(LineId line);
+  // So do the other lines of the queue, until OnlyDue. REQUIRES: no line is added afterwards.
+  void AddOthers(QueueId queue);
+  // The other lines take part no longer.
+  void OnlyDue();
   // The next job, where it stands; null: there is none.
   const LinePlace* Peek();
   // Passes the job that Peek returned.
@@ -79,13 +85,18 @@ class LinesWalk {
   };
   // Jobs of the line that run less than that are not answered yet.
   DurationMs OpenBelow(LineId line) const;
+  bool IsDue(LineId line) const { return std::binary_search(all_.begin(), all_.end(), line); }
   void Enter(LineId line, const LinePlace* after);
+  // Other lines of which the first job comes before all jobs of the heap.
+  void EnterOthers();
   void Drop();
 
   const WaitingLines* lines_;
   const ClosedShapes* closed_shapes_;
   const std::vector<JobId>* alone_;
-  absl::InlinedVector<LineId, 4> all_;
+  absl::InlinedVector<LineId, 4> all_;  // that are due; sorted by id if there are others
+  const WaitingLines::Lines* others_ = nullptr;  // all lines of the queue; null: no other takes part
+  WaitingLines::Lines::const_iterator next_other_;
   absl::InlinedVector<Next, 4> heap_;
   std::unordered_map<LineId, DurationMs> closed_;  // from which run time on
   const LinePlace* passed_ = nullptr;

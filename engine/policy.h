@@ -43,6 +43,9 @@ class Line {
   virtual void Close(ShapeId, DurationMs /*from*/) {}
   // Room has come that may give closed lines another answer.
   virtual void Reopen() {}
+  // Jobs that are not due (Due::others) need no more turns: of that queue, or, if it is invalid, of
+  // any queue.
+  virtual void OnlyDue(QueueId) {}
   // The job that has to be placed before that job may be asked; invalid: none.
   virtual JobId Behind(JobId) const = 0;
 };

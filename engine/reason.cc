@@ -300,6 +300,15 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
 
 }  // namespace
 
+Awaits AwaitsOf(const Reason& reason) {
+  const bool unproven = reason.obstacle == Obstacle::kSearch ||
+                        reason.remedy == Remedy::kSearch || reason.remedy == Remedy::kOnce;
+  // Any start or end of another job may give it a start estimate.
+  if (unproven || reason.untimed == Untimed::kEnds) return Awaits::kAnyChange;
+  if (reason.obstacle == Obstacle::kReserved) return Awaits::kReservations;
+  return IsRoom(reason.obstacle) ? Awaits::kRoom : Awaits::kAnyChange;
+}
+
 std::string ReasonText(const ResourceKinds& kinds, const Reason& reason) {
   const bool of_group = !reason.group.empty() && reason.obstacle != Obstacle::kGroups;
   return (of_group ? "sub-group " + reason.group + ": " : "") + ObstacleText(kinds, reason) +

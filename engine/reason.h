@@ -164,11 +164,13 @@ struct Reason {
   bool operator==(const Reason&) const = default;
 };
 
-// Whether more room, or the job's turn, is all that may change that answer.
-inline bool IsRoomAlone(const Reason& reason) {
-  return IsRoom(reason.obstacle) && reason.obstacle != Obstacle::kSearch &&
-         reason.remedy != Remedy::kSearch && reason.remedy != Remedy::kOnce;
-}
+// What may change the answer to a pending job, beside its turn and changes of the cluster.
+enum class Awaits : std::uint8_t {
+  kRoom,          // room on a node where its tasks have none now
+  kReservations,  // that, or a change of the starts that are reserved for other jobs
+  kAnyChange,
+};
+Awaits AwaitsOf(const Reason& reason);
 
 // For users: the cause, then the numbers, then the start estimate; "not enough free GPUs: ...".
 std::string ReasonText(const ResourceKinds& kinds, const Reason& reason);

@@ -1,6 +1,7 @@
 #include "engine/waiting_lines.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "engine/policy.h"
@@ -22,6 +23,9 @@ bool StandsInLine(const Books& books, const JobRow& job) {
     return role.pending == static_cast<std::int32_t>(role.tasks.size());
   });
 }
+
+// A need that is within any amount that is free, or taken more than once.
+constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::min();
 
 void Add(std::vector<std::uint32_t>& to, std::int64_t number) {
   to.push_back(static_cast<std::uint32_t>(number));
@@ -62,30 +66,43 @@ WaitingLines::Question WaitingLines::QuestionOf(const Books& books, JobId id) {
   return question;
 }
 
-const std::vector<LineId>& WaitingLines::Of(QueueId queue) const {
-  static const std::vector<LineId> none;
+const WaitingLines::Lines& WaitingLines::Of(QueueId queue) const {
+  static const Lines none;
   return SlotOf(queue) < by_queue_.size() ? by_queue_[SlotOf(queue)] : none;
 }
 
 JobId WaitingLines::FirstOf(QueueId queue) const {
-  const LinePlace* first = nullptr;
-  for (const LineId id : Of(queue)) {
-    const LinePlace* place = line(id).First();
-    if (first == nullptr || *place < *first) first = place;
-  }
-  return first == nullptr ? JobId() : first->job;
+  const Lines& lines = Of(queue);
+  return lines.empty() ? JobId() : lines.begin()->first->job;
 }
 
-std::vector<LineId> WaitingLines::All() const {
-  std::vector<LineId> all;
-  all.reserve(by_question_.size());
-  for (const std::vector<LineId>& lines : by_queue_) {
-    all.insert(all.end(), lines.begin(), lines.end());
+void WaitingLines::AddAll(std::vector<LineId>& to) const {
+  to.reserve(to.size() + by_question_.size());
+  for (const Lines& lines : by_queue_) {
+    for (const InTurn& one : lines) to.push_back(one.line);
   }
-  return all;
 }
 
-LineId WaitingLines::LineFor(QueueId queue, Question question) {
+void WaitingLines::AddOf(ShapeId shape, std::vector<LineId>& to) const {
+  for (const auto& [run, line] : shapes_[shape.index()].runs) to.push_back(line);
+}
+
+void WaitingLines::AddAwaiting(Awaits least, std::vector<LineId>& to) const {
+  const auto add = [&](const Awaiting& awaiting) {
+    for (const LineId line : awaiting.lines) {
+      if (AwaitsOf(line) >= least) to.push_back(line);
+    }
+    for (const ShapeId shape : awaiting.shapes) {
+      for (const auto& [run, line] : shapes_[shape.index()].runs) {
+        if (AwaitsOf(line) >= least) to.push_back(line);
+      }
+    }
+  };
+  add(any_change_);
+  if (least <= Awaits::kReservations) add(reservations_);
+}
+
+LineId WaitingLines::LineFor(const Books& books, const JobRow& job, Question question) {
   const auto [known, fresh] = by_question_.try_emplace(question);
   if (!fresh) return known->second;
   if (unused_.empty()) {
@@ -95,47 +112,69 @@ LineId WaitingLines::LineFor(QueueId queue, Question question) {
   const LineId id = unused_.back();
   unused_.pop_back();
   known->second = id;
-  if (by_queue_.size() <= SlotOf(queue)) by_queue_.resize(SlotOf(queue) + 1);
-  std::vector<LineId>& here = by_queue_[SlotOf(queue)];
+  if (by_queue_.size() <= SlotOf(job.queue)) by_queue_.resize(SlotOf(job.queue) + 1);
   lines_[id.index()] = {};
   lines_[id.index()].question = std::move(question);
-  lines_[id.index()].queue = queue;
-  lines_[id.index()].shape = ShapeFor(lines_[id.index()].question);
-  lines_[id.index()].at_in_queue = static_cast<std::uint32_t>(here.size());
-  here.push_back(id);
+  lines_[id.index()].queue = job.queue;
+  lines_[id.index()].shape = ShapeFor(books, job, lines_[id.index()].question);
   return id;
 }
 
-ShapeId WaitingLines::ShapeFor(const Question& question) {
+ShapeId WaitingLines::ShapeFor(const Books& books, const JobRow& job, const Question& question) {
   Question key(question.begin() + kBeforeShape, question.end());
   const auto [known, fresh] = by_shape_.try_emplace(key);
   if (!fresh) return known->second;
   if (unused_shapes_.empty()) {
     unused_shapes_.push_back(ShapeId(shapes_.size()));
     shapes_.emplace_back();
+    needs_.emplace_back();
   }
   const ShapeId id = unused_shapes_.back();
   unused_shapes_.pop_back();
   known->second = id;
   shapes_[id.index()] = {};
   shapes_[id.index()].question = std::move(key);
+  needs_[id.index()] = NeedOf(books, job);
   return id;
 }
 
-void WaitingLines::SetRun(LineId id, DurationMs before) {
-  const Line& line = lines_[id.index()];
-  const DurationMs now = line.jobs.ShortestRun();
-  if (now == before) return;
+WaitingLines::Need WaitingLines::NeedOf(const Books& books, const JobRow& job) {
+  Need need;
+  bool first = true;
+  for (const RoleRow& role : job.roles) {
+    if (role.tasks.empty()) continue;
+    const TaskClass& cls = books.classes[role.cls];
+    if (!cls.limits.empty()) return {.amount = {kAlways, kAlways, kAlways, kAlways}};
+    const Resources& demand = cls.demand;
+    for (std::size_t k = 0; k < Need::kKinds.size(); ++k) {
+      const std::int64_t asked = demand[Need::kKinds[k]];
+      const std::int64_t amount = asked > 0 ? asked : kAlways;
+      need.amount[k] = first ? amount : std::min(need.amount[k], amount);
+    }
+    first = false;
+  }
+  return need;
+}
+
+template <class Change>
+void WaitingLines::Alter(LineId id, Change change) {
+  Line& line = lines_[id.index()];
+  Lines& here = by_queue_[SlotOf(line.queue)];
+  const DurationMs run = line.jobs.ShortestRun();
+  const LinePlace* const first = line.jobs.First();
+  // The first job changes if another one comes before it, or it leaves.
+  if (first != nullptr) here.erase({first, id});
+  change(line.jobs);
+  if (const LinePlace* const now = line.jobs.First()) here.insert({now, id});
+  const DurationMs shortest = line.jobs.ShortestRun();
+  if (shortest == run) return;
   auto& runs = shapes_[line.shape.index()].runs;
-  runs.erase({before, id});
-  if (now != WaitingLine::kAnyRun) runs.emplace(now, id);
+  if (run != WaitingLine::kAnyRun) runs.erase({run, id});
+  if (shortest != WaitingLine::kAnyRun) runs.emplace(shortest, id);
 }
 
 void WaitingLines::Enter(LineId id, LinePlace place, DurationMs run, Known& known) {
-  WaitingLine& jobs = lines_[id.index()].jobs;
-  const DurationMs before = jobs.ShortestRun();
-  jobs.Insert(place, run);
-  SetRun(id, before);
+  Alter(id, [&](WaitingLine& jobs) { jobs.Insert(place, run); });
   known.line = id;
   known.place = std::move(place);
   known.run = run;
@@ -143,22 +182,8 @@ void WaitingLines::Enter(LineId id, LinePlace place, DurationMs run, Known& know
 
 void WaitingLines::Leave(Known& known) {
   if (known.line.valid()) {
-    Line& line = lines_[known.line.index()];
-    const DurationMs before = line.jobs.ShortestRun();
-    line.jobs.Erase(known.place);
-    SetRun(known.line, before);
-    if (line.jobs.empty()) {
-      if (Shape& shape = shapes_[line.shape.index()]; shape.runs.empty()) {
-        by_shape_.erase(shape.question);
-        unused_shapes_.push_back(line.shape);
-      }
-      std::vector<LineId>& here = by_queue_[SlotOf(line.queue)];
-      here[line.at_in_queue] = here.back();
-      lines_[here.back().index()].at_in_queue = line.at_in_queue;
-      here.pop_back();
-      by_question_.erase(line.question);
-      unused_.push_back(known.line);
-    }
+    Alter(known.line, [&](WaitingLine& jobs) { jobs.Erase(known.place); });
+    if (line(known.line).empty()) DropLine(known.line);
     known.line = LineId();
     known.place = {};
   }
@@ -168,6 +193,20 @@ void WaitingLines::Leave(Known& known) {
   places_[last.index()].loose_at = known.loose_at;
   loose_.pop_back();
   known.loose_at = kNotLoose;
+}
+
+void WaitingLines::DropLine(LineId id) {
+  const Line& line = lines_[id.index()];
+  if (Shape& shape = shapes_[line.shape.index()]; shape.runs.empty()) {
+    by_shape_.erase(shape.question);
+    unused_shapes_.push_back(line.shape);
+    reservations_.shapes.erase(line.shape);
+    any_change_.shapes.erase(line.shape);
+  }
+  reservations_.lines.erase(id);
+  any_change_.lines.erase(id);
+  by_question_.erase(line.question);
+  unused_.push_back(id);
 }
 
 void WaitingLines::Follow(const Books& books, JobId id) {
@@ -192,16 +231,38 @@ void WaitingLines::Follow(const Books& books, JobId id) {
     return;
   }
   Leave(known);
-  Enter(LineFor(job.queue, std::move(question)), std::move(place), run, known);
-  if (!job.due) WaitsForMore(id);
+  Enter(LineFor(books, job, std::move(question)), std::move(place), run, known);
+  if (!job.due) Await(id, Awaits::kAnyChange);
 }
 
 void WaitingLines::Asks(const std::vector<LineId>& lines) {
   ++cycles_;
   for (const LineId id : lines) {
-    lines_[id.index()].waits_for_room_alone = true;
-    lines_[id.index()].asked = cycles_;
+    Line& line = lines_[id.index()];
+    if (line.awaits != Awaits::kRoom) {
+      reservations_.lines.erase(id);
+      any_change_.lines.erase(id);
+    }
+    line.awaits = Awaits::kRoom;
+    line.asked = cycles_;
   }
+  for (const LineId id : lines) Prune(lines_[id.index()].shape);
+}
+
+// Forgets what the shape awaited once all of its lines are asked again.
+void WaitingLines::Prune(ShapeId id) {
+  Shape& shape = shapes_[id.index()];
+  if (std::exchange(shape.pruned, cycles_) == cycles_) return;
+  const auto prune = [&](Awaiting& awaiting) {
+    const auto at = awaiting.shapes.find(id);
+    if (at == awaiting.shapes.end()) return;
+    const bool awaits = std::any_of(shape.runs.begin(), shape.runs.end(), [&](const auto& one) {
+      return AwaitsOf(one.second) > Awaits::kRoom;
+    });
+    if (!awaits) awaiting.shapes.erase(at);
+  };
+  prune(reservations_);
+  prune(any_change_);
 }
 
 void WaitingLines::Tell(JobId job, DurationMs from, bool every_queue, const Standing& said) {
@@ -212,7 +273,10 @@ void WaitingLines::Tell(JobId job, DurationMs from, bool every_queue, const Stan
   line.answered = cycles_;
   if (!every_queue) return;
   Shape& shape = shapes_[line.shape.index()];
-  if (!IsRoomAlone(said.reason)) shape.waits_more = cycles_;
+  const Awaits awaits = tephra::AwaitsOf(said.reason);
+  shape.awaited[static_cast<std::size_t>(awaits)] = cycles_;
+  if (awaits == Awaits::kReservations) reservations_.shapes.insert(line.shape);
+  if (awaits == Awaits::kAnyChange) any_change_.shapes.insert(line.shape);
   shape.answered = cycles_;
   shape.said = line.said;
 }
@@ -237,10 +301,20 @@ const Standing* WaitingLines::AnswerOf(JobId job) const {
   return own->plan < of_shape->plan ? of_shape : own;
 }
 
-bool WaitingLines::WaitsForRoomAlone(LineId id) const {
+Awaits WaitingLines::AwaitsOf(LineId id) const {
   const Line& line = lines_[id.index()];
-  const bool shares_more = Shares(line) && shapes_[line.shape.index()].waits_more >= line.asked;
-  return line.waits_for_room_alone && !shares_more;
+  if (!Shares(line)) return line.awaits;
+  const Shape& shape = shapes_[line.shape.index()];
+  const auto since = [&](Awaits awaits) {
+    return shape.awaited[static_cast<std::size_t>(awaits)] >= line.asked;
+  };
+  if (since(Awaits::kAnyChange)) return Awaits::kAnyChange;
+  return since(Awaits::kReservations) ? std::max(line.awaits, Awaits::kReservations) : line.awaits;
+}
+
+bool WaitingLines::MayBeReserved(LineId id) const {
+  const Standing* const said = AnswerOf(lines_[id.index()].jobs.First()->job);
+  return said == nullptr || said->verdict != Verdict::kInfeasible;
 }
 
 const Standing& StandingOf(const Books& books, JobId job) {
@@ -249,8 +323,13 @@ const Standing& StandingOf(const Books& books, JobId job) {
   return of_line != nullptr && (!own.asked || of_line->plan > own.plan) ? *of_line : own;
 }
 
-void WaitingLines::WaitsForMore(JobId job) {
-  if (const LineId id = LineOf(job); id.valid()) lines_[id.index()].waits_for_room_alone = false;
+void WaitingLines::Await(JobId job, Awaits awaits) {
+  const LineId id = LineOf(job);
+  if (!id.valid()) return;
+  Awaits& so_far = lines_[id.index()].awaits;
+  if (awaits <= so_far) return;
+  so_far = awaits;
+  (awaits == Awaits::kAnyChange ? any_change_ : reservations_).lines.insert(id);
 }
 
 void WaitingLines::Use(const Books& books, std::shared_ptr<const Order> order) {
@@ -277,7 +356,9 @@ std::string WaitingLines::Check(const Books& books) const {
   std::sort(fresh_loose.begin(), fresh_loose.end());
   if (loose != fresh_loose) return "waiting lines: the loose jobs are not the pending ones";
   std::size_t here = 0, there = 0;
-  for (const LineId id : All()) here += line(id).size();
+  std::vector<LineId> all;
+  AddAll(all);
+  for (const LineId id : all) here += line(id).size();
   for (std::size_t j = 0; j < books.jobs.size(); ++j) {
     const LineId mine = LineOf(JobId(j)), other = fresh.LineOf(JobId(j));
     if (other.valid()) ++there;

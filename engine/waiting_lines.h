@@ -11,7 +11,11 @@
 // One owner thread.
 #pragma once
 
+#include <absl/container/btree_set.h>
+
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,13 +39,16 @@ using ShapeId = Id<struct ShapeTag>;
 struct Due {
   std::vector<JobId> jobs;
   std::vector<LineId> lines;
+  // Jobs of the other lines do not start, but some of them may get a reservation.
+  bool others = false;
 
-  bool empty() const { return jobs.empty() && lines.empty(); }
+  bool empty() const { return jobs.empty() && lines.empty() && !others; }
 };
 
 class WaitingLines {
  public:
   bool on() const { return on_; }
+  bool any() const { return !by_question_.empty(); }  // whether any job stands in a line
   const WaitingLine& line(LineId id) const { return lines_[id.index()].jobs; }
   QueueId QueueOf(LineId id) const { return lines_[id.index()].queue; }
   ShapeId ShapeOf(LineId id) const { return lines_[id.index()].shape; }
@@ -49,15 +56,38 @@ class WaitingLines {
   DurationMs ShortestRun(ShapeId id) const { return shapes_[id.index()].runs.begin()->first; }
   // Shapes have lower indexes than that.
   std::size_t shapes() const { return shapes_.size(); }
-  // By the last answers to its jobs. False: another change than room that the line may use, or of
-  // its queue, may help it too.
-  bool WaitsForRoomAlone(LineId id) const;
+  // By the last answers to its jobs.
+  Awaits AwaitsOf(LineId id) const;
+  // Whether a job of the line may get a reservation: the last answer was not that it never fits.
+  bool MayBeReserved(LineId id) const;
   // The first of all jobs that stand in lines of the queue; invalid: none does.
   JobId FirstOf(QueueId queue) const;
-  // Lines of the queue, in no order.
-  const std::vector<LineId>& Of(QueueId queue) const;
-  // All lines, in no order.
-  std::vector<LineId> All() const;
+  // A line by its first job.
+  struct InTurn {
+    const LinePlace* first;
+    LineId line;
+
+    bool operator<(const InTurn& other) const { return *first < *other.first; }
+  };
+  using Lines = absl::btree_set<InTurn>;
+  // Lines of the queue, in the order of their first jobs.
+  const Lines& Of(QueueId queue) const;
+  // Adds all lines, in no order.
+  void AddAll(std::vector<LineId>& to) const;
+  // Adds the lines that await at least that, in no order; some may come more than once.
+  void AddAwaiting(Awaits least, std::vector<LineId>& to) const;
+  // Visits the shapes of which a task may fit on a node with so much free, by CPU, memory and GPUs
+  // alone, and those whose pods have limits. `most`: by kind, of several nodes the most that one has.
+  template <class Visit>
+  void EachShapeWithin(const Resources& most, Visit visit) const {
+    for (std::size_t s = 0; s < shapes_.size(); ++s) {
+      if (needs_[s].Within(most) && !shapes_[s].runs.empty()) visit(ShapeId(s));
+    }
+  }
+  // Adds the lines of the shape.
+  void AddOf(ShapeId shape, std::vector<LineId>& to) const;
+  // Any line of the shape. REQUIRES: there is one.
+  LineId AnyOf(ShapeId shape) const { return shapes_[shape.index()].runs.begin()->second; }
   // The line that the job stands in; invalid: none.
   LineId LineOf(JobId job) const {
     return job.index() < places_.size() ? places_[job.index()].line : LineId();
@@ -80,8 +110,8 @@ class WaitingLines {
   void Tell(JobId job, DurationMs from, bool every_queue, const Standing& said);
   // What was said of another job of its line or shape and holds for the job, too; null: nothing.
   const Standing* AnswerOf(JobId job) const;
-  // The answer to the job was no, and not because of room alone.
-  void WaitsForMore(JobId job);
+  // The answer to the job was no, and awaits that.
+  void Await(JobId job, Awaits awaits);
   // Empty, or what is wrong.
   std::string Check(const Books& books) const;
 
@@ -101,8 +131,7 @@ class WaitingLines {
     QueueId queue;
     ShapeId shape;
     WaitingLine jobs;
-    std::uint32_t at_in_queue = 0;  // in by_queue_
-    bool waits_for_room_alone = true;
+    Awaits awaits = Awaits::kRoom;  // the most of its answers since it was asked
     std::uint64_t asked = 0;  // the cycle that asked it last, by cycles_
     std::uint64_t answered = 0;  // the cycle that `said` is of
     Said said;
@@ -110,9 +139,26 @@ class WaitingLines {
   struct Shape {
     Question question;
     std::set<std::pair<DurationMs, LineId>> runs;  // the shortest of each line
-    std::uint64_t answered = 0;    // the cycle that `said` is of
-    std::uint64_t waits_more = 0;  // the last cycle whose answer was not about room alone
-    Said said;                     // of its lines that this cycle asked
+    std::uint64_t answered = 0;  // the cycle that `said` is of
+    Said said;                   // of its lines that this cycle asked
+    std::array<std::uint64_t, 3> awaited{};  // by Awaits: the last cycle with such an answer
+    std::uint64_t pruned = 0;                // the cycle of the last Prune
+  };
+  // The least that a task of the shape takes of each kind that nearly all tasks ask for.
+  struct Need {
+    static constexpr std::array<Kind, 4> kKinds = {kGpu, kCpu, kMemory, kGpuMemory};
+    std::array<std::int64_t, 4> amount{};
+
+    bool Within(const Resources& most) const {
+      bool within = true;
+      for (std::size_t k = 0; k < kKinds.size(); ++k) within &= amount[k] <= most[kKinds[k]];
+      return within;
+    }
+  };
+  // The lines and shapes that await that, and some that did.
+  struct Awaiting {
+    absl::btree_set<LineId> lines;
+    absl::btree_set<ShapeId> shapes;
   };
   static constexpr std::uint32_t kNotLoose = 0xffffffffu;
   struct Known {
@@ -125,26 +171,32 @@ class WaitingLines {
   static constexpr std::size_t kBeforeShape = 3;
   static Question QuestionOf(const Books& books, JobId job);
   static std::size_t SlotOf(QueueId queue) { return queue.valid() ? queue.index() + 1 : 0; }
-  LineId LineFor(QueueId queue, Question question);
-  ShapeId ShapeFor(const Question& question);
+  static Need NeedOf(const Books& books, const JobRow& job);
+  LineId LineFor(const Books& books, const JobRow& job, Question question);
+  ShapeId ShapeFor(const Books& books, const JobRow& job, const Question& question);
+  void DropLine(LineId id);
   // Whether what was said of its shape holds for the line.
   bool Shares(const Line& line) const;
-  // The shortest run time of the line was `before`.
-  void SetRun(LineId line, DurationMs before);
+  void Prune(ShapeId shape);
+  // Changes the jobs of the line, and what is known of its first and its shortest one.
+  template <class Change>
+  void Alter(LineId line, Change change);
   void Enter(LineId line, LinePlace place, DurationMs run, Known& known);
   void Leave(Known& known);
 
   std::shared_ptr<const Order> order_;
   bool on_ = false;
   std::vector<Known> places_;  // by JobId
-  std::vector<Line> lines_;    // by LineId; empty ones are unused
+  std::deque<Line> lines_;     // by LineId; empty ones are unused; each stays where it is
   std::vector<LineId> unused_;
   std::map<Question, LineId> by_question_;
   std::vector<Shape> shapes_;  // by ShapeId; without lines: unused
+  std::vector<Need> needs_;    // by ShapeId
   std::vector<ShapeId> unused_shapes_;
   std::map<Question, ShapeId> by_shape_;
   std::uint64_t cycles_ = 0;  // that asked lines
-  std::vector<std::vector<LineId>> by_queue_;  // by SlotOf
+  std::vector<Lines> by_queue_;  // by SlotOf
+  Awaiting reservations_, any_change_;  // Awaits::kReservations and kAnyChange
   std::vector<JobId> loose_;
 };
 

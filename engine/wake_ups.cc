@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "engine/policy.h"
@@ -11,6 +12,7 @@ namespace tephra {
 namespace {
 
 constexpr std::size_t kMostNodes = 64;  // that are looked at one by one when room grew on them
+constexpr std::int32_t kUnlimited = std::numeric_limits<std::int32_t>::max();
 
 std::array<const Wakes*, 4> WakesOf(const Policies& policies) {
   return {policies.order.get(), policies.eviction.get(), policies.relocation.get(),
@@ -28,10 +30,6 @@ void SortOnce(std::vector<Id>& ids) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
-const JobRow& FirstOf(const Books& books, LineId line) {
-  return books.jobs[books.lines.line(line).First()->job.index()];
-}
-
 // Adds the pending jobs and lines of which this holds. Of a line its first job is looked at, which
 // may have more jobs evicted than the jobs behind it; and of a FIFO queue the first job alone, as no
 // job behind it has its turn before.
@@ -42,17 +40,29 @@ void AddWhere(const Books& books, Job job, Line line, Due& due) {
   }
   for (std::size_t q = 0; q < books.queues.size(); ++q) {
     const QueueId queue(q);
-    const std::vector<LineId>& lines = books.lines.Of(queue);
+    const WaitingLines::Lines& lines = books.lines.Of(queue);
     if (lines.empty()) continue;
     if (books.queues.InOrder(queue)) {
       const JobId first = books.lines.FirstOf(queue);
       if (job(books.jobs[first.index()])) due.jobs.push_back(first);
       continue;
     }
-    for (const LineId id : lines) {
-      if (line(id, FirstOf(books, id))) due.lines.push_back(id);
+    for (const WaitingLines::InTurn& one : lines) {
+      if (line(books.jobs[one.first->job.index()])) due.lines.push_back(one.line);
     }
   }
+}
+
+// Adds the jobs with a reserved start that stand in lines.
+void AddReserved(const Books& books, Due& due) {
+  for (const JobId id : books.reserved_starts) {
+    if (books.lines.LineOf(id).valid()) due.jobs.push_back(id);
+  }
+}
+
+// Of a FIFO queue its first job alone may be asked.
+void DropLinesInOrder(const Books& books, std::vector<LineId>& lines) {
+  std::erase_if(lines, [&](LineId id) { return books.queues.InOrder(books.lines.QueueOf(id)); });
 }
 
 // Adds the pending jobs that may be helped by the eviction or the move of one of these.
@@ -69,7 +79,23 @@ void AddHelpedBy(const Books& books, const Policies& policies, const std::vector
     return !job.satisfied() && job.evicts &&
            std::any_of(helped.begin(), helped.end(), [&](const auto& by) { return by(job); });
   };
-  AddWhere(books, may, [&](LineId, const JobRow& first) { return may(first); }, due);
+  AddWhere(books, may, may, due);
+}
+
+// Whether a job has a start reserved for now.
+bool AnyStarts(const Books& books, TimeMs now) {
+  return std::any_of(books.reserved_starts.begin(), books.reserved_starts.end(), [&](JobId id) {
+    const TimeMs at = books.jobs[id.index()].reservation.at;
+    return at != 0 && at <= now;
+  });
+}
+
+// Whether some job that waits in a line may get a reservation beside the jobs that keep theirs.
+bool AnyMayReserve(const Books& books, const Policies& policies, bool shifts) {
+  if (policies.reservations == nullptr || policies.reservations->ReservesAll()) return false;
+  const auto keeps = [&](JobId id) { return !shifts && books.jobs[id.index()].reservation.at != 0; };
+  const auto kept = std::count_if(books.reserved_starts.begin(), books.reserved_starts.end(), keeps);
+  return books.lines.any() && policies.reservations->Reserves(static_cast<std::int32_t>(kept), 0);
 }
 
 // Whether no limit counts its pods on other nodes.
@@ -82,11 +108,20 @@ bool LimitsFree(const Books& books, const JobRow& job) {
 }  // namespace
 
 void AddAll(const Books& books, Due& due) {
+  const auto all = [](const JobRow&) { return true; };
+  AddWhere(books, all, all, due);
+  AddReserved(books, due);
+  SortOnce(due.jobs);
+  SortOnce(due.lines);
+}
+
+void AddAfterLostReservation(const Books& books, Due& due) {
   AddWhere(
-      books, [](const JobRow&) { return true; }, [](LineId, const JobRow&) { return true; }, due);
-  for (const JobId id : books.reserved_starts) {
-    if (books.lines.LineOf(id).valid()) due.jobs.push_back(id);
-  }
+      books, [](const JobRow&) { return true; }, [](const JobRow&) { return false; }, due);
+  AddReserved(books, due);
+  books.lines.AddAwaiting(Awaits::kReservations, due.lines);
+  DropLinesInOrder(books, due.lines);
+  due.others = books.lines.on();
   SortOnce(due.jobs);
   SortOnce(due.lines);
 }
@@ -176,7 +211,7 @@ Due WakeUps::Take(Books& books, const Policies& policies, TimeMs now) {
   if (any_job) {
     AddAll(books, due);
   } else {
-    if (grown) WokenBy(books, capacity, due);
+    if (grown) WokenBy(books, policies, capacity, !as_expected || AnyStarts(books, now), due);
     AddHelpedBy(books, policies, evictable, due);
   }
   if (due.jobs.size() > alone) SortOnce(due.jobs);
@@ -189,7 +224,7 @@ Due WakeUps::Take(Books& books, const Policies& policies, TimeMs now) {
 // last "no" to a gang that runs may be about another part of it.
 bool WakeUps::WaitsForRoomAlone(const Books& books, const JobRow& job) const {
   const Standing& said = job.standing;
-  if (!said.asked || !IsRoomAlone(said.reason) || job.counted() > 0 || job.satisfied() ||
+  if (!said.asked || AwaitsOf(said.reason) != Awaits::kRoom || job.counted() > 0 || job.satisfied() ||
       job.keeps_room()) {
     return false;
   }
@@ -199,14 +234,33 @@ bool WakeUps::WaitsForRoomAlone(const Books& books, const JobRow& job) const {
   return LimitsFree(books, job);
 }
 
-// Adds the pending jobs that may be helped by room on these nodes or in these queues.
-void WakeUps::WokenBy(const Books& books, const CapacityEvent& grown, Due& due) {
+// Adds the pending jobs that may be helped by room on these nodes or in these queues, and, if reserved
+// starts may shift, by that.
+void WakeUps::WokenBy(const Books& books, const Policies& policies, const CapacityEvent& grown,
+                      bool shifts, Due& due) {
   std::vector<NodeId> nodes = grown.nodes();
   SortOnce(nodes);
-  const bool many = nodes.size() > kMostNodes;
+  const bool reserves = policies.reservations != nullptr;
+  AddJobsWokenBy(books, grown, nodes, reserves, due);
+  if (!books.lines.on()) return;
+  if (shifts) AddReserved(books, due);
+  books.lines.AddAwaiting(shifts ? Awaits::kReservations : Awaits::kAnyChange, due.lines);
+  for (const QueueId queue : grown.queues()) {
+    for (const WaitingLines::InTurn& one : books.lines.Of(queue)) due.lines.push_back(one.line);
+  }
+  AddLinesWithRoom(books, *policies.fit, nodes, due.lines);
+  DropLinesInOrder(books, due.lines);
+  due.others = AnyMayReserve(books, policies, shifts);
+}
+
+// The jobs that are asked one by one.
+void WakeUps::AddJobsWokenBy(const Books& books, const CapacityEvent& grown,
+                             const std::vector<NodeId>& nodes, bool reserves, Due& due) {
+  const bool any = reserves || nodes.size() > kMostNodes;
   const auto& queues = grown.queues();
-  const auto may = [&](const JobRow& job, bool room_alone) {
-    if (many || !room_alone || std::find(queues.begin(), queues.end(), job.queue) != queues.end()) {
+  const auto may = [&](const JobRow& job) {
+    if (any || !WaitsForRoomAlone(books, job) ||
+        std::find(queues.begin(), queues.end(), job.queue) != queues.end()) {
       return true;
     }
     return std::any_of(job.roles.begin(), job.roles.end(), [&](const RoleRow& role) {
@@ -214,13 +268,36 @@ void WakeUps::WokenBy(const Books& books, const CapacityEvent& grown, Due& due) 
                          [&](NodeId node) { return reach_.May(books, role.cls, node); });
     });
   };
-  AddWhere(
-      books,
-      [&](const JobRow& job) { return may(job, WaitsForRoomAlone(books, job)); },
-      [&](LineId line, const JobRow& first) {
-        return may(first, books.lines.WaitsForRoomAlone(line) && LimitsFree(books, first));
-      },
-      due);
+  AddWhere(books, may, [](const JobRow&) { return false; }, due);
+}
+
+// Adds the lines of which a task has room on one of the nodes now. No other line can start there.
+void WakeUps::AddLinesWithRoom(const Books& books, const Fit& fit, const std::vector<NodeId>& nodes,
+                               std::vector<LineId>& to) {
+  Resources most;  // by kind, that one of the nodes has free
+  bool any = false;
+  for (const NodeId node : nodes) {
+    if (!books.hardware.present(node)) continue;
+    const Resources& free = books.occupancy.node(node).free;
+    most = any ? Resources::Max(most, free) : free;
+    any = true;
+  }
+  if (!any) return;
+  const auto fits = [&](ClassId id, NodeId node) {
+    if (!reach_.May(books, id, node)) return false;
+    const NodeView view = books.occupancy.View(books.hardware, node);
+    return fit.Check(view, books.classes[id], kUnlimited).misfit == Misfit::kFits;
+  };
+  books.lines.EachShapeWithin(most, [&](ShapeId shape) {
+    const JobRow& job = books.jobs[books.lines.line(books.lines.AnyOf(shape)).First()->job.index()];
+    const bool fits_some =
+        nodes.size() > kMostNodes || !LimitsFree(books, job) ||
+        std::any_of(job.roles.begin(), job.roles.end(), [&](const RoleRow& role) {
+          return std::any_of(nodes.begin(), nodes.end(),
+                             [&](NodeId node) { return fits(role.cls, node); });
+        });
+    if (fits_some) books.lines.AddOf(shape, to);
+  });
 }
 
 }  // namespace tephra

@@ -14,11 +14,16 @@
 
 namespace tephra {
 
+class Fit;
 struct Policies;
 
 // Adds all pending jobs: the lines, and single jobs. Jobs with a reserved start are among these, even
 // if they stand in a line.
 void AddAll(const Books& books, Due& due);
+
+// Adds the lines that a change of reserved starts may help, and that is all that changed. The jobs of
+// the other lines may get a reservation that another job lost.
+void AddAfterLostReservation(const Books& books, Due& due);
 
 class WakeUps {
  public:
@@ -53,7 +58,12 @@ class WakeUps {
   };
   Gone HowItWent(const CapacityEvent& grown, TimeMs now);
   static bool AllReserved(const Books& books, const Policies& policies);
-  void WokenBy(const Books& books, const CapacityEvent& grown, Due& due);
+  void WokenBy(const Books& books, const Policies& policies, const CapacityEvent& grown, bool shifts,
+               Due& due);
+  void AddJobsWokenBy(const Books& books, const CapacityEvent& grown,
+                      const std::vector<NodeId>& nodes, bool reserves, Due& due);
+  void AddLinesWithRoom(const Books& books, const Fit& fit, const std::vector<NodeId>& nodes,
+                        std::vector<LineId>& to);
   bool WaitsForRoomAlone(const Books& books, const JobRow& job) const;
 
   std::vector<JobId> due_;

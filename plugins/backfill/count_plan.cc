@@ -73,13 +73,16 @@ ClassId ClassOfAll(const Snapshot& snapshot, const Due& due,
     all = only;
     return false;
   };
+  // Jobs that are not due may get a reservation in this cycle, too.
+  const Books& books = snapshot.books();
+  const std::vector<JobId>& singles = books.lines.on() ? books.lines.loose() : books.waiting;
   if (std::any_of(due.jobs.begin(), due.jobs.end(), other)) return ClassId();
   if (std::any_of(standing.begin(), standing.end(), other)) return ClassId();
-  // A job that stands in a line may get its turn in this cycle.
-  const WaitingLines& lines = snapshot.books().lines;
-  const std::vector<LineId> all_lines = lines.All();
-  if (std::any_of(all_lines.begin(), all_lines.end(), [&](LineId id) {
-        return other(lines.line(id).First()->job);
+  if (std::any_of(singles.begin(), singles.end(), other)) return ClassId();
+  std::vector<LineId> lines;
+  books.lines.AddAll(lines);
+  if (std::any_of(lines.begin(), lines.end(), [&](LineId id) {
+        return other(books.lines.line(id).First()->job);
       })) {
     return ClassId();
   }

@@ -20,8 +20,8 @@ class PlannedReservations final : public Reservations {
                                       const std::vector<JobId>& standing) const override;
   bool Reserves(std::int32_t before, std::int32_t in_queue) const override;
   bool ReservesAll() const override { return config_.mode == ReservationSettings::Mode::kAll; }
-  // Reservations may shift.
-  bool HelpsAnywhere(const Books&) const override { return true; }
+  // All reservations may shift.
+  bool HelpsAnywhere(const Books&) const override { return ReservesAll(); }
 
  private:
   ReservationSettings config_;

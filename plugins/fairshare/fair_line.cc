@@ -3,23 +3,18 @@
 #include <absl/container/btree_set.h>
 
 #include <algorithm>
-#include <bit>
-#include <compare>
 #include <deque>
 #include <functional>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
-#include "engine/gang_ask.h"
 #include "engine/lines_walk.h"
 #include "engine/priority.h"
 #include "plugins/fairshare/fair_order.h"
-#include "plugins/fairshare/fair_shares.h"
+#include "plugins/fairshare/queue_turns.h"
 #include "plugins/fairshare/user_order.h"
 
 namespace tephra {
@@ -33,10 +28,12 @@ class FairLine final : public Line {
       : snapshot_(ledger.snapshot()),
         lines_(snapshot_.books().lines),
         alone_(due.jobs),
+        turns_(snapshot_),
         closed_(lines_.shapes()),
         pending_of_(snapshot_.queues().size(), kNone) {
     const Snapshot& snapshot = snapshot_;
     const std::vector<JobId>& sorted = due.jobs;
+    if (due.others) AddReserved(alone_);
     std::sort(alone_.begin(), alone_.end());
     const auto count_highest = [&](JobId id) {
       const JobRow& job = snapshot.job(id);
@@ -51,6 +48,7 @@ class FairLine final : public Line {
         if (!InPart(id)) count_highest(id);
       }
       for (const LineId line : due.lines) count_highest(lines_.line(line).First()->job);
+      if (due.others) EachLinedQueue([&](QueueId queue) { count_highest(lines_.FirstOf(queue)); });
     }
     for (const JobId id : sorted) {
       (GoesAhead(id) ? in_part_ : QueueAt(snapshot.job(id).queue).jobs).push_back(id);
@@ -62,6 +60,7 @@ class FairLine final : public Line {
       walk->Add(line);
       closed_.Count(lines_.ShapeOf(line));
     }
+    if (due.others) TakeOthers();
     if (snapshot.books().usage.on()) {
       for (Pending& queue : pending_) SortByUsers(snapshot, queue.id, queue.jobs);
     }
@@ -95,7 +94,7 @@ class FairLine final : public Line {
   }
 
   void Reserved(JobId id) override {
-    const Resources asked = LeastOf(id);
+    const Resources asked = turns_.LeastOf(id);
     for (QueueId at = snapshot_.job(id).queue; at.valid(); at = snapshot_.queues().parent(at)) {
       QueueAt(at).reserved.Add(asked);
     }
@@ -122,21 +121,18 @@ class FairLine final : public Line {
     }
   }
 
+  void OnlyDue(QueueId id) override {
+    if (!others_) return;
+    others_ = id.valid();
+    outdated_ = true;
+    if (id.valid()) return LeaveOthers(QueueAt(id));
+    for (Pending& queue : pending_) LeaveOthers(queue);
+  }
+
   JobId Behind(JobId id) const override { return At(snapshot_.job(id).queue).head; }
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;
-  // The order of queues with one parent.
-  struct Turn {
-    bool above_share = false;  // with its next job
-    std::int64_t minus_priority = 0;
-    std::int64_t part = 0;            // of its share, now
-    std::int64_t part_with_next = 0;  // and with its next job
-    std::string_view name;
-    std::uint32_t queue = 0;
-
-    auto operator<=>(const Turn&) const = default;
-  };
   struct Pending {
     QueueId id;
     std::vector<JobId> jobs;
@@ -150,8 +146,8 @@ class FairLine final : public Line {
     // The highest priority of a job that is not incomplete, if any job is or the queue is FIFO.
     std::int64_t highest = std::numeric_limits<std::int64_t>::min();
     JobId head;            // in a FIFO queue, the first job that was tried and is still pending
-    absl::btree_set<Turn> turns;  // of its child queues with pending jobs
-    Turn turn;                    // its own turn, as its parent stores it
+    absl::btree_set<QueueTurn> turns;  // of its child queues with pending jobs
+    QueueTurn turn;                // its own turn, as its parent stores it
     JobId weighed;                // the job that it was weighed with: NextIn
     Resources reserved;           // to jobs that start later
     bool entered = false;
@@ -192,7 +188,37 @@ class FairLine final : public Line {
   }
 
   // Whether any job may still get a turn.
-  bool AnyOpen() const { return singles_ > 0 || any_fifo_lined_ || closed_.any_open(); }
+  bool AnyOpen() const {
+    return singles_ > 0 || any_fifo_lined_ || others_ || closed_.any_open();
+  }
+
+  // Queues with jobs in lines that are asked by themselves, not one behind the other.
+  template <class Visit>
+  void EachLinedQueue(Visit visit) const {
+    for (std::size_t q = 0; q < snapshot_.queues().size(); ++q) {
+      if (!lines_.Of(QueueId(q)).empty() && !Fifo(QueueId(q))) visit(QueueId(q));
+    }
+  }
+
+  // Jobs with a reservation stand in lines, and are asked by themselves or not at all.
+  void AddReserved(std::vector<JobId>& jobs) const {
+    for (const JobId id : snapshot_.books().reserved_starts) {
+      if (snapshot_.job(id).reservation.at != 0) jobs.push_back(id);
+    }
+  }
+
+  void TakeOthers() {
+    others_ = true;
+    EachLinedQueue([&](QueueId id) {
+      Pending& queue = QueueAt(id);
+      if (!queue.walk.has_value()) queue.walk.emplace(lines_, &closed_, alone_);
+      queue.walk->AddOthers(id);
+    });
+  }
+
+  void LeaveOthers(Pending& queue) {
+    if (queue.walk.has_value() && !queue.fifo_lined) queue.walk->OnlyDue();
+  }
 
   bool ComesAfter(JobId head, JobId other) const {
     return head != other && FairOrder().Before(snapshot_, head, other);
@@ -250,7 +276,7 @@ class FairLine final : public Line {
     static const std::vector<JobId> none;
     queue.fifo_lined = any_fifo_lined_ = true;
     queue.walk.emplace(lines_, nullptr, none);
-    for (const LineId line : lines_.Of(queue.id)) queue.walk->Add(line);
+    for (const WaitingLines::InTurn& one : lines_.Of(queue.id)) queue.walk->Add(one.line);
     std::copy_if(queue.jobs.begin(), queue.jobs.end(), std::back_inserter(queue.fresh),
                  [&](JobId job) { return lines_.LineOf(job).valid(); });
   }
@@ -262,48 +288,10 @@ class FairLine final : public Line {
     return At(QueueId(queue.turns.begin()->queue)).weighed;
   }
 
-  // Of the line that the job stands in; invalid: it stands in none, or there is no job.
-  ShapeId ShapeOf(JobId id) const {
-    const LineId line = id.valid() ? lines_.LineOf(id) : LineId();
-    return line.valid() ? lines_.ShapeOf(line) : ShapeId();
-  }
-
-  // LeastMissing of the job. It is the same for all jobs in lines of one shape.
-  Resources LeastOf(JobId id) {
-    const ShapeId shape = ShapeOf(id);
-    if (!shape.valid()) return LeastMissing(snapshot_, snapshot_.job(id));
-    const auto [known, fresh] = least_.try_emplace(shape);
-    if (fresh) known->second = LeastMissing(snapshot_, snapshot_.job(id));
-    return known->second;
-  }
-
-  // `next`: its next job.
-  Turn TurnOf(const Occupancy& occupancy, QueueId id, JobId next) {
-    const QueueSpec& spec = snapshot_.queues().spec(id);
-    Turn turn;
-    turn.minus_priority = -std::int64_t{spec.priority};
-    turn.name = spec.name;
-    turn.queue = id.value;
-    if (shares_.empty()) return turn;
-    Resources holds = occupancy.queue_total(id);
-    holds.Add(At(id).reserved);
-    const Resources& share = shares_[id.index()];
-    turn.part = turn.part_with_next = DominantPart(holds, share);
-    const Resources asked = LeastOf(next);
-    holds.Add(asked);
-    for (KindSet kinds = asked.NonZero(); kinds != 0; kinds &= kinds - 1) {
-      const Kind k = static_cast<Kind>(std::countr_zero(kinds));
-      const bool above = share[k] != Share::kNotShared && holds[k] > share[k];
-      turn.above_share = turn.above_share || above;
-    }
-    turn.part_with_next = DominantPart(holds, share);
-    return turn;
-  }
-
   // Gives turns to all queues with jobs and to the queues above them, from the lowest queues up:
   // the turn of a queue depends on its next job, which may be one of a queue under it.
   void LineUpQueues(const Ledger& ledger) {
-    if (pending_.size() > 1) shares_ = FairShares::SharesOf(snapshot_.books());
+    if (pending_.size() > 1) turns_.UseShares();
     const QueueTree& queues = snapshot_.queues();
     std::vector<std::pair<std::int32_t, QueueId>> by_depth;
     const auto depth_of = [&](QueueId queue) {
@@ -330,7 +318,7 @@ class FairLine final : public Line {
   void TakeTurn(const Ledger& ledger, QueueId id) {
     Pending& queue = QueueAt(id);
     queue.weighed = NextIn(queue);
-    queue.turn = TurnOf(ledger.occupancy(), id, queue.weighed);
+    queue.turn = turns_.Of(ledger.occupancy(), id, queue.weighed, queue.reserved);
     QueueAt(snapshot_.queues().parent(id)).turns.insert(queue.turn);
   }
 
@@ -358,8 +346,8 @@ class FairLine final : public Line {
       Pending& queue = QueueAt(id);
       const JobId next = NextIn(queue);
       if (next == queue.weighed) continue;
-      const ShapeId shape = ShapeOf(next);
-      if (shape.valid() && shape == ShapeOf(queue.weighed)) {
+      const ShapeId shape = turns_.ShapeOf(next);
+      if (shape.valid() && shape == turns_.ShapeOf(queue.weighed)) {
         queue.weighed = next;  // it asks for as much
       } else {
         WeighOne(ledger, queue);
@@ -369,14 +357,14 @@ class FairLine final : public Line {
 
   const Snapshot& snapshot_;
   const WaitingLines& lines_;
-  std::vector<JobId> alone_;       // the single jobs that are due, by id
-  std::vector<Resources> shares_;  // empty if there is only one queue
+  std::vector<JobId> alone_;       // the jobs that no line asks, by id
   std::vector<JobId> in_part_;
   std::size_t next_in_part_ = 0;
-  std::unordered_map<ShapeId, Resources> least_;  // LeastOf
+  QueueTurns turns_;
   ClosedShapes closed_;
   std::vector<QueueId> lined_up_;  // all that have had a turn, the lowest first
   bool outdated_ = false;          // the next jobs of many queues may have their answer
+  bool others_ = false;            // jobs of lines that are not due may have turns
   std::size_t singles_ = 0;  // jobs of queues that are in no line and have not had their turn
   bool any_fifo_lined_ = false;
   Pending top_;

@@ -335,10 +335,12 @@ void Allocate::Run(Cycle& cycle) const {
     DurationMs run;
   };
   std::vector<Last> last;
+  reservations.CloseFull(line);
   for (JobId job = line.Next(cycle.later().ledger()); job.valid();
        job = line.Next(cycle.later().ledger())) {
     if (!reservations.TriedLast(job)) {
       line.Asked(job, pass.PlaceMinimum(job, line.Behind(job)));
+      reservations.CloseFull(line);
       continue;
     }
     const DurationMs run = cycle.snapshot().job(job).estimated_runtime_ms;

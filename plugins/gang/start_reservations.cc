@@ -40,6 +40,18 @@ bool StartReservations::AllGiven() const {
   return cycle_.reservation_plan() == nullptr || !cycle_.policies().reservations->Reserves(given_, 0);
 }
 
+void StartReservations::CloseFull(Line& line) {
+  if (closed_) return;
+  if (AllGiven()) {
+    closed_ = true;
+    return line.OnlyDue(QueueId());
+  }
+  for (const QueueId queue : counted_) {
+    if (!cycle_.policies().reservations->Reserves(given_, given_in_[queue])) line.OnlyDue(queue);
+  }
+  counted_.clear();
+}
+
 bool StartReservations::TriedLast(JobId id) const {
   return cycle_.reservation_plan() != nullptr && given_ > 0 && !MayHave(id) &&
          cycle_.snapshot().config().reservations.order == ReservationSettings::Order::kShortestFirst;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "engine/cycle.h"
 
@@ -48,6 +49,8 @@ class StartReservations {
 
   // Whether no other gang may have a reservation, of whichever queue.
   bool AllGiven() const;
+  // Tells the line in which queues no other gang may have a reservation, if it was not told before.
+  void CloseFull(Line& line);
 
   // Decides again on jobs whose reservation has moved since the last plan.
   void TellMoved();
@@ -58,6 +61,7 @@ class StartReservations {
   void Count(QueueId queue) {
     ++given_;
     ++given_in_[queue];
+    counted_.push_back(queue);
   }
 
   Cycle& cycle_;
@@ -65,6 +69,8 @@ class StartReservations {
   // How many starts are reserved, in all and of each queue.
   std::int32_t given_ = 0;
   std::map<QueueId, std::int32_t> given_in_;
+  std::vector<QueueId> counted_;  // since the last CloseFull
+  bool closed_ = false;           // by CloseFull, all queues
 };
 
 }  // namespace tephra

@@ -101,10 +101,18 @@ NamedPlan Deeds(NamedPlan plan) {
   return plan;
 }
 
-std::map<std::string, TimeMs> Starts(const State& state) {
-  std::map<std::string, TimeMs> starts;
+// When jobs are to start, and on which nodes.
+using Starts = std::map<std::string, std::pair<TimeMs, std::vector<std::string>>>;
+
+Starts StartsIn(const State& state) {
+  Starts starts;
   for (const JobRow& job : state.books().jobs) {
-    if (job.live && job.reservation.at != 0) starts[job.name] = job.reservation.at;
+    if (!job.live || job.reservation.at == 0) continue;
+    auto& [at, nodes] = starts[job.name];
+    at = job.reservation.at;
+    for (const Placement& one : job.reservation.where) {
+      nodes.push_back(state.books().hardware.spec(one.node).name);
+    }
   }
   return starts;
 }
@@ -177,7 +185,7 @@ class History {
     INFO("the plan:\n" << Text(thrifty_.state().books().kinds, named) << "\nof all jobs:\n"
                        << Text(thorough_.state().books().kinds, others));
     REQUIRE(Deeds(named) == Deeds(others));
-    REQUIRE(Starts(thrifty_.state()) == Starts(thorough_.state()));
+    REQUIRE(StartsIn(thrifty_.state()) == StartsIn(thorough_.state()));
     Follow(Deeds(named));
   }
 
