@@ -112,6 +112,9 @@ void Assumptions::Assume(TaskTable& table, const Plan& plan) {
   for (const auto& [job, from, every_queue] : plan.line_answers) {
     books.lines.Tell(job, from, every_queue, books.jobs[job.index()].standing);
   }
+  for (const ShapeId shape : plan.reserved_shapes) {
+    books.lines.Await(shape, Awaits::kReservations);
+  }
   for (JobId id : plan.starts_confirmed) table.ConfirmStart(id);
   for (JobId id : plan.dropped) {
     books.jobs[id.index()].quarantined = true;

@@ -225,7 +225,7 @@ std::string DecimalValue(std::int64_t amount, std::int64_t unit) {
 }
 
 std::string MinuteValue(std::int32_t minute) {
-  const auto two = [](std::int32_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+  const auto two = [](std::int32_t n) { return std::to_string(100 + n).substr(1); };
   return two(minute / kMinutesOfHour) + ":" + two(minute % kMinutesOfHour);
 }
 

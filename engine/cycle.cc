@@ -191,6 +191,11 @@ void Cycle::CloseLine(JobId job, DurationMs from, bool every_queue) {
   if (every_queue) line().Close(lines.ShapeOf(id), from);
 }
 
+void Cycle::CloseShape(ShapeId shape, DurationMs from, bool reserved) {
+  if (reserved) plan_.reserved_shapes.push_back(shape);
+  line().Close(shape, from);
+}
+
 void Cycle::AskAgain(TimeMs at) {
   TimeMs& next = plan_.ask_again_at;
   next = next == 0 ? at : std::min(next, at);

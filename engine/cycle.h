@@ -87,6 +87,9 @@ class Cycle {
   // The answer to the job is no, as to all of its line that run at least as long as `from`; with
   // `every_queue` also to those of all due lines of its shape.
   void CloseLine(JobId job, DurationMs from, bool every_queue);
+  // No job of the shape can start that runs at least as long as `from`: for lack of room, or, if
+  // `reserved`, because it would delay a reservation. None of them is asked.
+  void CloseShape(ShapeId shape, DurationMs from, bool reserved);
   // Time alone may change the answer at this time.
   void AskAgain(TimeMs at);
 

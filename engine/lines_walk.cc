@@ -3,11 +3,15 @@
 #include <algorithm>
 
 namespace tephra {
+namespace {
+
+constexpr std::size_t kFew = 8;  // lines that enter at once
+
+}  // namespace
 
 DurationMs LinesWalk::OpenBelow(LineId line) const {
-  const DurationMs below = closed_shapes_ == nullptr
-                               ? WaitingLine::kAnyRun
-                               : closed_shapes_->OpenBelow(lines_->ShapeOf(line));
+  const DurationMs below =
+      shapes_ == nullptr ? WaitingLine::kAnyRun : shapes_->OpenBelow(lines_->ShapeOf(line));
   if (closed_.empty()) return below;
   const auto closed = closed_.find(line);
   return closed == closed_.end() ? below : std::min(below, closed->second);
@@ -23,31 +27,43 @@ void LinesWalk::Enter(LineId id, const LinePlace* after) {
 }
 
 void LinesWalk::Add(LineId line) {
-  all_.push_back(line);
-  Enter(line, nullptr);
+  if (in_turn_) return;
+  few_.push_back(line);
+  few_.size() > kFew ? EachEnters() : Enter(line, passed_);
 }
 
-void LinesWalk::AddOthers(QueueId queue) {
-  if (lines_->Of(queue).size() == all_.size()) return;
-  std::sort(all_.begin(), all_.end());
-  others_ = &lines_->Of(queue);
-  next_other_ = others_->begin();
+void LinesWalk::AddAll() {
+  others_ = true;
+  EachEnters();
+}
+
+void LinesWalk::EachEnters() {
+  in_turn_ = true;
+  few_.clear();
+  heap_.clear();
+  next_ = queue_->begin();
 }
 
 void LinesWalk::OnlyDue() {
-  if (others_ == nullptr) return;
-  others_ = nullptr;
+  if (!std::exchange(others_, false)) return;
   const auto other = [&](const Next& next) { return !IsDue(next.line); };
   heap_.erase(std::remove_if(heap_.begin(), heap_.end(), other), heap_.end());
   std::make_heap(heap_.begin(), heap_.end());
 }
 
-void LinesWalk::EnterOthers() {
-  while (others_ != nullptr && next_other_ != others_->end() &&
-         (heap_.empty() || *next_other_->first < *heap_.front().place)) {
-    const LineId line = (next_other_++)->line;
-    const bool open = lines_->line(line).ShortestRun() < OpenBelow(line);
-    if (open && !IsDue(line) && lines_->MayBeReserved(line)) Enter(line, passed_);
+bool LinesWalk::MayEnter(LineId line) const {
+  const bool due = IsDue(line);
+  if (!due && !others_) return false;
+  const DurationMs below = OpenBelow(line);
+  if (below <= 0 || lines_->line(line).ShortestRun() >= below) return false;
+  return due || lines_->MayBeReserved(line);
+}
+
+void LinesWalk::EnterFirst() {
+  if (!in_turn_) return;
+  while (next_ != queue_->end() && (heap_.empty() || *next_->first < *heap_.front().place)) {
+    const LineId line = (next_++)->line;
+    if (MayEnter(line)) Enter(line, passed_);
   }
 }
 
@@ -57,7 +73,7 @@ void LinesWalk::Drop() {
 }
 
 const LinePlace* LinesWalk::Peek() {
-  for (EnterOthers(); !heap_.empty(); EnterOthers()) {
+  for (EnterFirst(); !heap_.empty(); EnterFirst()) {
     const Next next = heap_.front();
     const DurationMs below = OpenBelow(next.line);
     const JobId job = next.place->job;
@@ -88,8 +104,11 @@ void LinesWalk::Close(LineId line, DurationMs from) {
 void LinesWalk::Reopen() {
   closed_.clear();
   heap_.clear();
-  for (const LineId line : all_) Enter(line, passed_);
-  if (others_ != nullptr) next_other_ = others_->begin();
+  if (in_turn_) {
+    next_ = queue_->begin();
+  } else {
+    for (const LineId line : few_) Enter(line, passed_);
+  }
 }
 
 }  // namespace tephra

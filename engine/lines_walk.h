@@ -1,7 +1,8 @@
 // LinesWalk: the jobs of several lines of one queue, in the order of their turns. Lines can be closed
-// on the way: their other jobs would get the answer that one of them got. The lines of the queue that
-// are not due may take part, too. They enter the walk when their turn comes, so they cost nothing
-// before.
+// on the way: their other jobs would get the answer that one of them got.
+//
+// A few lines enter the walk at once. If there are more, each enters when its first job has its turn,
+// so that a line which was closed before costs next to nothing.
 //
 // Part of one cycle; one owner thread.
 #pragma once
@@ -18,16 +19,19 @@
 
 namespace tephra {
 
-// From which run time on the due lines of each shape have their answer, in all queues.
-class ClosedShapes {
+// Which lines of all queues are due, and from which run time on the due lines of each shape have
+// their answer.
+class DueShapes {
  public:
-  // `shapes`: WaitingLines::shapes().
-  explicit ClosedShapes(std::size_t shapes) : of_(shapes) {}
+  explicit DueShapes(const WaitingLines& lines)
+      : of_(lines.shapes()), due_lines_(lines.line_slots()) {}
 
-  // A line of the shape is due.
-  void Count(ShapeId shape) {
+  // The line is due.
+  void Add(LineId line, ShapeId shape) {
+    due_lines_[line.index()] = true;
     if (!std::exchange(of_[shape.index()].due, true)) ++due_, ++open_;
   }
+  bool IsDue(LineId line) const { return due_lines_[line.index()]; }
   // Jobs of the shape that run less than that are not answered yet.
   DurationMs OpenBelow(ShapeId shape) const { return of_[shape.index()].below; }
   // `shortest`: as WaitingLines::ShortestRun.
@@ -48,22 +52,25 @@ class ClosedShapes {
     DurationMs below = WaitingLine::kAnyRun;
     bool due = false;
   };
-  std::vector<One> of_;  // by ShapeId
+  std::vector<One> of_;          // by ShapeId
+  std::vector<bool> due_lines_;  // by LineId
   std::size_t due_ = 0, open_ = 0;
 };
 
 class LinesWalk {
  public:
-  // The arguments outlive the walk; `lines` does not change. `closed`: null: none is. `alone`: jobs
-  // that are asked outside of the walk, sorted by id.
-  LinesWalk(const WaitingLines& lines, const ClosedShapes* closed, const std::vector<JobId>& alone)
-      : lines_(&lines), closed_shapes_(closed), alone_(&alone) {}
+  // Of a queue. The arguments outlive the walk; `lines` does not change. `shapes`: null: all lines of
+  // the queue are due, and no shape is closed. `alone`: jobs that are asked outside of the walk,
+  // sorted by id.
+  LinesWalk(const WaitingLines& lines, QueueId queue, const DueShapes* shapes,
+            const std::vector<JobId>& alone)
+      : lines_(&lines), queue_(&lines.Of(queue)), shapes_(shapes), alone_(&alone) {}
 
-  // The line takes part from its first job on.
+  // The line, which is due, takes part from its first job on.
   void Add(LineId line);
-  // So do the other lines of the queue, until OnlyDue. REQUIRES: no line is added afterwards.
-  void AddOthers(QueueId queue);
-  // The other lines take part no longer.
+  // So do all lines of the queue. Lines that are not due do until OnlyDue.
+  void AddAll();
+  // Only lines that are due take part from now on.
   void OnlyDue();
   // The next job, where it stands; null: there is none.
   const LinePlace* Peek();
@@ -83,21 +90,25 @@ class LinesWalk {
     // Of a heap whose top goes first.
     bool operator<(const Next& other) const { return *other.place < *place; }
   };
+  bool IsDue(LineId line) const { return shapes_ == nullptr || shapes_->IsDue(line); }
   // Jobs of the line that run less than that are not answered yet.
   DurationMs OpenBelow(LineId line) const;
-  bool IsDue(LineId line) const { return std::binary_search(all_.begin(), all_.end(), line); }
+  bool MayEnter(LineId line) const;
   void Enter(LineId line, const LinePlace* after);
-  // Other lines of which the first job comes before all jobs of the heap.
-  void EnterOthers();
+  // The lines of which the first job comes before all jobs of the heap.
+  void EnterFirst();
+  void EachEnters();
   void Drop();
 
   const WaitingLines* lines_;
-  const ClosedShapes* closed_shapes_;
+  const WaitingLines::Lines* queue_;
+  const DueShapes* shapes_;
   const std::vector<JobId>* alone_;
-  absl::InlinedVector<LineId, 4> all_;  // that are due; sorted by id if there are others
-  const WaitingLines::Lines* others_ = nullptr;  // all lines of the queue; null: no other takes part
-  WaitingLines::Lines::const_iterator next_other_;
-  absl::InlinedVector<Next, 4> heap_;
+  absl::InlinedVector<LineId, 8> few_;  // lines that entered at once; empty if each enters in turn
+  absl::InlinedVector<Next, 8> heap_;
+  bool in_turn_ = false;  // each line of queue_ enters in its turn
+  bool others_ = false;   // also lines that are not due
+  WaitingLines::Lines::const_iterator next_;
   std::unordered_map<LineId, DurationMs> closed_;  // from which run time on
   const LinePlace* passed_ = nullptr;
 };

@@ -72,6 +72,8 @@ struct Plan {
     bool every_queue = false;
   };
   std::vector<LineAnswer> line_answers{};
+  // Jobs of these shapes would delay a reservation, wherever they started. None of them was asked.
+  std::vector<ShapeId> reserved_shapes{};
   // The reserved start of these was looked for again and is what it was.
   std::vector<JobId> starts_confirmed{};
   // When time alone may change an answer; 0: never.

@@ -43,8 +43,8 @@ class Line {
   virtual void Close(ShapeId, DurationMs /*from*/) {}
   // Room has come that may give closed lines another answer.
   virtual void Reopen() {}
-  // Jobs that are not due (Due::others) need no more turns: of that queue, or, if it is invalid, of
-  // any queue.
+  // Jobs that are not due (jobs of the lines in Due::others) need no more turns: jobs of that queue, or
+  // of any queue if it is invalid.
   virtual void OnlyDue(QueueId) {}
   // The job that has to be placed before that job may be asked; invalid: none.
   virtual JobId Behind(JobId) const = 0;
@@ -306,6 +306,9 @@ class ReservationPlan {
   // The earliest start for a gang that does not start now, which delays no
   // reservation. From then on it has one, too.
   virtual Answer Reserve(const GangAsk&) = 0;
+  // How long a task may run at most that takes at least so much of the node and starts there now. If it
+  // runs longer, it delays a reservation for sure. kAnyRun: that is not known of any.
+  virtual DurationMs MostRun(const TaskNeed&, NodeId) { return WaitingLine::kAnyRun; }
   // What is reserved for it; null: nothing.
   virtual const Reservation* ReservationOf(JobId) const = 0;
   // The jobs whose reservation has moved since the last plan, to another place, or to a time at

@@ -1,7 +1,6 @@
 #include "engine/waiting_lines.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "engine/policy.h"
@@ -23,9 +22,6 @@ bool StandsInLine(const Books& books, const JobRow& job) {
     return role.pending == static_cast<std::int32_t>(role.tasks.size());
   });
 }
-
-// A need that is within any amount that is free, or taken more than once.
-constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::min();
 
 void Add(std::vector<std::uint32_t>& to, std::int64_t number) {
   to.push_back(static_cast<std::uint32_t>(number));
@@ -138,21 +134,23 @@ ShapeId WaitingLines::ShapeFor(const Books& books, const JobRow& job, const Ques
   return id;
 }
 
-WaitingLines::Need WaitingLines::NeedOf(const Books& books, const JobRow& job) {
-  Need need;
+TaskNeed WaitingLines::NeedOf(const Books& books, const JobRow& job) {
+  TaskNeed need;
   bool first = true;
+  std::int32_t least = 0;
   for (const RoleRow& role : job.roles) {
+    least += role.min;
     if (role.tasks.empty()) continue;
     const TaskClass& cls = books.classes[role.cls];
-    if (!cls.limits.empty()) return {.amount = {kAlways, kAlways, kAlways, kAlways}};
-    const Resources& demand = cls.demand;
-    for (std::size_t k = 0; k < Need::kKinds.size(); ++k) {
-      const std::int64_t asked = demand[Need::kKinds[k]];
-      const std::int64_t amount = asked > 0 ? asked : kAlways;
+    if (!cls.limits.empty()) return {};
+    for (std::size_t k = 0; k < TaskNeed::kKinds.size(); ++k) {
+      const std::int64_t asked = cls.demand[TaskNeed::kKinds[k]];
+      const std::int64_t amount = asked > 0 ? asked : TaskNeed::kNone;
       need.amount[k] = first ? amount : std::min(need.amount[k], amount);
     }
     first = false;
   }
+  need.tasks = std::max({least, job.min_member, 1});
   return need;
 }
 
@@ -253,16 +251,14 @@ void WaitingLines::Asks(const std::vector<LineId>& lines) {
 void WaitingLines::Prune(ShapeId id) {
   Shape& shape = shapes_[id.index()];
   if (std::exchange(shape.pruned, cycles_) == cycles_) return;
-  const auto prune = [&](Awaiting& awaiting) {
-    const auto at = awaiting.shapes.find(id);
-    if (at == awaiting.shapes.end()) return;
-    const bool awaits = std::any_of(shape.runs.begin(), shape.runs.end(), [&](const auto& one) {
-      return AwaitsOf(one.second) > Awaits::kRoom;
+  for (const Awaits awaits : {Awaits::kReservations, Awaits::kAnyChange}) {
+    const auto a = static_cast<std::size_t>(awaits);
+    if (!shape.listed[a]) continue;
+    shape.listed[a] = std::any_of(shape.runs.begin(), shape.runs.end(), [&](const auto& one) {
+      return shape.awaited[a] >= lines_[one.second.index()].asked;
     });
-    if (!awaits) awaiting.shapes.erase(at);
-  };
-  prune(reservations_);
-  prune(any_change_);
+    if (!shape.listed[a]) AwaitingOf(awaits).shapes.erase(id);
+  }
 }
 
 void WaitingLines::Tell(JobId job, DurationMs from, bool every_queue, const Standing& said) {
@@ -273,10 +269,7 @@ void WaitingLines::Tell(JobId job, DurationMs from, bool every_queue, const Stan
   line.answered = cycles_;
   if (!every_queue) return;
   Shape& shape = shapes_[line.shape.index()];
-  const Awaits awaits = tephra::AwaitsOf(said.reason);
-  shape.awaited[static_cast<std::size_t>(awaits)] = cycles_;
-  if (awaits == Awaits::kReservations) reservations_.shapes.insert(line.shape);
-  if (awaits == Awaits::kAnyChange) any_change_.shapes.insert(line.shape);
+  Await(line.shape, tephra::AwaitsOf(said.reason));
   shape.answered = cycles_;
   shape.said = line.said;
 }
@@ -303,7 +296,6 @@ const Standing* WaitingLines::AnswerOf(JobId job) const {
 
 Awaits WaitingLines::AwaitsOf(LineId id) const {
   const Line& line = lines_[id.index()];
-  if (!Shares(line)) return line.awaits;
   const Shape& shape = shapes_[line.shape.index()];
   const auto since = [&](Awaits awaits) {
     return shape.awaited[static_cast<std::size_t>(awaits)] >= line.asked;
@@ -329,7 +321,15 @@ void WaitingLines::Await(JobId job, Awaits awaits) {
   Awaits& so_far = lines_[id.index()].awaits;
   if (awaits <= so_far) return;
   so_far = awaits;
-  (awaits == Awaits::kAnyChange ? any_change_ : reservations_).lines.insert(id);
+  AwaitingOf(awaits).lines.insert(id);
+}
+
+void WaitingLines::Await(ShapeId id, Awaits awaits) {
+  Shape& shape = shapes_[id.index()];
+  if (awaits == Awaits::kRoom || shape.runs.empty()) return;
+  const auto a = static_cast<std::size_t>(awaits);
+  shape.awaited[a] = cycles_;
+  if (!std::exchange(shape.listed[a], true)) AwaitingOf(awaits).shapes.insert(id);
 }
 
 void WaitingLines::Use(const Books& books, std::shared_ptr<const Order> order) {

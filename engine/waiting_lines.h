@@ -25,15 +25,13 @@
 #include <vector>
 
 #include "engine/rows.h"
+#include "engine/task_need.h"
 #include "engine/waiting_line.h"
 
 namespace tephra {
 
 struct Books;
 class Order;
-
-using LineId = Id<struct LineTag>;
-using ShapeId = Id<struct ShapeTag>;
 
 // What a cycle asks: single jobs, and lines from the first job on.
 struct Due {
@@ -52,10 +50,13 @@ class WaitingLines {
   const WaitingLine& line(LineId id) const { return lines_[id.index()].jobs; }
   QueueId QueueOf(LineId id) const { return lines_[id.index()].queue; }
   ShapeId ShapeOf(LineId id) const { return lines_[id.index()].shape; }
+  // Of each job of the shape. Without a need: pods have limits.
+  const TaskNeed& NeedOf(ShapeId id) const { return needs_[id.index()]; }
   // Of all jobs in lines of the shape.
   DurationMs ShortestRun(ShapeId id) const { return shapes_[id.index()].runs.begin()->first; }
   // Shapes have lower indexes than that.
   std::size_t shapes() const { return shapes_.size(); }
+  std::size_t line_slots() const { return lines_.size(); }  // the same of lines
   // By the last answers to its jobs.
   Awaits AwaitsOf(LineId id) const;
   // Whether a job of the line may get a reservation: the last answer was not that it never fits.
@@ -77,17 +78,17 @@ class WaitingLines {
   // Adds the lines that await at least that, in no order; some may come more than once.
   void AddAwaiting(Awaits least, std::vector<LineId>& to) const;
   // Visits the shapes of which a task may fit on a node with so much free, by CPU, memory and GPUs
-  // alone, and those whose pods have limits. `most`: by kind, of several nodes the most that one has.
+  // alone, and the shapes with limits for pods, each with one of its lines. `most`: by kind, of
+  // several nodes the most that one has.
   template <class Visit>
   void EachShapeWithin(const Resources& most, Visit visit) const {
     for (std::size_t s = 0; s < shapes_.size(); ++s) {
-      if (needs_[s].Within(most) && !shapes_[s].runs.empty()) visit(ShapeId(s));
+      const auto& runs = shapes_[s].runs;
+      if (needs_[s].Within(most) && !runs.empty()) visit(ShapeId(s), runs.begin()->second);
     }
   }
   // Adds the lines of the shape.
   void AddOf(ShapeId shape, std::vector<LineId>& to) const;
-  // Any line of the shape. REQUIRES: there is one.
-  LineId AnyOf(ShapeId shape) const { return shapes_[shape.index()].runs.begin()->second; }
   // The line that the job stands in; invalid: none.
   LineId LineOf(JobId job) const {
     return job.index() < places_.size() ? places_[job.index()].line : LineId();
@@ -105,6 +106,8 @@ class WaitingLines {
   void Rebuild(const Books& books);
   // A cycle asks these lines now.
   void Asks(const std::vector<LineId>& lines);
+  // A cycle found without asking that the jobs of the shape await at least that.
+  void Await(ShapeId shape, Awaits awaits);
   // What was said of the job holds for all of its line that run at least as long as `from`, and
   // with `every_queue` also for all other lines of its shape that were asked.
   void Tell(JobId job, DurationMs from, bool every_queue, const Standing& said);
@@ -141,25 +144,18 @@ class WaitingLines {
     std::set<std::pair<DurationMs, LineId>> runs;  // the shortest of each line
     std::uint64_t answered = 0;  // the cycle that `said` is of
     Said said;                   // of its lines that this cycle asked
-    std::array<std::uint64_t, 3> awaited{};  // by Awaits: the last cycle with such an answer
+    std::array<std::uint64_t, 3> awaited{};  // by Awaits: the last cycle with such an answer, or 0
+    std::array<bool, 3> listed{};            // by Awaits: in reservations_ or any_change_
     std::uint64_t pruned = 0;                // the cycle of the last Prune
-  };
-  // The least that a task of the shape takes of each kind that nearly all tasks ask for.
-  struct Need {
-    static constexpr std::array<Kind, 4> kKinds = {kGpu, kCpu, kMemory, kGpuMemory};
-    std::array<std::int64_t, 4> amount{};
-
-    bool Within(const Resources& most) const {
-      bool within = true;
-      for (std::size_t k = 0; k < kKinds.size(); ++k) within &= amount[k] <= most[kKinds[k]];
-      return within;
-    }
   };
   // The lines and shapes that await that, and some that did.
   struct Awaiting {
     absl::btree_set<LineId> lines;
-    absl::btree_set<ShapeId> shapes;
+    absl::btree_set<ShapeId> shapes;  // Shape::listed
   };
+  Awaiting& AwaitingOf(Awaits awaits) {
+    return awaits == Awaits::kAnyChange ? any_change_ : reservations_;
+  }
   static constexpr std::uint32_t kNotLoose = 0xffffffffu;
   struct Known {
     LineId line;
@@ -171,7 +167,7 @@ class WaitingLines {
   static constexpr std::size_t kBeforeShape = 3;
   static Question QuestionOf(const Books& books, JobId job);
   static std::size_t SlotOf(QueueId queue) { return queue.valid() ? queue.index() + 1 : 0; }
-  static Need NeedOf(const Books& books, const JobRow& job);
+  static TaskNeed NeedOf(const Books& books, const JobRow& job);
   LineId LineFor(const Books& books, const JobRow& job, Question question);
   ShapeId ShapeFor(const Books& books, const JobRow& job, const Question& question);
   void DropLine(LineId id);
@@ -191,7 +187,7 @@ class WaitingLines {
   std::vector<LineId> unused_;
   std::map<Question, LineId> by_question_;
   std::vector<Shape> shapes_;  // by ShapeId; without lines: unused
-  std::vector<Need> needs_;    // by ShapeId
+  std::vector<TaskNeed> needs_;  // by ShapeId
   std::vector<ShapeId> unused_shapes_;
   std::map<Question, ShapeId> by_shape_;
   std::uint64_t cycles_ = 0;  // that asked lines

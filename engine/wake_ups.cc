@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "engine/policy.h"
@@ -12,7 +11,6 @@ namespace tephra {
 namespace {
 
 constexpr std::size_t kMostNodes = 64;  // that are looked at one by one when room grew on them
-constexpr std::int32_t kUnlimited = std::numeric_limits<std::int32_t>::max();
 
 std::array<const Wakes*, 4> WakesOf(const Policies& policies) {
   return {policies.order.get(), policies.eviction.get(), policies.relocation.get(),
@@ -248,7 +246,7 @@ void WakeUps::WokenBy(const Books& books, const Policies& policies, const Capaci
   for (const QueueId queue : grown.queues()) {
     for (const WaitingLines::InTurn& one : books.lines.Of(queue)) due.lines.push_back(one.line);
   }
-  AddLinesWithRoom(books, *policies.fit, nodes, due.lines);
+  AddLinesWithRoom(books, nodes, due.lines);
   DropLinesInOrder(books, due.lines);
   due.others = AnyMayReserve(books, policies, shifts);
 }
@@ -263,16 +261,13 @@ void WakeUps::AddJobsWokenBy(const Books& books, const CapacityEvent& grown,
         std::find(queues.begin(), queues.end(), job.queue) != queues.end()) {
       return true;
     }
-    return std::any_of(job.roles.begin(), job.roles.end(), [&](const RoleRow& role) {
-      return std::any_of(nodes.begin(), nodes.end(),
-                         [&](NodeId node) { return reach_.May(books, role.cls, node); });
-    });
+    return AnyMay(books, job, nodes);
   };
   AddWhere(books, may, [](const JobRow&) { return false; }, due);
 }
 
-// Adds the lines of which a task has room on one of the nodes now. No other line can start there.
-void WakeUps::AddLinesWithRoom(const Books& books, const Fit& fit, const std::vector<NodeId>& nodes,
+// Adds the lines of which a task may have room on one of the nodes now. No other line can start there.
+void WakeUps::AddLinesWithRoom(const Books& books, const std::vector<NodeId>& nodes,
                                std::vector<LineId>& to) {
   Resources most;  // by kind, that one of the nodes has free
   bool any = false;
@@ -283,20 +278,19 @@ void WakeUps::AddLinesWithRoom(const Books& books, const Fit& fit, const std::ve
     any = true;
   }
   if (!any) return;
-  const auto fits = [&](ClassId id, NodeId node) {
-    if (!reach_.May(books, id, node)) return false;
-    const NodeView view = books.occupancy.View(books.hardware, node);
-    return fit.Check(view, books.classes[id], kUnlimited).misfit == Misfit::kFits;
+  const auto may = [&](const JobRow& job) {
+    return nodes.size() > kMostNodes || !LimitsFree(books, job) || AnyMay(books, job, nodes);
   };
-  books.lines.EachShapeWithin(most, [&](ShapeId shape) {
-    const JobRow& job = books.jobs[books.lines.line(books.lines.AnyOf(shape)).First()->job.index()];
-    const bool fits_some =
-        nodes.size() > kMostNodes || !LimitsFree(books, job) ||
-        std::any_of(job.roles.begin(), job.roles.end(), [&](const RoleRow& role) {
-          return std::any_of(nodes.begin(), nodes.end(),
-                             [&](NodeId node) { return fits(role.cls, node); });
-        });
-    if (fits_some) books.lines.AddOf(shape, to);
+  books.lines.EachShapeWithin(most, [&](ShapeId shape, LineId line) {
+    if (may(books.jobs[books.lines.line(line).First()->job.index()])) books.lines.AddOf(shape, to);
+  });
+}
+
+// Whether a task of the job may ever use one of the nodes.
+bool WakeUps::AnyMay(const Books& books, const JobRow& job, const std::vector<NodeId>& nodes) {
+  return std::any_of(job.roles.begin(), job.roles.end(), [&](const RoleRow& role) {
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [&](NodeId node) { return reach_.May(books, role.cls, node); });
   });
 }
 

@@ -14,7 +14,6 @@
 
 namespace tephra {
 
-class Fit;
 struct Policies;
 
 // Adds all pending jobs: the lines, and single jobs. Jobs with a reserved start are among these, even
@@ -62,8 +61,9 @@ class WakeUps {
                Due& due);
   void AddJobsWokenBy(const Books& books, const CapacityEvent& grown,
                       const std::vector<NodeId>& nodes, bool reserves, Due& due);
-  void AddLinesWithRoom(const Books& books, const Fit& fit, const std::vector<NodeId>& nodes,
+  void AddLinesWithRoom(const Books& books, const std::vector<NodeId>& nodes,
                         std::vector<LineId>& to);
+  bool AnyMay(const Books& books, const JobRow& job, const std::vector<NodeId>& nodes);
   bool WaitsForRoomAlone(const Books& books, const JobRow& job) const;
 
   std::vector<JobId> due_;

@@ -1,4 +1,4 @@
-// Workbench: a Ledger and the rankings that follow it. It stands from cycle to cycle, so that a
+// Workbench: a Ledger, and the rankings and lists of nodes that follow it. It stands from cycle to cycle, so that a
 // Tick costs what changed; all of it is derived, and dropping it changes no decision.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/free_nodes.h"
 #include "engine/ledger.h"
 #include "engine/policy.h"
 #include "engine/ranking.h"
@@ -23,11 +24,17 @@ class Workbench {
   Ledger& ledger() { return ledger_; }
   const Ledger& ledger() const { return ledger_; }
   Rankings& rankings() { return rankings_; }
+  // Current as of the ledger's last charge.
+  const FreeNodes& free_nodes() {
+    free_nodes_.Follow(ledger_);
+    return free_nodes_;
+  }
   const Policies& policies() const { return rankings_.policies(); }
 
  private:
   Ledger ledger_;
   Rankings rankings_;
+  FreeNodes free_nodes_;
 };
 
 }  // namespace tephra

@@ -75,6 +75,12 @@ class PlacedPlan final : public ReservationPlan {
     return answer;
   }
 
+  DurationMs MostRun(const TaskNeed& need, NodeId node) override {
+    const Leeway* const leeway = places_.LeewayNow();
+    const bool may = leeway == nullptr || leeway->MayTake({need.cpu(), need.gpu()}, node);
+    return may ? WaitingLine::kAnyRun : places_.given().front().reservation.at - snapshot_.now();
+  }
+
   const Reservation* ReservationOf(JobId id) const override {
     const Given* const found = places_.Find(id);
     return found == nullptr ? nullptr : &found->reservation;

@@ -29,7 +29,7 @@ class FairLine final : public Line {
         lines_(snapshot_.books().lines),
         alone_(due.jobs),
         turns_(snapshot_),
-        closed_(lines_.shapes()),
+        shapes_(lines_),
         pending_of_(snapshot_.queues().size(), kNone) {
     const Snapshot& snapshot = snapshot_;
     const std::vector<JobId>& sorted = due.jobs;
@@ -55,10 +55,8 @@ class FairLine final : public Line {
     }
     FillLines(sorted);
     for (const LineId line : due.lines) {
-      auto& walk = QueueAt(lines_.QueueOf(line)).walk;
-      if (!walk.has_value()) walk.emplace(lines_, &closed_, alone_);
-      walk->Add(line);
-      closed_.Count(lines_.ShapeOf(line));
+      shapes_.Add(line, lines_.ShapeOf(line));
+      WalkOf(QueueAt(lines_.QueueOf(line))).Add(line);
     }
     if (due.others) TakeOthers();
     if (snapshot.books().usage.on()) {
@@ -109,12 +107,12 @@ class FairLine final : public Line {
   }
 
   void Close(ShapeId shape, DurationMs from) override {
-    closed_.Close(shape, from, lines_.ShortestRun(shape));
+    shapes_.Close(shape, from, lines_.ShortestRun(shape));
     outdated_ = true;
   }
 
   void Reopen() override {
-    closed_.Reopen();
+    shapes_.Reopen();
     outdated_ = true;
     for (Pending& queue : pending_) {
       if (queue.walk.has_value()) queue.walk->Reopen();
@@ -189,7 +187,7 @@ class FairLine final : public Line {
 
   // Whether any job may still get a turn.
   bool AnyOpen() const {
-    return singles_ > 0 || any_fifo_lined_ || others_ || closed_.any_open();
+    return singles_ > 0 || any_fifo_lined_ || others_ || shapes_.any_open();
   }
 
   // Queues with jobs in lines that are asked by themselves, not one behind the other.
@@ -210,10 +208,13 @@ class FairLine final : public Line {
   void TakeOthers() {
     others_ = true;
     EachLinedQueue([&](QueueId id) {
-      Pending& queue = QueueAt(id);
-      if (!queue.walk.has_value()) queue.walk.emplace(lines_, &closed_, alone_);
-      queue.walk->AddOthers(id);
+      if (Pending& queue = QueueAt(id); !queue.fifo_lined) WalkOf(queue).AddAll();
     });
+  }
+
+  LinesWalk& WalkOf(Pending& queue) {
+    if (!queue.walk.has_value()) queue.walk.emplace(lines_, queue.id, &shapes_, alone_);
+    return *queue.walk;
   }
 
   void LeaveOthers(Pending& queue) {
@@ -275,8 +276,8 @@ class FairLine final : public Line {
   void TakeLines(Pending& queue) {
     static const std::vector<JobId> none;
     queue.fifo_lined = any_fifo_lined_ = true;
-    queue.walk.emplace(lines_, nullptr, none);
-    for (const WaitingLines::InTurn& one : lines_.Of(queue.id)) queue.walk->Add(one.line);
+    queue.walk.emplace(lines_, queue.id, nullptr, none);
+    queue.walk->AddAll();
     std::copy_if(queue.jobs.begin(), queue.jobs.end(), std::back_inserter(queue.fresh),
                  [&](JobId job) { return lines_.LineOf(job).valid(); });
   }
@@ -361,7 +362,7 @@ class FairLine final : public Line {
   std::vector<JobId> in_part_;
   std::size_t next_in_part_ = 0;
   QueueTurns turns_;
-  ClosedShapes closed_;
+  DueShapes shapes_;
   std::vector<QueueId> lined_up_;  // all that have had a turn, the lowest first
   bool outdated_ = false;          // the next jobs of many queues may have their answer
   bool others_ = false;            // jobs of lines that are not due may have turns

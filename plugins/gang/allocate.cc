@@ -13,6 +13,7 @@
 #include "engine/priority.h"
 #include "plugins/gang/elastic_members_pass.h"
 #include "plugins/gang/line_answers.h"
+#include "plugins/gang/line_sweep.h"
 #include "plugins/gang/reserved_room.h"
 #include "plugins/gang/shortage.h"
 #include "plugins/gang/start_reservations.h"
@@ -335,12 +336,17 @@ void Allocate::Run(Cycle& cycle) const {
     DurationMs run;
   };
   std::vector<Last> last;
-  reservations.CloseFull(line);
-  for (JobId job = line.Next(cycle.later().ledger()); job.valid();
-       job = line.Next(cycle.later().ledger())) {
+  LineSweep sweep(cycle, reservations);
+  const auto next = [&] {
+    reservations.CloseFull(line);
+    sweep.Run();
+    return line.Next(cycle.later().ledger());
+  };
+  for (JobId job = next(); job.valid(); job = next()) {
     if (!reservations.TriedLast(job)) {
-      line.Asked(job, pass.PlaceMinimum(job, line.Behind(job)));
-      reservations.CloseFull(line);
+      const bool placed = pass.PlaceMinimum(job, line.Behind(job));
+      line.Asked(job, placed);
+      if (placed) sweep.Started();
       continue;
     }
     const DurationMs run = cycle.snapshot().job(job).estimated_runtime_ms;

@@ -49,7 +49,7 @@ class StartReservations {
 
   // Whether no other gang may have a reservation, of whichever queue.
   bool AllGiven() const;
-  // Tells the line in which queues no other gang may have a reservation, if it was not told before.
+  // Tells the line in which queues no other gang may have a reservation, if it does not know yet.
   void CloseFull(Line& line);
 
   // Decides again on jobs whose reservation has moved since the last plan.

@@ -29,6 +29,9 @@ using TaskId = Id<struct TaskTag>;
 using ClassId = Id<struct ClassTag>;
 // One "at most k in a domain" rule, shared by all tasks of its group.
 using LimitId = Id<struct LimitTag>;
+// Pending jobs of one queue that ask the same question; lines that the same room helps.
+using LineId = Id<struct LineTag>;
+using ShapeId = Id<struct ShapeTag>;
 // A device model name, interned.
 using ModelId = Id<struct ModelTag>;
 
