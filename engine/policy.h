@@ -43,8 +43,7 @@ class Line {
   virtual void Close(ShapeId, DurationMs /*from*/) {}
   // Room has come that may give closed lines another answer.
   virtual void Reopen() {}
-  // Jobs that are not due (jobs of the lines in Due::others) need no more turns: jobs of that queue, or
-  // of any queue if it is invalid.
+  // Jobs that are not due need no more turns: jobs of that queue, or of any queue if it is invalid.
   virtual void OnlyDue(QueueId) {}
   // The job that has to be placed before that job may be asked; invalid: none.
   virtual JobId Behind(JobId) const = 0;
