@@ -84,6 +84,7 @@ class Asker {
 struct Shape {
   std::int32_t tasks;
   int gpus;
+  double cores = 1;
 };
 
 struct Laid {  // a job of the history
@@ -119,8 +120,13 @@ Starts StartsIn(const State& state) {
 
 class History {
  public:
-  History(std::uint64_t seed, int queues)
-      : dice_(seed), queues_(queues), thrifty_(false), thorough_(true) {}
+  // `many_shapes`: so many that a cycle has more due lines than it asks one by one.
+  History(std::uint64_t seed, int queues, bool many_shapes = false)
+      : dice_(seed),
+        queues_(queues),
+        many_shapes_(many_shapes),
+        thrifty_(false),
+        thorough_(true) {}
 
   void Run(int events) {
     Open();
@@ -163,9 +169,15 @@ class History {
       Tell(QueueUpserted{queue, ++version_});
     }
     const int nodes = dice_.From(2, 5);
-    for (int n = 0; n < nodes; ++n) Tell(NodeUpserted{ANode("n" + std::to_string(n)).Gpus(4), ++version_});
-    for (int s = dice_.From(1, 4); s > 0; --s) {
-      shapes_.push_back({dice_.Percent(30) ? dice_.From(2, 3) : 1, dice_.From(1, 4)});
+    for (int n = 0; n < nodes; ++n) {
+      ANode node = ANode("n" + std::to_string(n)).Gpus(4);
+      if (many_shapes_) node.Cores(8);
+      Tell(NodeUpserted{node, ++version_});
+    }
+    for (int s = many_shapes_ ? dice_.From(20, 60) : dice_.From(1, 4); s > 0; --s) {
+      const std::int32_t tasks = dice_.Percent(30) ? dice_.From(2, 3) : 1;
+      const int gpus = dice_.From(many_shapes_ ? 0 : 1, 4);
+      shapes_.push_back({tasks, gpus, many_shapes_ ? dice_.From(1, 16) * 0.25 : 1});
     }
     priorities_ = dice_.From(1, 3);
   }
@@ -197,7 +209,7 @@ class History {
                                 : dice_.Percent(30) ? 0
                                                     : laid.run * dice_.From(1, 6) / 3;
     Tell(JobUpserted{AJob(name)
-                         .Role("r", shape.tasks, APod().Gpus(shape.gpus))
+                         .Role("r", shape.tasks, APod().Gpus(shape.gpus).Cores(shape.cores))
                          .In("q" + std::to_string(dice_.Below(queues_)))
                          .Priority(dice_.Below(priorities_))
                          .Created(now_)
@@ -263,6 +275,7 @@ class History {
 
   Dice dice_;
   int queues_;
+  bool many_shapes_;
   Asker thrifty_, thorough_;
   TimeMs now_ = 1000;
   std::uint64_t version_ = 0;
@@ -277,6 +290,18 @@ TEST_CASE("Jobs of one queue: what is not asked would not have been answered oth
   ForEachSeed(500, [&](std::uint64_t seed) {
     History history(seed, 1);
     history.Run(120);
+    saved += history.saved();
+    deeds += history.deeds();
+  });
+  if (AllSeeds()) REQUIRE(saved > 100000);
+  REQUIRE(deeds > 0);
+}
+
+TEST_CASE("Jobs of many shapes: lines that a sweep closes would not have started a job") {
+  std::size_t saved = 0, deeds = 0;
+  ForEachSeed(200, [&](std::uint64_t seed) {
+    History history(seed, 1, true);
+    history.Run(150);
     saved += history.saved();
     deeds += history.deeds();
   });
