@@ -176,7 +176,8 @@ class History {
     }
     for (int s = many_shapes_ ? dice_.From(20, 60) : dice_.From(1, 4); s > 0; --s) {
       const std::int32_t tasks = dice_.Percent(30) ? dice_.From(2, 3) : 1;
-      const int gpus = dice_.From(many_shapes_ ? 0 : 1, 4);
+      const bool small = many_shapes_ && dice_.Percent(80);
+      const int gpus = small ? dice_.From(0, 1) : dice_.From(1, 4);
       shapes_.push_back({tasks, gpus, many_shapes_ ? dice_.From(1, 16) * 0.25 : 1});
     }
     priorities_ = dice_.From(1, 3);
@@ -190,7 +191,7 @@ class History {
     } else {
       now_ += dice_.Below(8) * kSecondMs;
       if (next != 0 && next <= now_) now_ = next, EndAll();
-      for (int i = dice_.From(1, 4); i > 0; --i) dice_.Percent(92) ? Come() : Go();
+      for (int i = dice_.From(1, many_shapes_ ? 8 : 4); i > 0; --i) dice_.Percent(92) ? Come() : Go();
     }
     const Plan plan = thrifty_.Tick(now_), all = thorough_.Tick(now_);
     const NamedPlan named = NameOf(thrifty_.state(), plan), others = NameOf(thorough_.state(), all);
