@@ -34,9 +34,16 @@ Plan Engine::Tick(TimeMs now) {
     plan = RunCycle(snapshot, *policies_, assembly_.actions, std::move(due), *tools_, observer_);
   }
   plan.memory = std::move(memory);
+  ShareReasons(plan);
   state_.Assume(plan);
   AuditBooks();
   return plan;
+}
+
+void Engine::ShareReasons(Plan& plan) {
+  for (Decision& decision : plan.decisions) {
+    decision.reason = reasons_.Of(std::move(decision.reason));
+  }
 }
 
 void Engine::RenewPolicies() {

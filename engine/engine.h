@@ -14,6 +14,7 @@
 #include "engine/run_cycle.h"
 #include "engine/state.h"
 #include "topology/base/status.h"
+#include "topology/base/value_pool.h"
 
 namespace tephra {
 
@@ -50,6 +51,8 @@ class Engine {
  private:
   void AuditBooks();
   void RenewPolicies();
+  // Equal reasons of the plan and of earlier plans share one box.
+  void ShareReasons(Plan& plan);
 
   Assembly assembly_;
   State state_;
@@ -57,6 +60,7 @@ class Engine {
   std::optional<Policies> policies_;  // of the current config; none until asked for
   // Hardware::version and RecentPods::version that the score was asked for.
   std::uint64_t hardware_scored_ = 0, pods_scored_ = 0;
+  ValuePool<Reason, ReasonHash> reasons_;
   CycleObserver* observer_ = nullptr;
   std::size_t cycles_since_audit_ = 0;
 };

@@ -2,6 +2,8 @@
 
 #include <absl/time/time.h>
 
+#include "topology/base/hash.h"
+
 namespace tephra {
 namespace {
 
@@ -307,6 +309,17 @@ Awaits AwaitsOf(const Reason& reason) {
   if (unproven || reason.untimed == Untimed::kEnds) return Awaits::kAnyChange;
   if (reason.obstacle == Obstacle::kReserved) return Awaits::kReservations;
   return IsRoom(reason.obstacle) ? Awaits::kRoom : Awaits::kAnyChange;
+}
+
+std::size_t ReasonHash::operator()(const Reason& reason) const {
+  std::uint64_t hash = Mix(static_cast<std::uint64_t>(reason.obstacle), HashOf(reason.best_node));
+  for (const std::int64_t number :
+       {reason.tasks_needed, reason.tasks_fit, reason.per_task, reason.free_total, reason.best_free,
+        reason.used, reason.start_ms, reason.ahead_start_ms, reason.evicted}) {
+    hash = Mix(hash, static_cast<std::uint64_t>(number));
+  }
+  for (const std::int32_t number : reason.nodes) hash = Mix(hash, static_cast<std::uint64_t>(number));
+  return Mix(hash, HashOf(reason.ahead));
 }
 
 std::string ReasonText(const ResourceKinds& kinds, const Reason& reason) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -162,6 +163,11 @@ struct Reason {
   std::int64_t over_share = 0, over_holds = 0, over_asked = 0;
 
   bool operator==(const Reason&) const = default;
+};
+
+// Of what most often differs between reasons.
+struct ReasonHash {
+  std::size_t operator()(const Reason& reason) const;
 };
 
 // What may change the answer to a pending job, beside its turn and changes of the cluster.

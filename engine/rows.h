@@ -23,7 +23,7 @@ struct TaskRow {
   NodeId node;  // valid while it holds room or is bound to a node not known yet
   Slices slices;
   std::uint64_t version = 0;
-  std::vector<std::string> disruption_budgets;  // names
+  Boxed<std::vector<std::string>> disruption_budgets;  // names
   // Of what a plan assumed of it: when, the sequence number of the plan, as which part of its gang.
   TimeMs assumed_at = 0;
   std::uint64_t assumed_by = 0;
@@ -78,9 +78,8 @@ struct Standing {
 struct JobRow {
   std::string uid;
   std::string name;
-  std::string queue_name;
+  Boxed<std::string> queue_name, user;  // shared by all jobs that have the same
   QueueId queue;
-  std::string user;
   std::int32_t priority = 0;
   TimeMs created = 0;
   std::int32_t min_member = 0;
@@ -91,9 +90,9 @@ struct JobRow {
   Reservation reservation;
   bool movable = false;
   bool evicts = true;  // other jobs may be evicted for it
-  Locality locality;
+  Boxed<Locality> locality;
   std::int32_t evictions = 0;                // how often plans evicted tasks of it
-  std::vector<RecordedReservation> to_hold;  // came with the job; each until its task asks to run
+  Boxed<std::vector<RecordedReservation>> to_hold;  // came with the job; each until its task asks to run
   std::uint64_t made_room_at = 0;  // Books::news when a plan last evicted tasks for it; 0: never
   // A binding failed and left it below its minimum; until it is whole again, or all gone.
   bool broken = false;

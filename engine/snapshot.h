@@ -23,6 +23,7 @@
 #include "engine/usage.h"
 #include "engine/waiting_lines.h"
 #include "topology/base/ids.h"
+#include "topology/base/stable_rows.h"
 
 namespace tephra {
 
@@ -36,8 +37,8 @@ struct Books {
   QueueTree queues;
   ClassTable classes;
   Occupancy occupancy;
-  std::vector<JobRow> jobs;
-  std::vector<TaskRow> tasks;
+  StableRows<JobRow> jobs;
+  StableRows<TaskRow> tasks;
   WaitingLines lines;                      // of those of which nothing runs
   std::vector<JobId> waiting;              // jobs with a pending task, in no order
   std::set<JobId> reserved_starts;         // all jobs with a reserved start, and some that had one

@@ -45,8 +45,7 @@ Due State::TakeDue(const Policies& policies) {
 }
 
 JobId State::FindJob(const std::string& uid) const {
-  const auto it = jobs_by_uid_.find(uid);
-  return it == jobs_by_uid_.end() ? JobId() : it->second;
+  return jobs_by_uid_.Find(books().jobs, uid);
 }
 
 // --- facts ---------------------------------------------------------------------------------

@@ -75,6 +75,7 @@ class State {
   absl::Status On(const MemoryRestored&);
 
   absl::StatusOr<const RoleRow*> FindRole(const char* of, JobId job, const std::string& role) const;
+  JobId NewJob(const std::string& uid);
   void FollowUsage();
   void AdvanceUsage(TimeMs now);
   template <class Change>
@@ -84,7 +85,7 @@ class State {
 
   TaskTable table_;
   Assumptions assumptions_;
-  std::unordered_map<std::string, JobId> jobs_by_uid_;
+  UidIndex<JobRow, JobId> jobs_by_uid_;
   std::unordered_map<std::string, std::uint64_t> node_versions_, queue_versions_, mask_versions_,
       domain_versions_, disruption_budget_versions_;
   std::vector<JobId> unused_jobs_;

@@ -12,6 +12,20 @@
 
 namespace tephra {
 
+JobId State::NewJob(const std::string& uid) {
+  JobId id(rows().jobs.size());
+  if (unused_jobs_.empty()) {
+    rows().jobs.emplace_back();
+  } else {
+    id = unused_jobs_.back();
+    unused_jobs_.pop_back();
+  }
+  rows().jobs[id.index()].uid = uid;
+  rows().jobs[id.index()].live = true;
+  jobs_by_uid_.Insert(rows().jobs, id);
+  return id;
+}
+
 absl::Status State::On(const JobUpserted& fact) {
   const JobSpec& spec = fact.job;
   TEPHRA_RETURN_IF_ERROR(ValidateJob(spec));
@@ -23,21 +37,13 @@ absl::Status State::On(const JobUpserted& fact) {
     if (held.node.empty()) return absl::InvalidArgumentError(where + ": node: empty");
     TEPHRA_RETURN_IF_ERROR(ValidateSlices(where, held.slices));
   }
-  const auto [it, fresh] = jobs_by_uid_.try_emplace(spec.uid);
+  JobId id = FindJob(spec.uid);
+  const bool fresh = !id.valid();
   if (fresh) {
-    if (unused_jobs_.empty()) {
-      it->second = JobId(rows().jobs.size());
-      rows().jobs.emplace_back();
-    } else {
-      it->second = unused_jobs_.back();
-      unused_jobs_.pop_back();
-    }
-    rows().jobs[it->second.index()] = JobRow{};
-    rows().jobs[it->second.index()].live = true;
-  } else if (fact.version <= rows().jobs[it->second.index()].version) {
+    id = NewJob(spec.uid);
+  } else if (fact.version <= rows().jobs[id.index()].version) {
     return absl::OkStatus();
   }
-  const JobId id = it->second;
   JobRow& job = rows().jobs[id.index()];
   const auto asks = [&job] {
     std::vector<std::pair<ClassId, std::size_t>> roles;
@@ -54,7 +60,7 @@ absl::Status State::On(const JobUpserted& fact) {
   const QueueId queue = rows().queues.Reserve(spec.queue);
   rows().occupancy.Grow(rows().facts());
   const QueueId was = job.queue;
-  if (!fresh && (queue != was || spec.user != job.user)) {
+  if (!fresh && (queue != was || spec.user != *job.user)) {
     // What it holds moves to the other queue or user.
     const auto charge_all = [&](int sign) {
       for (const RoleRow& role : job.roles) {
@@ -75,18 +81,17 @@ absl::Status State::On(const JobUpserted& fact) {
     charge_all(-1);
     count(-1);
     job.queue = queue;
-    job.user = spec.user;
+    job.user = table_.Text(spec.user);
     charge_all(+1);
     count(+1);
     table_.wake_ups().capacity().Anywhere();
   }
   if (!fresh) table_.CountPriority(was, job.priority, -1);
   table_.CountPriority(queue, spec.priority, +1);
-  job.uid = spec.uid;
   job.name = spec.name;
-  job.queue_name = spec.queue;
+  job.queue_name = table_.Text(spec.queue);
   job.queue = queue;
-  job.user = spec.user;
+  job.user = table_.Text(spec.user);
   job.priority = spec.priority;
   job.created = spec.created;
   job.min_member = spec.gang.min_member;
@@ -142,7 +147,7 @@ absl::Status State::On(const JobUpserted& fact) {
     job.roles[r].cls = cls;  // takes over the reference of Acquire
     if (old.valid()) rows().classes.Release(old);
   }
-  if (!job.to_hold.empty()) {
+  if (!job.to_hold.is_default()) {
     for (const RoleRow& role : job.roles) {
       for (TaskId task : role.tasks) table_.TakeOverReservation(task);
     }
@@ -162,9 +167,8 @@ absl::Status State::On(const JobUpserted& fact) {
 }
 
 absl::Status State::On(const JobRemoved& fact) {
-  const auto it = jobs_by_uid_.find(fact.uid);
-  if (it == jobs_by_uid_.end()) return absl::OkStatus();
-  const JobId id = it->second;
+  const JobId id = FindJob(fact.uid);
+  if (!id.valid()) return absl::OkStatus();
   ++rows().news;
   // What it asked for makes other shares larger.
   if (rows().queues.InOrder(rows().jobs[id.index()].queue) || rows().jobs[id.index()].waits()) {
@@ -183,11 +187,11 @@ absl::Status State::On(const JobRemoved& fact) {
     TaskRow& row = rows().tasks[task.index()];
     if (row.evicted_for == id) row.evicted_for = JobId();
   }
+  jobs_by_uid_.Erase(rows().jobs, fact.uid);
   rows().jobs[id.index()] = JobRow{};
   rows().lines.Follow(rows(), id);
   rows().inqueue.Touch(id);
   unused_jobs_.push_back(id);
-  jobs_by_uid_.erase(it);
   return absl::OkStatus();
 }
 

@@ -66,7 +66,7 @@ void TaskTable::DropRoom(TaskId id) {
 
 void TaskTable::DropReservation(JobId id) {
   JobRow& job = books_.jobs[id.index()];
-  job.to_hold.clear();
+  job.to_hold = {};
   for (std::size_t r = 0; r < job.roles.size() && job.keeps_room(); ++r) {
     for (const TaskId task : job.roles[r].tasks) DropRoom(task);
   }
@@ -75,7 +75,7 @@ void TaskTable::DropReservation(JobId id) {
 
 void TaskTable::DropSatisfied(JobId id) {
   JobRow& job = books_.jobs[id.index()];
-  job.to_hold.clear();
+  job.to_hold = {};
   if (job.waits_for_victims()) DropReservation(id);
 }
 
@@ -115,15 +115,17 @@ void TaskTable::ExpireReservations(TimeMs now) {
 void TaskTable::TakeOverReservation(TaskId id) {
   TaskRow& task = books_.tasks[id.index()];
   if (task.phase != TaskPhase::kPending || !task.job.valid()) return;
-  if (books_.jobs[task.job.index()].to_hold.empty()) return;
+  if (books_.jobs[task.job.index()].to_hold.is_default()) return;
   JobRow& job = books_.jobs[task.job.index()];
+  std::vector<RecordedReservation> held = job.to_hold;
   const auto known =
-      std::find_if(job.to_hold.begin(), job.to_hold.end(), [&](const RecordedReservation& one) {
+      std::find_if(held.begin(), held.end(), [&](const RecordedReservation& one) {
         return one.role == job.roles[task.role].name && one.index == task.index;
       });
-  if (known == job.to_hold.end()) return;
+  if (known == held.end()) return;
   RecordedReservation room = std::move(*known);
-  job.to_hold.erase(known);
+  held.erase(known);
+  job.to_hold = std::move(held);
   if (job.satisfied()) return;
   const NodeId node = books_.hardware.Reserve(room.node);
   if (books_.tasks_on.size() <= node.index()) books_.tasks_on.resize(node.index() + 1);

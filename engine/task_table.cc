@@ -6,57 +6,56 @@
 namespace tephra {
 
 absl::StatusOr<TaskId> TaskTable::Find(const TaskFact& fact, JobId job) {
-  const auto known = tasks_by_uid_.find(fact.uid);
+  const TaskId known = FindPod(fact.uid);
   if (fact.job.empty()) {
-    if (known != tasks_by_uid_.end()) return known->second;
+    if (known.valid()) return known;
     const TaskId id = NewTask();
     TaskRow& task = books_.tasks[id.index()];
     task.uid = fact.uid;
     task.cls = AcquireClass(*fact.pod);
     task.phase = TaskPhase::kFailed;  // asks for nothing until its phase is set
-    tasks_by_uid_[fact.uid] = id;
+    tasks_by_uid_.Insert(books_.tasks, id);
     return id;
   }
   const std::string where = "task \"" + fact.uid + "\"";
   // One that outlived its place in its job is still known by its uid.
   const bool outlived =
-      known != tasks_by_uid_.end() && !books_.tasks[known->second.index()].job.valid();
+      known.valid() && !books_.tasks[known.index()].job.valid();
   if (!job.valid()) {
-    if (outlived) return known->second;
+    if (outlived) return known;
     return absl::NotFoundError(where + ": job: \"" + fact.job + "\" is not known");
   }
   for (const RoleRow& role : books_.jobs[job.index()].roles) {
     if (role.name != fact.role) continue;
     if (fact.index < 0 || static_cast<std::size_t>(fact.index) >= role.tasks.size()) {
-      if (outlived) return known->second;
+      if (outlived) return known;
       return absl::NotFoundError(where + ": index: " + std::to_string(fact.index) + ", role \"" +
                                  fact.role + "\" has " + std::to_string(role.tasks.size()) +
                                  " tasks");
     }
     return role.tasks[static_cast<std::size_t>(fact.index)];
   }
-  if (outlived) return known->second;
+  if (outlived) return known;
   return absl::NotFoundError(where + ": role: job \"" + fact.job + "\" has no role \"" + fact.role +
                              "\"");
 }
 
 TaskId TaskTable::FindPod(const std::string& uid) const {
-  const auto known = tasks_by_uid_.find(uid);
-  return known == tasks_by_uid_.end() ? TaskId() : known->second;
+  return tasks_by_uid_.Find(books_.tasks, uid);
 }
 
 void TaskTable::SetPod(TaskId id, const std::string& uid) {
   books_.tasks[id.index()].uid = uid;
-  tasks_by_uid_[uid] = id;
+  tasks_by_uid_.Insert(books_.tasks, id);
 }
 
 void TaskTable::RemovePod(TaskId id) {
   TaskRow& task = books_.tasks[id.index()];
   if (HoldsRoom(task.phase) && !task.evicted) ++books_.news;
-  tasks_by_uid_.erase(task.uid);
+  tasks_by_uid_.Erase(books_.tasks, task.uid);
   task.uid.clear();
   task.version = 0;
-  task.disruption_budgets.clear();
+  task.disruption_budgets = {};
   task.started = task.checkpointed = 0;
   task.preemptible = true;
   task.priority.reset();
@@ -89,7 +88,7 @@ void TaskTable::DropTask(TaskId id) {
   DropRoom(id);
   SetPhase(id, TaskPhase::kFailed, NodeId(), {});
   TaskRow& task = books_.tasks[id.index()];
-  if (!task.uid.empty()) tasks_by_uid_.erase(task.uid);
+  if (!task.uid.empty()) tasks_by_uid_.Erase(books_.tasks, task.uid);
   books_.classes.Release(task.cls);
   task = TaskRow{};
   task.phase = TaskPhase::kFailed;

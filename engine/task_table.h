@@ -6,7 +6,6 @@
 
 #include <deque>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,8 @@
 #include "engine/snapshot.h"
 #include "engine/wake_ups.h"
 #include "topology/base/status.h"
+#include "topology/base/uid_index.h"
+#include "topology/base/value_pool.h"
 
 namespace tephra {
 
@@ -46,6 +47,8 @@ class TaskTable {
   // `node` and `slices` mean nothing in phases that hold no room.
   void SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices);
   void Unplace(TaskId id) { SetPhase(id, Unplaced(books_.tasks[id.index()]), NodeId(), {}); }
+  // The text, which rows share that have the same.
+  Boxed<std::string> Text(const std::string& text) { return texts_.Of(text); }
   // The class of the template, with a reference, ready to be charged.
   ClassId AcquireClass(const PodTemplate& pod);
   QueueId QueueOf(const TaskRow& task) const;
@@ -145,7 +148,8 @@ class TaskTable {
   Books books_;
   WakeUps wake_ups_;
   TimeMs cycle_time_ = 0;
-  std::unordered_map<std::string, TaskId> tasks_by_uid_;
+  UidIndex<TaskRow, TaskId> tasks_by_uid_;
+  ValuePool<std::string, TextHash> texts_;
   std::vector<TaskId> unused_tasks_;
   std::vector<Run> ended_;
   std::deque<std::pair<TimeMs, TaskId>> awaited_;  // since when tasks that move are gone

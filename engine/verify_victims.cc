@@ -38,7 +38,7 @@ std::string Verifier::CheckVictims(const Decision& decision) {
     const bool other = !moved.contains(id) && job.queue != winner.queue;
     if (other && !(snapshot_->queues().present(job.queue) &&
                    snapshot_->queues().spec(job.queue).reclaimable)) {
-      return "evicts from queue " + job.queue_name + ", which is not reclaimable";
+      return "evicts from queue " + *job.queue_name + ", which is not reclaimable";
     }
     if (++evicted[PairKey(task.job.value, task.role)] == 1) jobs.push_back(task.job);
   }

@@ -4,25 +4,24 @@
 #include <utility>
 #include <vector>
 
-#include "simulations/traces/pod_shapes.h"
 #include "simulations/world.h"
 
 namespace tephra {
 
-void Reshape(JobRecord& record, const JobSpec& job) {
+void Reshape(JobRecord& record, Boxed<JobShape> shape) {
   std::vector<TaskRecord> before = std::move(record.tasks);
-  const std::vector<JobRecord::Role> roles_before = std::move(record.roles);
+  const Boxed<JobShape> shape_before = std::exchange(record.shape, std::move(shape));
+  const std::vector<JobShape::Role>& roles_before = shape_before->roles;
   record.tasks.clear();
-  record.roles.clear();
-  record.gpu_demand = 0;
-  for (const RoleSpec& role : job.gang.roles) {
-    const auto index = static_cast<std::uint32_t>(record.roles.size());
-    record.roles.push_back({role.name, GpuDemand(role.pod), GpuMemoryDemand(role.pod),
-                            record.tasks.size(), role.replicas});
-    record.gpu_demand += record.roles.back().gpu_each * role.replicas;
+  const auto tasks = [](const JobShape::Role& role) {
+    return role.first_task + static_cast<std::size_t>(role.replicas);
+  };
+  if (!record.roles().empty()) record.tasks.reserve(tasks(record.roles().back()));
+  for (std::uint32_t index = 0; index < record.roles().size(); ++index) {
+    const JobShape::Role& role = record.roles()[index];
     const auto old =
         std::find_if(roles_before.begin(), roles_before.end(),
-                     [&](const JobRecord::Role& one) { return one.name == role.name; });
+                     [&](const JobShape::Role& one) { return one.name == role.name; });
     for (std::int32_t i = 0; i < role.replicas; ++i) {
       TaskRecord& task = record.tasks.emplace_back();
       if (old != roles_before.end() && i < old->replicas) {
@@ -34,11 +33,23 @@ void Reshape(JobRecord& record, const JobSpec& job) {
   }
 }
 
+JobSpec SpecOf(const JobRecord& job) {
+  if (!job.changed.is_default()) return job.changed;
+  JobSpec spec = job.shape->spec;
+  spec.uid = job.uid;
+  spec.name = job.name;
+  spec.queue = job.queue;
+  spec.user = job.user;
+  spec.created = job.created;
+  spec.estimated_runtime_ms = job.estimate;
+  return spec;
+}
+
 TaskFact FactOf(const JobRecord& job, const TaskRecord& task, TaskPhase phase) {
   TaskFact fact;
   fact.uid = TaskUid(job, task);
   fact.job = job.uid;
-  fact.role = job.roles[task.role].name;
+  fact.role = job.roles()[task.role].name;
   fact.index = task.index;
   fact.phase = phase;
   return fact;
@@ -46,7 +57,7 @@ TaskFact FactOf(const JobRecord& job, const TaskRecord& task, TaskPhase phase) {
 
 std::optional<std::size_t> IndexOf(const JobRecord& job, const std::string& role,
                                    std::int32_t index) {
-  for (const JobRecord::Role& one : job.roles) {
+  for (const JobShape::Role& one : job.roles()) {
     if (one.name == role && index < one.replicas) {
       return one.first_task + static_cast<std::size_t>(index);
     }
@@ -54,26 +65,10 @@ std::optional<std::size_t> IndexOf(const JobRecord& job, const std::string& role
   return std::nullopt;
 }
 
-std::unique_ptr<JobRecord> RecordOf(const Arrival& arrival, std::uint64_t number) {
-  auto record = std::make_unique<JobRecord>();
-  record->number = number;
-  record->uid = arrival.job.uid;
-  record->name = arrival.job.name;
-  record->queue = arrival.job.queue;
-  record->priority = arrival.job.priority;
-  record->user = arrival.job.user;
-  record->arrival = arrival.at;
-  record->run = arrival.run;
-  record->fails_whole = arrival.fails_whole;
-  if (arrival.job.estimated_runtime_ms > 0) record->spec = std::make_shared<JobSpec>(arrival.job);
-  Reshape(*record, arrival.job);
-  return record;
-}
-
 std::string TaskUid(const JobRecord& job, const TaskRecord& task) {
-  if (!task.pod.empty()) return task.pod;
+  if (!task.pod.is_default()) return task.pod;
   std::string uid = job.uid;
-  uid.append("/").append(job.roles[task.role].name).append("/").append(std::to_string(task.index));
+  uid.append("/").append(job.roles()[task.role].name).append("/").append(std::to_string(task.index));
   if (task.attempts > 1) uid.append("#").append(std::to_string(task.attempts));
   return uid;
 }

@@ -4,8 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "simulations/traces/pod_shapes.h"
-
 namespace tephra {
 namespace {
 
@@ -109,16 +107,35 @@ void World::Arrive(Batch& batch) {
     queue.dequeue = simulation_.dequeue;
     On(QueueChanges{std::move(queue)}, batch);
   }
-  auto record = RecordOf(arrival, arrived_++);
+  JobRecord& record = Add(arrival);
   for (const TaskRun& one : arrival.task_runs) {
-    const std::optional<std::size_t> task = IndexOf(*record, one.role, one.index);
-    if (task.has_value()) record->tasks[*task].run = one.run;
+    const std::optional<std::size_t> task = IndexOf(record, one.role, one.index);
+    if (task.has_value()) record.tasks[*task].run = one.run;
   }
-  if (listener_ != nullptr) listener_->JobArrived(*record);
-  arrived_now_.push_back(record->number);
-  by_uid_[record->uid] = record.get();
-  jobs_[record->number] = std::move(record);
+  if (listener_ != nullptr) listener_->JobArrived(record);
+  arrived_now_.push_back(record.number);
   batch.events.emplace_back(JobUpserted{std::move(arrival.job), Version()});
+}
+
+JobRecord& World::Add(Arrival& arrival) {
+  auto added = std::make_unique<JobRecord>();
+  JobRecord& record = *added;
+  record.number = arrived_++;
+  record.uid = arrival.job.uid;
+  record.name = arrival.job.name;
+  record.queue = texts_.Of(arrival.job.queue);
+  record.user = texts_.Of(arrival.job.user);
+  record.priority = arrival.job.priority;
+  record.created = arrival.job.created;
+  record.estimate = std::max<DurationMs>(arrival.job.estimated_runtime_ms, 0);
+  record.arrival = arrival.at;
+  record.run = arrival.run;
+  record.fails_whole = arrival.fails_whole;
+  Reshape(record, shapes_.Of(arrival.job));
+  by_uid_.erase(record.uid);  // if another job has its uid, the last one is known by it
+  by_uid_.insert(&record);
+  jobs_[record.number] = std::move(added);
+  return record;
 }
 
 TaskRecord* World::TaskOf(const Finish& finish) const {
@@ -180,7 +197,7 @@ void World::Fail(JobRecord& job, TaskRecord& task, Batch& batch) {
 }
 
 DurationMs World::DelayOf(const JobRecord& job, const std::vector<DelayStep>& steps) const {
-  const std::int64_t gpus = (job.gpu_demand + kWholeGpu - 1) / kWholeGpu;
+  const std::int64_t gpus = (job.gpu_demand() + kWholeGpu - 1) / kWholeGpu;
   const auto step = std::find_if(steps.begin(), steps.end(),
                                  [&](const DelayStep& one) { return gpus <= one.most_gpus; });
   return step == steps.end() ? 0 : step->delay;
@@ -188,12 +205,12 @@ DurationMs World::DelayOf(const JobRecord& job, const std::vector<DelayStep>& st
 
 // No task of it runs any more: the estimate of the next run is shorter by the saved work.
 void World::SendRemainingTime(JobRecord& job, Batch& batch) {
-  if (job.spec == nullptr || !job.run.has_value() || job.running > 0) return;
+  if (job.estimate == 0 || !job.run.has_value() || job.running > 0) return;
   DurationMs done = *job.run;
   for (const TaskRecord& task : job.tasks) {
     if (task.finish < 0) done = std::min(done, task.done);
   }
-  JobSpec spec = *job.spec;
+  JobSpec spec = SpecOf(job);
   spec.estimated_runtime_ms = std::max<DurationMs>(spec.estimated_runtime_ms - done, 1) +
                               DelayOf(job, simulation_.restarts.restart_delay);
   batch.events.emplace_back(JobUpserted{std::move(spec), Version()});
@@ -209,13 +226,13 @@ void World::Lose(JobRecord& job, TaskRecord& task, Batch& batch) {
   const std::optional<DurationMs> each = simulation_.restarts.checkpoints;
   const DurationMs saved = !each.has_value() ? 0 : *each == 0 ? worked : worked - worked % *each;
   task.done += saved;
-  job.lost_gpu_ms += (worked - saved) * job.roles[task.role].gpu_each;
+  job.lost_gpu_ms += (worked - saved) * job.roles()[task.role].gpu_each;
   task.running = false;
   --job.running;
   task.start = task.works = -1;
-  task.node.clear();
+  task.node = {};
   task.slices.clear();
-  task.pod.clear();
+  task.pod = {};
   SendRemainingTime(job, batch);
 }
 
@@ -274,7 +291,7 @@ void World::Start(JobRecord& job, std::size_t index, const std::string& node,
   task.start = now_;
   task.works =
       now_ + DelayOf(job, task.attempts > 1 ? restarts.restart_delay : restarts.start_delay);
-  task.node = node;
+  task.node = texts_.Of(node);
   task.slices = slices;
   TaskFact fact = FactOf(job, task, TaskPhase::kRunning);
   fact.node = task.node;
@@ -334,7 +351,7 @@ std::size_t World::PlaceOf(const JobRecord& job, const TaskRow& row) const {
 
 JobRecord* World::FindJob(const std::string& uid) {
   const auto found = by_uid_.find(uid);
-  return found == by_uid_.end() ? nullptr : found->second;
+  return found == by_uid_.end() ? nullptr : *found;
 }
 
 JobRecord* World::FindJob(JobId id) {

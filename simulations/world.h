@@ -22,11 +22,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
 #include "engine/event.h"
 #include "engine/plan.h"
 #include "engine/state.h"
 #include "simulations/arrivals.h"
 #include "simulations/failures.h"
+#include "simulations/job_shape.h"
 #include "simulations/workload/simulation.h"
 #include "topology/base/status.h"
 
@@ -48,34 +52,30 @@ struct TaskRecord {
   std::int32_t attempts = 0;     // number of starts
   std::uint64_t run_number = 0;  // of its last attempt, unique in the world
   std::int32_t evictions = 0;
-  std::string node;  // of its last attempt
+  Boxed<std::string> node;       // of its last attempt
   Slices slices;
   std::optional<DurationMs> run;  // set if it differs from the job
-  std::string pod;                // its uid, if an earlier world gave it
+  Boxed<std::string> pod;         // its uid, if an earlier world gave it
   bool running = false;
 };
 
 struct JobRecord {
-  struct Role {
-    std::string name;
-    std::int64_t gpu_each = 0;             // milli-GPUs of one task
-    std::int64_t gpu_memory_mib_each = 0;  // of its fractions
-    std::size_t first_task = 0;            // in `tasks`
-    std::int32_t replicas = 0;
-  };
   std::uint64_t number = 0;  // in the order of arrival, from 0
-  std::string uid, name, queue, user;
+  std::string uid, name;
+  Boxed<std::string> queue, user;
   std::int32_t priority = 0;
-  TimeMs arrival = 0;
-  std::optional<DurationMs> run;
   bool fails_whole = false;
-  std::int64_t gpu_demand = 0;  // milli-GPUs of all its tasks
-  std::vector<Role> roles;
+  TimeMs arrival = 0;
+  TimeMs created = 0;           // as the engine knows it
+  DurationMs estimate = 0;      // as the engine knows it before the job first runs; 0: none
+  std::optional<DurationMs> run;
+  Boxed<JobShape> shape;
   std::vector<TaskRecord> tasks;
   std::int32_t running = 0, finished = 0;  // tasks
   // The number of times that plans evicted tasks of it, that tasks of it failed or lost their node,
   // and that it restarted.
   std::int32_t evictions = 0, failures = 0, restarts = 0;
+  JobId id;                                // the id in the engine, known after its first plan
   TimeMs evicted_at = -1, failed_at = -1;  // the last time
   std::int64_t lost_gpu_ms = 0;            // work that was not saved, times milli-GPUs
   TimeMs start = -1;                       // when the gang first started
@@ -86,10 +86,10 @@ struct JobRecord {
   Verdict verdict = Verdict::kWait;
   Boxed<Reason> reason;          // of that verdict
   Boxed<Reason> elastic_reason;  // why members beyond the minimum did not start, when last asked
-  JobId id;                      // the id in the engine, known after its first plan
-  // The last version sent to the engine, if it changes with the work done; null if the job has no
-  // run-time estimate.
-  std::shared_ptr<const JobSpec> spec;
+  Boxed<JobSpec> changed;        // as the last event of the simulation changed it; else the default
+
+  const std::vector<JobShape::Role>& roles() const { return shape->roles; }
+  std::int64_t gpu_demand() const { return shape->gpu_demand; }  // milli-GPUs of all its tasks
 };
 
 // Is notified of jobs by the world.
@@ -144,12 +144,26 @@ class World {
     }
   };
 
+  struct UidHash {
+    using is_transparent = void;
+    std::size_t operator()(const std::string& uid) const { return TextHash()(uid); }
+    std::size_t operator()(const JobRecord* job) const { return TextHash()(job->uid); }
+  };
+  struct UidEqual {
+    using is_transparent = void;
+    static const std::string& Uid(const std::string& uid) { return uid; }
+    static const std::string& Uid(const JobRecord* job) { return job->uid; }
+    bool operator()(const auto& a, const auto& b) const { return Uid(a) == Uid(b); }
+  };
+
   void Begin(Batch& batch);
   // Starts with the jobs of an earlier run (world_handover.cc).
   void TakeOver();
   void Take(HandedJob& job);
   void Take(JobRecord& job, std::size_t index, const HandedTask& task);
   void Arrive(Batch& batch);
+  // The record of a new job, in all tables.
+  JobRecord& Add(Arrival& arrival);
   void Start(JobRecord& job, std::size_t index, const std::string& node, const Slices& slices);
   void EndLater(JobRecord& job, std::size_t index);
   // The task whose run ends then; null: that run is over already.
@@ -213,8 +227,10 @@ class World {
   std::vector<Event> follow_up_, spare_;
   std::vector<std::uint64_t> arrived_now_;  // numbers, of the last batch
 
-  std::unordered_map<std::uint64_t, std::unique_ptr<JobRecord>> jobs_;  // by number
-  std::unordered_map<std::string, JobRecord*> by_uid_;
+  JobShapes shapes_;
+  ValuePool<std::string, TextHash> texts_;  // names of queues, users and nodes
+  absl::flat_hash_map<std::uint64_t, std::unique_ptr<JobRecord>> jobs_;  // by number
+  absl::flat_hash_set<JobRecord*, UidHash, UidEqual> by_uid_;
   std::vector<JobRecord*> by_id_;  // by JobId; null: no plan named it yet
   std::unordered_map<std::string, NodeSpec> nodes_;
   std::unordered_map<std::string, NodeSpec> down_;  // failed nodes
@@ -230,9 +246,9 @@ std::optional<std::size_t> IndexOf(const JobRecord& job, const std::string& role
                                    std::int32_t index);
 // The fact that the engine gets for the task.
 TaskFact FactOf(const JobRecord& job, const TaskRecord& task, TaskPhase phase);
-// Sets the roles and tasks of the record to those of the job. Tasks that exist keep their state.
-void Reshape(JobRecord& record, const JobSpec& job);
-// The record of a new job.
-std::unique_ptr<JobRecord> RecordOf(const Arrival& arrival, std::uint64_t number);
+// Sets the roles and tasks of the record to those of the shape. Tasks that exist keep their state.
+void Reshape(JobRecord& record, Boxed<JobShape> shape);
+// The job as the engine got it. REQUIRES: it has a run-time estimate.
+JobSpec SpecOf(const JobRecord& job);
 
 }  // namespace tephra

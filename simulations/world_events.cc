@@ -43,7 +43,7 @@ void World::LoseNode(const std::string& name, Batch& batch) {
   for (const JobRecord* job : Jobs()) {
     JobRecord& record = *jobs_.at(job->number);
     for (TaskRecord& task : record.tasks) {
-      if (task.running && task.node == name) Fail(record, task, batch);
+      if (task.running && *task.node == name) Fail(record, task, batch);
     }
   }
 }
@@ -77,26 +77,27 @@ void World::On(const JobChanges& what, Batch& batch) {
   if (job == nullptr) return;  // not submitted yet, or ended
   // Running tasks that the job no longer has are ended.
   for (TaskRecord& task : job->tasks) {
-    const std::string& role = job->roles[task.role].name;
+    const std::string& role = job->roles()[task.role].name;
     const auto kept = std::find_if(
         what.job.gang.roles.begin(), what.job.gang.roles.end(),
         [&](const RoleSpec& one) { return one.name == role && task.index < one.replicas; });
     if (kept == what.job.gang.roles.end() && task.running) Lose(*job, task, batch);
   }
-  Reshape(*job, what.job);
+  JobSpec spec = what.job;
+  Reshape(*job, shapes_.Of(spec));
   job->running = job->finished = 0;
   for (const TaskRecord& task : job->tasks) {
     job->running += task.running;
     job->finished += task.finish >= 0;
   }
-  job->queue = what.job.queue;
+  job->queue = texts_.Of(spec.queue);
   job->priority = what.job.priority;
-  JobSpec spec = what.job;
   if (!what.whole) {
     spec.created = simulation_.origin + job->arrival;
     if (spec.estimated_runtime_ms == 0) spec.estimated_runtime_ms = job->run.value_or(0);
   }
-  job->spec = spec.estimated_runtime_ms > 0 ? std::make_shared<JobSpec>(spec) : nullptr;
+  job->estimate = std::max<DurationMs>(spec.estimated_runtime_ms, 0);
+  job->changed = spec;
   batch.events.emplace_back(JobUpserted{std::move(spec), Version()});
 }
 
@@ -111,7 +112,7 @@ void World::On(const TaskFails& what, Batch& batch) {
   JobRecord* job = FindJob(what.job);
   if (job == nullptr) return;
   for (TaskRecord& task : job->tasks) {
-    if (job->roles[task.role].name == what.role && task.index == what.index && task.running) {
+    if (job->roles()[task.role].name == what.role && task.index == what.index && task.running) {
       Fail(*job, task, batch);
     }
   }

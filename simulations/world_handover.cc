@@ -55,7 +55,7 @@ void World::PassOver() {
 }
 
 void World::Take(HandedJob& handed) {
-  std::unique_ptr<JobRecord> record = RecordOf(handed.came, arrived_++);
+  JobRecord* const record = &Add(handed.came);
   record->start = handed.start;
   const JobId id = state_.FindJob(record->uid);
   const Standing& standing = state_.books().jobs[id.index()].standing;
@@ -64,8 +64,6 @@ void World::Take(HandedJob& handed) {
   record->reason = standing.reason;
   if (state_.books().jobs[id.index()].satisfied()) record->verdict = Verdict::kStart;
   if (listener_ != nullptr) listener_->JobArrived(*record);
-  by_uid_[record->uid] = record.get();
-  jobs_[record->number] = std::move(record);
   if (handed.tell) {
     follow_up_.emplace_back(JobUpserted{std::move(handed.came.job), Version()});
   }
@@ -73,7 +71,7 @@ void World::Take(HandedJob& handed) {
 
 void World::Take(JobRecord& job, std::size_t index, const HandedTask& handed) {
   TaskRecord& task = job.tasks[index];
-  task.pod = handed.pod;
+  task.pod = texts_.Of(handed.pod);
   task.run = handed.run;
   task.done = handed.done;
   task.attempts = handed.attempts;
@@ -96,7 +94,7 @@ void World::Take(JobRecord& job, std::size_t index, const HandedTask& handed) {
     default:
       return;
   }
-  task.node = handed.node;
+  task.node = texts_.Of(handed.node);
   task.slices = handed.slices;
   task.start = task.works = handed.start;
   task.running = true;

@@ -20,7 +20,7 @@ bool Countable(const TaskClass& cls) {
 // The one class that the job asks for, wherever it is put; invalid: there is no such.
 ClassId OnlyClass(const JobRow& job) {
   if (!job.groups.empty() || job.keeps_room()) return ClassId();
-  if (job.locality.mode == Locality::Mode::kRequired) return ClassId();
+  if (job.locality->mode == Locality::Mode::kRequired) return ClassId();
   ClassId only;
   for (const RoleRow& role : job.roles) {
     if (role.tasks.empty()) continue;

@@ -147,7 +147,7 @@ class Finder {
     if (!job.preemptible) return Stays::kNotPreemptible;
     if (!policies_.victims->Cost(snapshot_, shares_, id).has_value()) return Stays::kMinRun;
     const auto& allowed = snapshot_.books().disruption_budgets;
-    for (const std::string& name : task.disruption_budgets) {
+    for (const std::string& name : *task.disruption_budgets) {
       const auto budget = allowed.find(name);
       if (budget != allowed.end() && budget->second <= 0) return Stays::kBudget;
     }

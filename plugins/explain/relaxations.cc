@@ -89,7 +89,7 @@ class Search {
       }
     }
     // A new node would belong to no domain.
-    if (job_.locality.mode != Locality::Mode::kRequired) MoreNodes(left);
+    if (job_.locality->mode != Locality::Mode::kRequired) MoreNodes(left);
   }
 
   void Offer(Relaxation relaxation) { found_.nearest.push_back(std::move(relaxation)); }

@@ -66,7 +66,7 @@ RankSpan BestDomain(Workbench& bench, const GangAsk& ask, const RoleAsk& role, R
   const Fabric& fabric = snapshot.hardware().fabric();
   const Ranking& ranking = bench.rankings().WithRoom(role.cls);
   const JobRow& job = snapshot.job(ask.job);
-  const Locality& said = ask.group == kNoGroup ? job.locality : job.groups[ask.group].spec.locality;
+  const Locality& said = ask.group == kNoGroup ? *job.locality : job.groups[ask.group].spec.locality;
   reason.tier = said.highest_tier;
   reason.tier_name = said.highest_tier_name;
   RankSpan best{0, 0};

@@ -159,7 +159,7 @@ bool VictimBook::WithinBudgets(const std::vector<VictimRef>& victims) const {
   if (allowed.empty()) return true;
   std::map<std::string, std::int32_t> drawn;
   for (const VictimRef ref : victims) {
-    for (const std::string& budget : snapshot().task(at(ref).task).disruption_budgets) {
+    for (const std::string& budget : *snapshot().task(at(ref).task).disruption_budgets) {
       ++drawn[budget];
     }
   }
@@ -190,7 +190,7 @@ EvictionCost VictimBook::CostOf(std::span<const VictimRef> victims) const {
 }
 
 void VictimBook::Draw(TaskId task) {
-  for (const std::string& budget : snapshot().task(task).disruption_budgets) ++drawn_[budget];
+  for (const std::string& budget : *snapshot().task(task).disruption_budgets) ++drawn_[budget];
 }
 
 void VictimBook::Evicted(const std::vector<VictimRef>& victims) {

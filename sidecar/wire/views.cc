@@ -152,7 +152,7 @@ void FillJob(const Books& books, JobId id, CurrentStandings& standings, v1::JobV
   const JobRow& job = books.jobs[id.index()];
   out->set_uid(job.uid);
   out->set_name(job.name);
-  out->set_queue(job.queue_name);
+  out->set_queue(*job.queue_name);
   out->set_priority(job.priority);
   out->set_created_ms(job.created);
   out->set_min_member(job.min_member);
@@ -192,8 +192,8 @@ void FillTask(const Books& books, const TaskRow& task, v1::TaskView* out) {
   out->set_phase(ToWire<v1::TaskPhase>(placed.phase));
   if (placed.node.valid()) out->set_node(books.hardware.spec(placed.node).name);
   Encode(placed.slices, out->mutable_slices());
-  out->mutable_disruption_budgets()->Assign(task.disruption_budgets.begin(),
-                                            task.disruption_budgets.end());
+  out->mutable_disruption_budgets()->Assign(task.disruption_budgets->begin(),
+                                            task.disruption_budgets->end());
 }
 
 void FillChange(const Change& change, v1::Change* out) {

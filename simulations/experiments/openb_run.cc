@@ -10,7 +10,7 @@ namespace {
 class Demand final : public WorldListener {
  public:
   void JobArrived(const JobRecord& job) override {
-    arrived += job.gpu_demand;
+    arrived += job.gpu_demand();
     ++jobs;
   }
   void JobEnded(const JobRecord& job) override { dropped += job.dropped; }

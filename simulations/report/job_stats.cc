@@ -17,7 +17,7 @@ bool Finished(JobState state) { return state == JobState::kFinished; }
 // The saved work of a task, in milli-GPUs times ms.
 std::int64_t Worked(const JobRecord& job, JobState state) {
   if (!Finished(state) || !job.run.has_value()) return 0;
-  return *job.run * job.gpu_demand;
+  return *job.run * job.gpu_demand();
 }
 
 }  // namespace
@@ -56,12 +56,12 @@ JobStats::JobStats(std::unique_ptr<OutputFile> rows, const std::optional<LargeGa
 
 void JobStats::Add(const JobRecord& job, JobState state, const std::string& why) {
   all_.Add(job, state);
-  if (large_ && job.gpu_demand >= large_->gpus * kWholeGpu &&
+  if (large_ && job.gpu_demand() >= large_->gpus * kWholeGpu &&
       static_cast<std::int64_t>(job.tasks.size()) >= large_->tasks) {
     of_large_.Add(job, state);
   }
   queues_[job.queue].Add(job, state);
-  if (!job.user.empty()) {
+  if (!job.user->empty()) {
     User& user = users_[job.user];
     ++user.jobs;
     user.gpu_s += GpuSeconds(Worked(job, state));
@@ -115,11 +115,11 @@ void JobStats::Write(const JobRecord& job, JobState state, const std::string& wh
   };
   AppendCsv(job.name, row_);
   row_ += ',';
-  AppendCsv(job.user, row_);
+  AppendCsv(*job.user, row_);
   row_ += ',';
-  AppendCsv(job.queue, row_);
+  AppendCsv(*job.queue, row_);
   row_.append(",").append(JobStateText(state)).append(",");
-  row_ += Decimal(job.gpu_demand, kWholeGpu) + ',' + std::to_string(job.tasks.size());
+  row_ += Decimal(job.gpu_demand(), kWholeGpu) + ',' + std::to_string(job.tasks.size());
   const bool started = job.start >= 0, finished = Finished(state);
   seconds(true, job.arrival);
   seconds(started, job.start);

@@ -13,7 +13,7 @@ namespace {
 // "4 x 8 GPU", roles joined by " + ".
 std::string ShapeText(const JobRecord& job) {
   std::string text;
-  for (const JobRecord::Role& role : job.roles) {
+  for (const JobShape::Role& role : job.roles()) {
     if (!text.empty()) text += " + ";
     text += std::to_string(role.replicas);
     text += " x ";
@@ -55,7 +55,7 @@ JobState StateOf(const JobRecord& job) {
 std::string WhereText(const JobRecord& job) {
   std::map<std::string, int> nodes;
   for (const TaskRecord& task : job.tasks) {
-    if (!task.node.empty()) ++nodes[task.node];
+    if (!task.node.is_default()) ++nodes[*task.node];
   }
   std::string text;
   for (const auto& [node, count] : nodes) {
@@ -119,7 +119,7 @@ Recorder::Recorder(const State& state, const std::vector<ExpectedPod>& shapes,
 
 void Recorder::JobArrived(const JobRecord& job) {
   arrivals_ = true;
-  gpu_arrived_ += job.gpu_demand;
+  gpu_arrived_ += job.gpu_demand();
   ++sums_.arrived;
   ++queues_[job.queue].arrived;
 }
@@ -213,9 +213,9 @@ void Recorder::WriteRows(const JobRecord& job) {
     row_.clear();
     AppendCsv(job.name, row_);
     row_ += ',';
-    AppendCsv(job.roles[task.role].name, row_);
+    AppendCsv(job.roles()[task.role].name, row_);
     row_ += '/' + std::to_string(task.index) + ',';
-    AppendCsv(job.queue, row_);
+    AppendCsv(*job.queue, row_);
     row_.append(",").append(state).append(",");
     AppendSeconds(job.arrival, row_);
     row_ += ',';
@@ -225,7 +225,7 @@ void Recorder::WriteRows(const JobRecord& job) {
     row_ += ',';
     if (task.start >= 0) AppendSeconds(task.start - job.arrival, row_);
     row_ += ',';
-    AppendCsv(task.node, row_);
+    AppendCsv(*task.node, row_);
     row_ += ',';
     AppendSlices(task.slices, row_);
     row_ += ',';

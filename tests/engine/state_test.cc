@@ -203,10 +203,10 @@ TEST_CASE("State: the last domains and disruption budgets are kept, tasks name t
   fact.uid = "p", fact.phase = TaskPhase::kRunning, fact.node = "n", fact.pod = OneGpu();
   fact.disruption_budgets = {"team/b"};
   apply(TaskUpserted{fact, 1});
-  CHECK(books.tasks[0].disruption_budgets == fact.disruption_budgets);
+  CHECK(*books.tasks[0].disruption_budgets == fact.disruption_budgets);
   fact.disruption_budgets = {};
   apply(TaskUpserted{fact, 2});
-  CHECK(books.tasks[0].disruption_budgets.empty());
+  CHECK(books.tasks[0].disruption_budgets->empty());
   apply(DomainRemoved{"rack"});
   apply(DisruptionBudgetRemoved{"team/b"});
   CHECK(books.hardware.domain_specs().empty());

@@ -67,7 +67,7 @@ TEST_CASE("World: a job without a run time never ends") {
   const Run run(kMachines + "jobs: [{ name: a, gpus: 1 }]\n");
   REQUIRE(run.left.contains("a"));
   CHECK(run.left.at("a").tasks[0].running);
-  CHECK(run.left.at("a").tasks[0].node == "n-0");
+  CHECK(*run.left.at("a").tasks[0].node == "n-0");
 }
 
 TEST_CASE("World: dropped jobs go in the cycle of their arrival") {
@@ -103,7 +103,7 @@ jobs: [{ name: a, members: 2, gpus: 1, runtime: 10s }]
 events: [{ at: 4s, remove_node: n-0 }]
 )");
   const JobRecord& job = run.ended.at("a");
-  CHECK(job.tasks[0].node == "n-1");
+  CHECK(*job.tasks[0].node == "n-1");
   CHECK(job.end == 14'000);
 }
 
@@ -136,7 +136,7 @@ events:
   CHECK(run.left.at("a").start == 5000);
   CHECK(run.left.at("b").start == -1);
   CHECK(run.left.at("b").reason->obstacle == Obstacle::kRoom);
-  CHECK(run.left.at("c").tasks[0].node == "y");
+  CHECK(*run.left.at("c").tasks[0].node == "y");
 }
 
 TEST_CASE("World: a job that shrinks ends the tasks that it no longer has") {
