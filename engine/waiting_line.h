@@ -2,7 +2,7 @@
 // The next job that runs less than so long is found without a look at those between.
 //
 // A balanced tree with the shortest run time of each subtree: logarithmic in the number of jobs.
-// One owner thread.
+// A job that is in it stays where it is in memory. One owner thread.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 #include <ext/pb_ds/tree_policy.hpp>
 #include <functional>
 #include <limits>
-#include <string>
+#include <string_view>
+#include <utility>
 
 #include "topology/base/ids.h"
 #include "topology/base/time.h"
@@ -31,7 +32,7 @@ struct OrderKey {
 struct LinePlace {
   OrderKey key;
   TimeMs created = 0;
-  std::string uid;
+  std::string_view uid;  // of the job's row, which outlives the place
   JobId job;
 
   auto operator<=>(const LinePlace&) const = default;
@@ -46,7 +47,11 @@ class WaitingLine {
 
   bool empty() const { return jobs_.empty(); }
   std::size_t size() const { return jobs_.size(); }
-  void Insert(const LinePlace& place, DurationMs run) { jobs_.insert({place, run}); }
+  // A job and how long it runs.
+  using Entry = std::pair<const LinePlace, DurationMs>;
+  const Entry* Insert(const LinePlace& place, DurationMs run) {
+    return &*jobs_.insert({place, run}).first;
+  }
   void Erase(const LinePlace& place) { jobs_.erase(place); }
   // The first job that runs less than `below`; null: there is none.
   const LinePlace* First(DurationMs below = kAnyRun) const {

@@ -171,19 +171,17 @@ void WaitingLines::Alter(LineId id, Change change) {
   if (shortest != WaitingLine::kAnyRun) runs.emplace(shortest, id);
 }
 
-void WaitingLines::Enter(LineId id, LinePlace place, DurationMs run, Known& known) {
-  Alter(id, [&](WaitingLine& jobs) { jobs.Insert(place, run); });
+void WaitingLines::Enter(LineId id, const LinePlace& place, DurationMs run, Known& known) {
+  Alter(id, [&](WaitingLine& jobs) { known.entry = jobs.Insert(place, run); });
   known.line = id;
-  known.place = std::move(place);
-  known.run = run;
 }
 
 void WaitingLines::Leave(Known& known) {
   if (known.line.valid()) {
-    Alter(known.line, [&](WaitingLine& jobs) { jobs.Erase(known.place); });
+    Alter(known.line, [place = known.entry->first](WaitingLine& jobs) { jobs.Erase(place); });
     if (line(known.line).empty()) DropLine(known.line);
     known.line = LineId();
-    known.place = {};
+    known.entry = nullptr;
   }
   if (known.loose_at == kNotLoose) return;
   const JobId last = loose_.back();
@@ -221,15 +219,15 @@ void WaitingLines::Follow(const Books& books, JobId id) {
     loose_.push_back(id);
     return;
   }
-  LinePlace place{order_->KeyOf(books, job), job.created, job.uid, id};
+  const LinePlace place{order_->KeyOf(books, job), job.created, job.uid, id};
   const DurationMs run = WaitingLine::RunOf(job.estimated_runtime_ms);
   Question question = QuestionOf(books, id);
-  if (known.line.valid() && known.place == place && known.run == run &&
+  if (known.line.valid() && *known.entry == WaitingLine::Entry(place, run) &&
       lines_[known.line.index()].question == question) {
     return;
   }
   Leave(known);
-  Enter(LineFor(books, job, std::move(question)), std::move(place), run, known);
+  Enter(LineFor(books, job, std::move(question)), place, run, known);
   if (!job.due) Await(id, Awaits::kAnyChange);
 }
 
@@ -286,7 +284,7 @@ const Standing* WaitingLines::AnswerOf(JobId job) const {
   const LineId id = LineOf(job);
   if (!id.valid()) return nullptr;
   const Line& line = lines_[id.index()];
-  const DurationMs run = places_[job.index()].run;
+  const DurationMs run = RunOf(job);
   const Standing* const own = line.said.Of(run);
   const Standing* const of_shape =
       Shares(line) ? shapes_[line.shape.index()].said.Of(run) : nullptr;
@@ -365,8 +363,7 @@ std::string WaitingLines::Check(const Books& books) const {
     if (!mine.valid() && !other.valid()) continue;
     const bool same = mine.valid() && other.valid() &&
                       lines_[mine.index()].question == fresh.lines_[other.index()].question &&
-                      places_[j].place == fresh.places_[j].place &&
-                      places_[j].run == fresh.places_[j].run;
+                      *places_[j].entry == *fresh.places_[j].entry;
     if (!same) return "waiting lines: job \"" + books.jobs[j].name + "\" stands elsewhere";
   }
   return here == there ? "" : "waiting lines: jobs stand in them that do not wait";

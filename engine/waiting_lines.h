@@ -45,6 +45,12 @@ struct Due {
 
 class WaitingLines {
  public:
+  WaitingLines() = default;
+  // A copy keeps no lines until Use, because places refer to the rows of jobs.
+  WaitingLines(const WaitingLines&) : WaitingLines() {}
+  WaitingLines(WaitingLines&&) = default;
+  WaitingLines& operator=(WaitingLines&&) = default;
+
   bool on() const { return on_; }
   bool any() const { return !by_question_.empty(); }  // whether any job stands in a line
   const WaitingLine& line(LineId id) const { return lines_[id.index()].jobs; }
@@ -94,8 +100,8 @@ class WaitingLines {
     return job.index() < places_.size() ? places_[job.index()].line : LineId();
   }
   // REQUIRES of both: it stands in a line.
-  const LinePlace& PlaceOf(JobId job) const { return places_[job.index()].place; }
-  DurationMs RunOf(JobId job) const { return places_[job.index()].run; }
+  const LinePlace& PlaceOf(JobId job) const { return places_[job.index()].entry->first; }
+  DurationMs RunOf(JobId job) const { return places_[job.index()].entry->second; }
   const std::vector<JobId>& loose() const { return loose_; }  // in no order
 
   // The jobs go by this order from now on; null: by none that is known.
@@ -159,9 +165,8 @@ class WaitingLines {
   static constexpr std::uint32_t kNotLoose = 0xffffffffu;
   struct Known {
     LineId line;
-    LinePlace place;                     // in the line
-    DurationMs run = 0;                  // the same
-    std::uint32_t loose_at = kNotLoose;  // in loose_
+    std::uint32_t loose_at = kNotLoose;         // in loose_
+    const WaitingLine::Entry* entry = nullptr;  // in the line
   };
   // The first numbers are of the queue, priority and rights, the rest of the shape.
   static constexpr std::size_t kBeforeShape = 3;
@@ -177,7 +182,7 @@ class WaitingLines {
   // Changes the jobs of the line, and what is known of its first and its shortest one.
   template <class Change>
   void Alter(LineId line, Change change);
-  void Enter(LineId line, LinePlace place, DurationMs run, Known& known);
+  void Enter(LineId line, const LinePlace& place, DurationMs run, Known& known);
   void Leave(Known& known);
 
   std::shared_ptr<const Order> order_;
