@@ -109,6 +109,8 @@ class EvictionSelection final : public VictimSelection {
     };
     rules.sets.covers = [&](const auto& victims) { return book_.Covers(rights, victims); };
     rules.fits = [&](const GangAsk& trial) { return Place(trial, false); };
+    rules.room_alone = !later_.policies().entitlement->Deny(
+        later_.ledger(), ask.job, LeastDemand(book_.snapshot(), ask), Resources{});
     rules.hopeless = [&](const GangAsk& trial) { return Hopeless(trial, rights, pool); };
     return search_.Run(rules, pool, ask, answer.steps);
   }

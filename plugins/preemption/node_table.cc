@@ -149,8 +149,8 @@ void NodeTable::Take(const Node& node, const NodeChoice& choice, Answer& answer)
   }
 }
 
-NodeTable::Answer NodeTable::Cheapest(Workbench& later, const VictimBook& book, std::int32_t more,
-                                      RankSpan within) {
+std::span<NodeTable::Node> NodeTable::NodesIn(Workbench& later, const VictimBook& book,
+                                              RankSpan within) {
   Follow(later.ledger());
   const Hardware& hardware = later.ledger().snapshot().hardware();
   const auto at = [&](std::uint32_t rank) {
@@ -161,9 +161,28 @@ NodeTable::Answer NodeTable::Cheapest(Workbench& later, const VictimBook& book, 
   for (Node& node : nodes) {
     if (node.outdated) Refresh(later, book, node);
   }
+  return nodes;
+}
+
+NodeTable::Answer NodeTable::Cheapest(Workbench& later, const VictimBook& book, std::int32_t more,
+                                      RankSpan within) {
+  const std::span<Node> nodes = NodesIn(later, book, within);
   Answer answer = more == 1 ? OneMore(later, nodes) : Many(later, nodes, more);
   std::sort(answer.victims.begin(), answer.victims.end());
   return answer;
+}
+
+std::vector<NodeTable::Option> NodeTable::Options(Workbench& later, const VictimBook& book,
+                                                  RankSpan within) {
+  std::vector<Option> options;
+  for (Node& node : NodesIn(later, book, within)) {
+    if (node.most < 1) continue;
+    const NodeChoice& choice = Choice(later, node, 1);
+    options.push_back({choice.exact ? choice.cost : EvictionCost{}, node.id, &node.pieces, &node.refs});
+  }
+  std::stable_sort(options.begin(), options.end(),
+                   [](const Option& a, const Option& b) { return a.least < b.least; });
+  return options;
 }
 
 NodeTable::Answer NodeTable::OneMore(Workbench& later, std::span<Node> nodes) {

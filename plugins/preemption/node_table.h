@@ -34,6 +34,15 @@ class NodeTable {
   // nodes within.
   Answer Cheapest(Workbench& later, const VictimBook& book, std::int32_t more,
                   RankSpan within = {});
+  // A node on which evictions make room for one more task.
+  struct Option {
+    EvictionCost least;  // a lower bound of what they cost
+    NodeId node;
+    const std::vector<Piece>* pieces;
+    const std::vector<std::vector<VictimRef>>* refs;  // of each piece
+  };
+  // The nodes within on which that is so, the lowest bound first. Valid until the ledger changes.
+  std::vector<Option> Options(Workbench& later, const VictimBook& book, RankSpan within = {});
   // The cost of victims on the node changed.
   void Outdate(NodeId node);
 
@@ -48,6 +57,8 @@ class NodeTable {
     std::vector<NodeChoice> choices;           // [m - 1]: for m more tasks
   };
   void Follow(const Ledger& ledger);
+  // The nodes within, up to date.
+  std::span<Node> NodesIn(Workbench& later, const VictimBook& book, RankSpan within);
   void Refresh(Workbench& later, const VictimBook& book, Node& node);
   const NodeChoice& Choice(Workbench& later, Node& node, std::int32_t more);
   std::int32_t FitNow(const Ledger& ledger, const Node& node, const Fit& fit) const;

@@ -7,9 +7,13 @@
 #include <utility>
 
 #include "engine/gang_ask.h"
+#include "plugins/preemption/one_node.h"
 
 namespace tephra {
 namespace {
+
+// Of more tasks than this the exact search seldom ends within its budget.
+constexpr std::size_t kFewVictims = 64;
 
 // Each part of kGang was rounded down by less than one.
 std::int64_t RoundedOff(const std::vector<VictimRef>& victims) {
@@ -81,6 +85,14 @@ VictimSearch::Answer VictimSelector::Search(const Rules& rules, Pool& pool, cons
   VictimSearch::Answer found = Relax(rules, pool, ask);
   if (!found.exact && rules.hopeless(ask)) found.exact = true;
   if (found.exact) return found;
+  const bool one_more = rules.room_alone && OneTaskShort(ask);
+  if (one_more) {
+    VictimSearch::Answer here = OnOneNode(rules, pool, ask);
+    steps += here.steps;
+    if (here.exact) return here;
+    if (here.found && (!found.found || here.cost < found.cost)) found = std::move(here);
+    if (pool.allowed.size() > kFewVictims) return found;
+  }
   std::vector<VictimRef> helpful = Helpful(pool, ask);
   const bool some = rules.most_tried > 0 && helpful.size() > rules.most_tried;
   if (some) helpful = LeastUsed(pool, std::move(helpful), rules.most_tried);
@@ -91,6 +103,21 @@ VictimSearch::Answer VictimSelector::Search(const Rules& rules, Pool& pool, cons
   found.exact = found.exact && !some;
   steps += found.steps;
   return found;
+}
+
+// Whether room for one more task is all that the gang lacks.
+bool VictimSelector::OneTaskShort(const GangAsk& ask) const {
+  if (ask.roles.size() != 1 || !ask.groups.empty()) return false;
+  if (!snapshot().cls(ask.roles[0].cls).limits.empty()) return false;
+  return later_.rankings().WithRoom(ask.roles[0].cls).room(ask.within) == ask.least - 1;
+}
+
+VictimSearch::Answer VictimSelector::OnOneNode(const Rules& rules, Pool& pool, const GangAsk& ask) {
+  OneNode search(
+      later_, book_, rules.sets, ask.roles[0].cls,
+      [&](std::vector<VictimRef>& victims) { return Complete(pool, victims); },
+      [&] { return rules.fits(ask); }, budget_);
+  return search.Run(TableOf(pool, ask.roles[0].cls).Options(later_, book_, ask.within));
 }
 
 // The victims that may make room: for a gang in one domain only jobs in that domain, unless the

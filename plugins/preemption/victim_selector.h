@@ -36,6 +36,9 @@ class VictimSelector {
     std::function<VictimSearch::Fits(const GangAsk&)> fits;
     // Whether counts alone prove that no set of victims helps.
     std::function<bool(const GangAsk&)> hopeless;
+    // Whether room is all that the gang lacks, and tasks that leave need no other place: the victims
+    // are then on the nodes that the gang uses, and in the gangs that this breaks.
+    bool room_alone = false;
     // Above 0: of more tasks than this the exact search tries only the tasks on the nodes that
     // allowed tasks use least, and proves nothing.
     std::size_t most_tried = 0;
@@ -50,6 +53,8 @@ class VictimSelector {
  private:
   VictimSearch::Answer Search(const Rules& rules, Pool& pool, const GangAsk& ask,
                               std::int32_t& steps);
+  bool OneTaskShort(const GangAsk& ask) const;
+  VictimSearch::Answer OnOneNode(const Rules& rules, Pool& pool, const GangAsk& ask);
   VictimSearch::Answer Relax(const Rules& rules, Pool& pool, const GangAsk& ask);
   std::optional<EvictionCost> LeastCost(Pool& pool, const GangAsk& ask);
   NodeTable& TableOf(Pool& pool, ClassId cls);
