@@ -31,7 +31,7 @@ std::vector<JobId> TakeStanding(const Snapshot& snapshot, const Ledger& ledger,
   if (policies.reservations == nullptr || due.empty()) return standing;
   const WaitingLines& lines = snapshot.books().lines;
   const auto before = [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); };
-  Due takers{{}, due.lines};  // jobs that may take something
+  Due takers{{}, due.lines, false, due.evicts};  // jobs that may take something
   JobId first;                // of these
   bool one_queue = true;
   const auto of_queue = [&](JobId id) {
@@ -49,6 +49,11 @@ std::vector<JobId> TakeStanding(const Snapshot& snapshot, const Ledger& ledger,
     takers.jobs.push_back(id);
   }
   for (const LineId line : due.lines) may_take(lines.line(line).First()->job);
+  if (due.evicts) {
+    for (std::size_t q = 0; q < snapshot.queues().size(); ++q) {
+      if (const JobId of = lines.FirstOf(QueueId(q)); of.valid()) may_take(of);
+    }
+  }
   std::sort(due.jobs.begin(), due.jobs.end());
   bool asked = false;  // one of them is
   for (const JobId id : snapshot.books().reserved_starts) {

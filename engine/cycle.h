@@ -75,6 +75,7 @@ class Cycle {
   const Plan& plan() const { return plan_; }
   // Whether the plan evicts tasks of the job for another one.
   bool evicts(JobId job) const { return evicted_.contains(job); }
+  bool evicts_any() const { return !evicted_.empty(); }
 
   // Decides. `tried`: the attempt on now() or on later().bench() in which the decision was charged;
   // it is kept. Null: nothing is charged yet. More elastic members of the job that was decided last

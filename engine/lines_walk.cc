@@ -37,6 +37,11 @@ void LinesWalk::AddAll() {
   EachEnters();
 }
 
+void LinesWalk::AddEvicting() {
+  evicts_ = true;
+  EachEnters();
+}
+
 void LinesWalk::EachEnters() {
   in_turn_ = true;
   few_.clear();
@@ -45,7 +50,7 @@ void LinesWalk::EachEnters() {
 }
 
 void LinesWalk::OnlyDue() {
-  if (!std::exchange(others_, false)) return;
+  if (!std::exchange(others_, false) || evicts_) return;
   const auto other = [&](const Next& next) { return !IsDue(next.line); };
   heap_.erase(std::remove_if(heap_.begin(), heap_.end(), other), heap_.end());
   std::make_heap(heap_.begin(), heap_.end());
@@ -53,10 +58,10 @@ void LinesWalk::OnlyDue() {
 
 bool LinesWalk::MayEnter(LineId line) const {
   const bool due = IsDue(line);
-  if (!due && !others_) return false;
+  if (!due && !others_ && !evicts_) return false;
   const DurationMs below = OpenBelow(line);
   if (below <= 0 || lines_->line(line).ShortestRun() >= below) return false;
-  return due || lines_->MayBeReserved(line);
+  return due || evicts_ || lines_->MayBeReserved(line);
 }
 
 void LinesWalk::EnterFirst() {

@@ -70,7 +70,9 @@ class LinesWalk {
   void Add(LineId line);
   // So do all lines of the queue. Lines that are not due do until OnlyDue.
   void AddAll();
-  // Only lines that are due take part from now on.
+  // So do all lines of the queue, to the end.
+  void AddEvicting();
+  // Only lines that are due take part from now on, unless AddEvicting was called.
   void OnlyDue();
   // The next job, where it stands; null: there is none.
   const LinePlace* Peek();
@@ -108,6 +110,7 @@ class LinesWalk {
   absl::InlinedVector<Next, 8> heap_;
   bool in_turn_ = false;  // each line of queue_ enters in its turn
   bool others_ = false;   // also lines that are not due
+  bool evicts_ = false;   // the same, to the end
   WaitingLines::Lines::const_iterator next_;
   std::unordered_map<LineId, DurationMs> closed_;  // from which run time on
   const LinePlace* passed_ = nullptr;

@@ -43,7 +43,8 @@ class Line {
   virtual void Close(ShapeId, DurationMs /*from*/) {}
   // Room has come that may give closed lines another answer.
   virtual void Reopen() {}
-  // Jobs that are not due need no more turns: jobs of that queue, or of any queue if it is invalid.
+  // No more jobs get a reservation, in that queue, or in any queue if it is invalid: jobs of lines
+  // that are not due need no turn for that.
   virtual void OnlyDue(QueueId) {}
   // The job that has to be placed before that job may be asked; invalid: none.
   virtual JobId Behind(JobId) const = 0;
@@ -276,9 +277,15 @@ class VictimSelection {
   // The plan evicts the task, which MakeRoom may have answered.
   virtual void Evicted(TaskId) {}
   virtual Answer MakeRoom(const GangAsk&) = 0;
+  // False: MakeRoom would find nothing for the job, which asks for at least `least`, unless what is
+  // on its way out is enough. Much cheaper than MakeRoom.
+  virtual bool MayHelp(JobId, const Resources& /*least*/) { return true; }
 };
 
 // Which tasks have to go so that the gang fits: the fewest, and of these the cheapest?
+//
+// Wherever room has grown, victims beside it may make enough of it. So HelpsAnywhere makes loose jobs
+// due, and lines as far as MayHelp says (Due::evicts).
 class Eviction : public Wakes {
  public:
   // False: no task is evicted for any gang.

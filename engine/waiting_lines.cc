@@ -17,7 +17,7 @@ bool Keeps(const EngineConfig& config, const Order* order) {
 bool StandsInLine(const Books& books, const JobRow& job) {
   if (job.counted() > 0 || job.keeps_room() || job.satisfied()) return false;
   if (books.queues.InOrder(job.queue)) return !books.config.report_job_ahead;
-  if (job.broken || job.quarantined || job.made_room_at != 0) return false;
+  if (job.broken || job.quarantined) return false;
   return std::all_of(job.roles.begin(), job.roles.end(), [](const RoleRow& role) {
     return role.pending == static_cast<std::int32_t>(role.tasks.size());
   });

@@ -37,10 +37,11 @@ class Order;
 struct Due {
   std::vector<JobId> jobs;
   std::vector<LineId> lines;
-  // Jobs of the other lines do not start, but some of them may get a reservation.
-  bool others = false;
+  // Jobs of the other lines have no room, but
+  bool others = false;  // some of them may get a reservation
+  bool evicts = false;  // tasks may be evicted for some of them
 
-  bool empty() const { return jobs.empty() && lines.empty() && !others; }
+  bool empty() const { return jobs.empty() && lines.empty() && !others && !evicts; }
 };
 
 class WaitingLines {

@@ -63,21 +63,53 @@ void DropLinesInOrder(const Books& books, std::vector<LineId>& lines) {
   std::erase_if(lines, [&](LineId id) { return books.queues.InOrder(books.lines.QueueOf(id)); });
 }
 
+// Whether lines that have no room are asked as far as VictimSelection::MayHelp says: not where each
+// job that waits is to have a reserved start, and may take that of another one.
+bool AsksByVictims(const Books& books, const Policies& policies) {
+  return books.lines.on() && (policies.reservations == nullptr || !policies.reservations->ReservesAll());
+}
+
+// Tasks may be evicted for jobs in lines. A job with a reserved start for which this holds is asked,
+// too, and what it leaves may help as a lost reservation does. REQUIRES: AsksByVictims.
+template <class Holds>
+void AddEvicting(const Books& books, Holds holds, Due& due) {
+  due.evicts = true;
+  const bool any = std::any_of(
+      books.reserved_starts.begin(), books.reserved_starts.end(), [&](JobId id) {
+        const JobRow& job = books.jobs[id.index()];
+        return job.reservation.at != 0 && holds(job);
+      });
+  if (any) AddAfterLostReservation(books, due);
+}
+
+// Whether this holds of some line, by its first job.
+template <class Holds>
+bool AnyLine(const Books& books, Holds holds) {
+  for (std::size_t q = 0; q < books.queues.size(); ++q) {
+    const WaitingLines::Lines& lines = books.lines.Of(QueueId(q));
+    if (books.queues.InOrder(QueueId(q))) continue;
+    if (std::any_of(lines.begin(), lines.end(), [&](const WaitingLines::InTurn& one) {
+          return holds(books.jobs[one.first->job.index()]);
+        })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Adds the pending jobs that may be helped by the eviction or the move of one of these.
 void AddHelpedBy(const Books& books, const Policies& policies, const std::vector<JobId>& evictable,
                  Due& due) {
   if (evictable.empty() || books.waiting.empty()) return;
-  std::vector<Wakes::Helped> helped;
+  const bool by_victims = AsksByVictims(books, policies);
   for (const Wakes* policy : WakesOf(policies)) {
-    if (policy == nullptr) continue;
-    if (Wakes::Helped by = policy->HelpedBy(books, evictable)) helped.push_back(std::move(by));
+    const Wakes::Helped by = policy != nullptr ? policy->HelpedBy(books, evictable) : nullptr;
+    if (!by) continue;
+    const auto may = [&](const JobRow& job) { return !job.satisfied() && job.evicts && by(job); };
+    const bool victims = by_victims && policy == policies.eviction.get();
+    AddWhere(books, may, [&](const JobRow& job) { return !victims && may(job); }, due);
+    if (victims && AnyLine(books, may)) AddEvicting(books, may, due);
   }
-  if (helped.empty()) return;
-  const auto may = [&](const JobRow& job) {
-    return !job.satisfied() && job.evicts &&
-           std::any_of(helped.begin(), helped.end(), [&](const auto& by) { return by(job); });
-  };
-  AddWhere(books, may, may, due);
 }
 
 // Whether a job has a start reserved for now.
@@ -199,17 +231,27 @@ Due WakeUps::Take(Books& books, const Policies& policies, TimeMs now) {
   std::erase_if(books.reserved_starts,
                 [&](JobId id) { return books.jobs[id.index()].reservation.at == 0; });
   const bool grown = capacity.times() > 0 && !as_planned;
-  const auto policies_with = WakesOf(policies);
+  const auto helps_anywhere = [&](const Wakes* policy) {
+    return grown && policy != nullptr && policy->HelpsAnywhere(books);
+  };
+  const Wakes* const eviction =
+      AsksByVictims(books, policies) ? policies.eviction.get() : nullptr;
+  const auto asked = WakesOf(policies);
   const bool any_job =
-      grown && (capacity.anywhere() ||
-                std::any_of(policies_with.begin(), policies_with.end(), [&](const Wakes* policy) {
-                  return policy != nullptr && policy->HelpsAnywhere(books);
-                }));
+      (grown && capacity.anywhere()) ||
+      std::any_of(asked.begin(), asked.end(), [&](const Wakes* policy) {
+        return policy != eviction && helps_anywhere(policy);
+      });
   const std::size_t alone = due.jobs.size();
   if (any_job) {
     AddAll(books, due);
   } else {
     if (grown) WokenBy(books, policies, capacity, !as_expected || AnyStarts(books, now), due);
+    if (helps_anywhere(eviction)) {
+      const auto all = [](const JobRow&) { return true; };
+      AddWhere(books, all, [](const JobRow&) { return false; }, due);
+      AddEvicting(books, all, due);
+    }
     AddHelpedBy(books, policies, evictable, due);
   }
   if (due.jobs.size() > alone) SortOnce(due.jobs);

@@ -33,7 +33,7 @@ class FairLine final : public Line {
         pending_of_(snapshot_.queues().size(), kNone) {
     const Snapshot& snapshot = snapshot_;
     const std::vector<JobId>& sorted = due.jobs;
-    if (due.others) AddReserved(alone_);
+    if (due.others || due.evicts) AddReserved(alone_);
     std::sort(alone_.begin(), alone_.end());
     const auto count_highest = [&](JobId id) {
       const JobRow& job = snapshot.job(id);
@@ -48,7 +48,9 @@ class FairLine final : public Line {
         if (!InPart(id)) count_highest(id);
       }
       for (const LineId line : due.lines) count_highest(lines_.line(line).First()->job);
-      if (due.others) EachLinedQueue([&](QueueId queue) { count_highest(lines_.FirstOf(queue)); });
+      if (due.others || due.evicts) {
+        EachLinedQueue([&](QueueId queue) { count_highest(lines_.FirstOf(queue)); });
+      }
     }
     for (const JobId id : sorted) {
       (GoesAhead(id) ? in_part_ : QueueAt(snapshot.job(id).queue).jobs).push_back(id);
@@ -58,7 +60,7 @@ class FairLine final : public Line {
       shapes_.Add(line, lines_.ShapeOf(line));
       WalkOf(QueueAt(lines_.QueueOf(line))).Add(line);
     }
-    if (due.others) TakeOthers();
+    if (due.others || due.evicts) TakeOthers(due);
     if (snapshot.books().usage.on()) {
       for (Pending& queue : pending_) SortByUsers(snapshot, queue.id, queue.jobs);
     }
@@ -187,7 +189,7 @@ class FairLine final : public Line {
 
   // Whether any job may still get a turn.
   bool AnyOpen() const {
-    return singles_ > 0 || any_fifo_lined_ || others_ || shapes_.any_open();
+    return singles_ > 0 || any_fifo_lined_ || others_ || evicts_ || shapes_.any_open();
   }
 
   // Queues with jobs in lines that are asked by themselves, not one behind the other.
@@ -205,10 +207,14 @@ class FairLine final : public Line {
     }
   }
 
-  void TakeOthers() {
-    others_ = true;
+  void TakeOthers(const Due& due) {
+    others_ = due.others;
+    evicts_ = due.evicts;
     EachLinedQueue([&](QueueId id) {
-      if (Pending& queue = QueueAt(id); !queue.fifo_lined) WalkOf(queue).AddAll();
+      Pending& queue = QueueAt(id);
+      if (queue.fifo_lined) return;
+      if (due.others) WalkOf(queue).AddAll();
+      if (due.evicts) WalkOf(queue).AddEvicting();
     });
   }
 
@@ -365,7 +371,8 @@ class FairLine final : public Line {
   DueShapes shapes_;
   std::vector<QueueId> lined_up_;  // all that have had a turn, the lowest first
   bool outdated_ = false;          // the next jobs of many queues may have their answer
-  bool others_ = false;            // jobs of lines that are not due may have turns
+  bool others_ = false;            // jobs of lines that are not due may get a reservation
+  bool evicts_ = false;            // tasks may be evicted for these
   std::size_t singles_ = 0;  // jobs of queues that are in no line and have not had their turn
   bool any_fifo_lined_ = false;
   Pending top_;

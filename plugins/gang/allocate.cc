@@ -12,6 +12,7 @@
 #include "engine/missing.h"
 #include "engine/priority.h"
 #include "plugins/gang/elastic_members_pass.h"
+#include "plugins/gang/evicting_lines.h"
 #include "plugins/gang/line_answers.h"
 #include "plugins/gang/line_sweep.h"
 #include "plugins/gang/reserved_room.h"
@@ -289,9 +290,9 @@ class AllocatePass {
 
   // Other gangs of the line get the same answer: where run times matter to it, the gangs that run at
   // least as long, else all. So do gangs of other queues if only room is missing, and their queue
-  // gives them neither victims nor a reservation.
+  // gives them neither victims nor a reservation. A job that had its turn with victims is by itself.
   void NoteAnswer(JobId id, const No& no, StartReservations::Given given) {
-    if (no.as_placed) return;
+    if (no.as_placed || no.reason.remedy == Remedy::kOnce) return;
     const bool by_time = given == StartReservations::Given::kNoTime ||
                          no.reason.obstacle == Obstacle::kReserved;
     const DurationMs run = WaitingLine::RunOf(snapshot_.job(id).estimated_runtime_ms);
@@ -337,12 +338,14 @@ void Allocate::Run(Cycle& cycle) const {
   };
   std::vector<Last> last;
   LineSweep sweep(cycle, reservations);
+  EvictingLines evicting(cycle, reservations);
   const auto next = [&] {
     reservations.CloseFull(line);
     sweep.Run();
     return line.Next(cycle.later().ledger());
   };
   for (JobId job = next(); job.valid(); job = next()) {
+    if (evicting.Closes(job)) continue;
     if (!reservations.TriedLast(job)) {
       const bool placed = pass.PlaceMinimum(job, line.Behind(job));
       line.Asked(job, placed);

@@ -49,6 +49,8 @@ class StartReservations {
 
   // Whether no other gang may have a reservation, of whichever queue.
   bool AllGiven() const;
+  // Whether the job may have one beside those that were given.
+  bool MayGet(JobId id) const { return cycle_.reservation_plan() != nullptr && MayHave(id); }
   // Tells the line in which queues no other gang may have a reservation, if it does not know yet.
   void CloseFull(Line& line);
 

@@ -47,8 +47,9 @@ class EvictionSelection final : public VictimSelection {
       answer.outcome = Outcome::kPlaced;
       return answer;
     }
-    if (!AnyVictimFor(book_.snapshot(), ask)) return answer;
-    const Rights by_share = book_.RightsOf(ask, Ground::kShare);
+    if (!book_.AnyVictimFor(ask.job)) return answer;
+    const Resources asked = LeastDemand(book_.snapshot(), ask);
+    const Rights by_share = book_.RightsOf(ask.job, asked, Ground::kShare);
     answer.over = by_share.over;
     answer.binding = by_share.over_kind;
     answer.share = by_share.over_share;
@@ -58,7 +59,7 @@ class EvictionSelection final : public VictimSelection {
     VictimSearch::Answer found = Search(by_share, where, answer);
     bool exact = found.exact;
     if (!found.found) {
-      const Rights by_deserved = book_.RightsOf(ask, Ground::kDeserved);
+      const Rights by_deserved = book_.RightsOf(ask.job, asked, Ground::kDeserved);
       if (by_deserved.levels > 0) found = Search(by_deserved, where, answer);
       exact = exact && found.exact;
     }
@@ -75,6 +76,13 @@ class EvictionSelection final : public VictimSelection {
     answer.fewest = exact;
     if (!Evict(where, found.victims, answer)) answer.outcome = Outcome::kUnknown;
     return answer;
+  }
+
+  bool MayHelp(JobId job, const Resources& least) override {
+    if (!Evicts(book_.snapshot().config()) || !book_.AnyVictimFor(job)) return false;
+    if (book_.AnyVictimFor(book_.RightsOf(job, least, Ground::kShare))) return true;
+    const Rights by_deserved = book_.RightsOf(job, least, Ground::kDeserved);
+    return by_deserved.levels > 0 && book_.AnyVictimFor(by_deserved);
   }
 
  private:
@@ -188,15 +196,11 @@ bool EvictionSearch::Enabled(const EngineConfig& config) const { return Evicts(c
 
 bool EvictionSearch::Possible(const Snapshot& snapshot, const GangAsk& ask) const {
   if (!Evicts(snapshot.config())) return false;
-  return !snapshot.books().releasing.empty() || AnyVictimFor(snapshot, ask);
+  return !snapshot.books().releasing.empty() || MayHaveVictims(snapshot, ask.job);
 }
 
-// By reclaim what is held anywhere counts, and room that victims still have to leave may be
-// reserved for a job.
-bool EvictionSearch::HelpsAnywhere(const Books& books) const {
-  return books.config.enables("reclaim") ||
-         (!books.releasing.empty() && books.config.enables("preempt"));
-}
+// Room that has grown may be enough with victims beside it.
+bool EvictionSearch::HelpsAnywhere(const Books& books) const { return Evicts(books.config); }
 
 Wakes::Helped EvictionSearch::HelpedBy(const Books& books,
                                        const std::vector<JobId>& evictable) const {

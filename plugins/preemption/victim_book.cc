@@ -15,18 +15,14 @@ std::span<const JobId> PlacedIn(const Books& books, QueueId queue) {
   return books.placed[queue.index()];
 }
 
-// Whether the queue has a running job that a job of this rank may preempt.
-bool AnyLowerPriority(const Snapshot& snapshot, QueueId queue, const Precedence& rank) {
+// Whether the queue may have a running job that a job of this rank may preempt.
+bool MayHaveLowerJob(const Snapshot& snapshot, QueueId queue, const Precedence& rank) {
   if (!snapshot.config().enables("preempt")) return false;
   // The age boost only raises a priority, so the lowest base priority decides.
   const auto& jobs = snapshot.books().queue_priorities[queue.index()];
   if (jobs.empty()) return false;
   const std::int64_t lowest = jobs.begin()->first;
-  if (lowest < rank.priority) return true;
-  return lowest == rank.priority && EvictsByLeft(snapshot.config()) &&
-         std::ranges::any_of(PlacedIn(snapshot.books(), queue), [&](JobId job) {
-           return PrecedenceOf(snapshot, snapshot.job(job)) < rank;
-         });
+  return lowest < rank.priority || (lowest == rank.priority && EvictsByLeft(snapshot.config()));
 }
 
 }  // namespace
@@ -43,9 +39,10 @@ bool AnyUsageOutside(const Snapshot& snapshot, QueueId queue) {
   return false;
 }
 
-bool AnyVictimFor(const Snapshot& snapshot, const GangAsk& ask) {
-  return AnyLowerPriority(snapshot, ask.queue, PrecedenceOf(snapshot, snapshot.job(ask.job))) ||
-         (snapshot.config().enables("reclaim") && AnyUsageOutside(snapshot, ask.queue));
+bool MayHaveVictims(const Snapshot& snapshot, JobId id) {
+  const JobRow& job = snapshot.job(id);
+  return MayHaveLowerJob(snapshot, job.queue, PrecedenceOf(snapshot, job)) ||
+         (snapshot.config().enables("reclaim") && AnyUsageOutside(snapshot, job.queue));
 }
 
 std::size_t EndOfJob(std::span<const VictimRef> victims, std::size_t begin) {
@@ -67,8 +64,55 @@ const QueueBook& VictimBook::queues() const {
   return *queues_;
 }
 
+bool VictimBook::AnyVictimFor(JobId id) const {
+  const JobRow& job = snapshot().job(id);
+  return AnyLowerJob(job.queue, PrecedenceOf(snapshot(), job)) ||
+         (snapshot().config().enables("reclaim") && AnyUsageOutside(snapshot(), job.queue));
+}
+
 bool VictimBook::AnyVictimFor(const Rights& rights) const {
-  return AnyLowerPriority(snapshot(), rights.queue, rights.rank) || queues().AnyBorrower(rights);
+  return AnyLowerJob(rights.queue, rights.rank) || queues().AnyBorrower(rights);
+}
+
+// Whether the queue has a running job that a job of this rank may preempt.
+bool VictimBook::AnyLowerJob(QueueId queue, const Precedence& rank) const {
+  if (!MayHaveLowerJob(snapshot(), queue, rank)) return false;
+  if (!EvictsByLeft(snapshot().config())) return true;
+  const std::span<const JobId> placed = PlacedIn(snapshot().books(), queue);
+  if (placed.empty()) return false;
+  const auto [known, fresh] = lowest_.try_emplace(queue);
+  if (fresh) {
+    known->second = PrecedenceOf(snapshot(), snapshot().job(placed.front()));
+    for (const JobId job : placed) {
+      known->second = std::min(known->second, PrecedenceOf(snapshot(), snapshot().job(job)));
+    }
+  }
+  return known->second < rank;
+}
+
+// What jobs of the queue hold that a job of this rank may preempt.
+Resources VictimBook::LowerJobsHold(QueueId queue, const Precedence& rank) {
+  if (!AnyLowerJob(queue, rank)) return {};
+  const std::vector<Candidate>& candidates = CandidatesFor(queue);
+  LowerJobs& jobs = lower_jobs_[queue];
+  if (std::exchange(jobs.seen, changes_) != changes_) {
+    jobs.sums.clear();
+    for (const Candidate& candidate : candidates) {
+      if (snapshot().job(candidate.job).queue != queue) continue;
+      auto& sum = jobs.sums.emplace_back(candidate.rank, Resources{}).second;
+      for (const Candidate::Victim& victim : candidate.victims) {
+        if (!victim.evicted) sum.Add(victim.holds);
+      }
+    }
+    std::sort(jobs.sums.begin(), jobs.sums.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (std::size_t i = 1; i < jobs.sums.size(); ++i) {
+      jobs.sums[i].second.Add(jobs.sums[i - 1].second);
+    }
+  }
+  const auto end = std::partition_point(jobs.sums.begin(), jobs.sums.end(),
+                                        [&](const auto& one) { return one.first < rank; });
+  return end == jobs.sums.begin() ? Resources{} : std::prev(end)->second;
 }
 
 const std::vector<Candidate>& VictimBook::candidates() {
@@ -98,6 +142,7 @@ const std::vector<Candidate>& VictimBook::List() {
   std::sort(jobs.begin(), jobs.end(), [&](JobId a, JobId b) {
     return books.jobs[a.index()].uid < books.jobs[b.index()].uid;
   });
+  ++changes_;
   std::size_t c = candidates_.size();
   for (const JobId job : jobs) {
     if (!placed_.contains(job)) AddCandidate(job);
@@ -149,6 +194,7 @@ void VictimBook::Placed(JobId job) {
   placed_.insert(job);
   const auto known = by_job_.find(job);
   if (known == by_job_.end()) return;
+  ++changes_;
   Candidate& candidate = candidates_[known->second];
   candidate.left = 0;
   for (Candidate::Victim& victim : candidate.victims) victim.evicted = true;
@@ -194,6 +240,7 @@ void VictimBook::Draw(TaskId task) {
 }
 
 void VictimBook::Evicted(const std::vector<VictimRef>& victims) {
+  ++changes_;
   for (std::size_t i = 0; i < victims.size();) {
     Candidate& candidate = candidates_[victims[i].candidate];
     const std::size_t end = EndOfJob(victims, i), count = end - i;

@@ -63,8 +63,8 @@ struct VictimRef {
 // The end of the victims from `begin` on that belong to one job.
 std::size_t EndOfJob(std::span<const VictimRef> victims, std::size_t begin);
 
-// False: no task could be evicted for the gang, whatever its rights are. Looks at no task.
-bool AnyVictimFor(const Snapshot& snapshot, const GangAsk& ask);
+// False: no task could be evicted for the job, whatever its rights are. Looks at no task.
+bool MayHaveVictims(const Snapshot& snapshot, JobId job);
 // Whether jobs use anything outside of the queue and the queues under it.
 bool AnyUsageOutside(const Snapshot& snapshot, QueueId queue);
 
@@ -78,8 +78,10 @@ class VictimBook {
 
   // --- rights of a gang (victim_rights.cc)
 
-  Rights RightsOf(const GangAsk& ask, Ground ground);
-  // Like the free function, for these rights alone.
+  // `asked`: the least that the job asks for.
+  Rights RightsOf(JobId job, const Resources& asked, Ground ground);
+  // False: no task may be evicted for the job, whatever its rights are, or for these rights.
+  bool AnyVictimFor(JobId job) const;
   bool AnyVictimFor(const Rights& rights) const;
   // Whether the task may be evicted, as things stand on the ledger.
   bool MayEvict(const Rights& rights, const Candidate& candidate,
@@ -121,6 +123,8 @@ class VictimBook {
   const Snapshot& snapshot() const { return later_.ledger().snapshot(); }
 
  private:
+  bool AnyLowerJob(QueueId queue, const Precedence& rank) const;
+  Resources LowerJobsHold(QueueId queue, const Precedence& rank);
   bool preempts() const { return snapshot().config().enables("preempt"); }
   // Made on first use: most gangs that do not fit need neither.
   const QueueBook& queues() const;
@@ -133,6 +137,14 @@ class VictimBook {
   const Workbench& later_;
   Price price_;
   mutable std::optional<QueueBook> queues_;
+  // What may be preempted in a queue: jobs by rank, each with what it and those before it hold.
+  struct LowerJobs {
+    std::uint64_t seen = 0;  // changes_, when it was made
+    std::vector<std::pair<Precedence, Resources>> sums;
+  };
+  std::map<QueueId, LowerJobs> lower_jobs_;  // where asked
+  std::uint64_t changes_ = 1;                // of candidates
+  mutable std::map<QueueId, Precedence> lowest_;  // of jobs that run in the queue, where asked
   std::set<QueueId> listed_;    // queues whose jobs are candidates, or
   std::vector<JobId> to_list_;  // are about to become candidates
   std::vector<Candidate> candidates_;

@@ -25,12 +25,11 @@ Resources LeastOf(std::vector<Resources>& parts, std::int32_t surplus) {
 
 }  // namespace
 
-Rights VictimBook::RightsOf(const GangAsk& ask, Ground ground) {
-  const Resources asked = LeastDemand(snapshot(), ask);
+Rights VictimBook::RightsOf(JobId job, const Resources& asked, Ground ground) {
   Rights rights;
   rights.ground = ground;
-  rights.queue = ask.queue;
-  rights.rank = PrecedenceOf(snapshot(), snapshot().job(ask.job));
+  rights.queue = snapshot().job(job).queue;
+  rights.rank = PrecedenceOf(snapshot(), snapshot().job(job));
   rights.kinds = asked.NonZero();
   const KindSet models = rights.kinds & snapshot().books().kinds.model_kinds();
   std::int64_t of_models = 0;
@@ -39,15 +38,15 @@ Rights VictimBook::RightsOf(const GangAsk& ask, Ground ground) {
   }
   if (of_models == asked[kGpu]) rights.models = models;
   const QueueTree& tree = snapshot().queues();
-  if (!snapshot().config().enables("reclaim") || !tree.present(ask.queue)) return rights;
+  if (!snapshot().config().enables("reclaim") || !tree.present(rights.queue)) return rights;
   // Kinds that the queue deserves are judged by that amount, other kinds by the fair share.
-  if (ground == Ground::kDeserved) rights.kinds &= tree.spec(ask.queue).deserved.NonZero();
+  if (ground == Ground::kDeserved) rights.kinds &= tree.spec(rights.queue).deserved.NonZero();
   const auto own_of = [&](QueueId queue, Kind kind) {
     const bool judged = (rights.kinds >> kind & 1) != 0;
     return queues().OwnOf(judged ? ground : Ground::kShare, queue, kind);
   };
   if (rights.kinds == 0) return rights;
-  for (QueueId up = ask.queue; up.valid() && up.index() < queues().shares().share.size();
+  for (QueueId up = rights.queue; up.valid() && up.index() < queues().shares().share.size();
        up = tree.parent(up)) {
     const Resources& holds = queues().holds(up);
     Resources owed;
@@ -58,7 +57,10 @@ Rights VictimBook::RightsOf(const GangAsk& ask, Ground ground) {
     }
     // The queue may exceed its share by as much as victims under it release.
     Resources within;
-    if (owed.NonZero() != 0 && AnyVictimFor(rights)) {
+    if (owed.NonZero() != 0 && up == rights.queue) {
+      // Jobs of the queues under it share its resources.
+      within = LowerJobsHold(up, rights.rank);
+    } else if (owed.NonZero() != 0 && AnyVictimFor(rights)) {
       for (const Candidate& candidate : candidates()) {
         if (!queues().Under(snapshot().job(candidate.job).queue, up)) continue;
         for (const Candidate::Victim& victim : candidate.victims) {
