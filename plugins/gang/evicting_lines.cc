@@ -1,6 +1,7 @@
 #include "plugins/gang/evicting_lines.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/gang_ask.h"
 
@@ -20,40 +21,46 @@ bool EvictingLines::Closes(JobId job) {
   // A job of a FIFO queue may have its turn because the one before it started.
   if (snapshot.queues().InOrder(snapshot.job(job).queue)) return false;
   const LineId line = snapshot.books().lines.LineOf(job);
-  if (!line.valid() || std::binary_search(due.lines.begin(), due.lines.end(), line)) return false;
-  if (std::binary_search(alone_.begin(), alone_.end(), job)) return false;
-  const bool ever = snapshot.books().lines.MayBeReserved(line);
-  if (ever && ((due.others && reservations_.MayGet(job)) || MayEvict(job, line))) return false;
+  if (!line.valid() || std::binary_search(alone_.begin(), alone_.end(), job)) return false;
+  Shape& shape = ShapeOf(line, job);
+  const bool is_due = std::binary_search(due.lines.begin(), due.lines.end(), line);
+  if (is_due && shape.now.MayFit(cycle_.now(), shape.need)) return false;
+  const bool reserve = is_due || due.others;
+  if (reserve && reservations_.MayGet(job)) return false;
+  if ((is_due || snapshot.books().lines.MayBeReserved(line)) && MayEvict(job, shape)) return false;
   cycle_.line().Close(line, 0);
   return true;
 }
 
-bool EvictingLines::MayEvict(JobId job, LineId line) {
-  const Snapshot& snapshot = cycle_.snapshot();
-  if (!snapshot.job(job).evicts) return false;
-  const ShapeId id = snapshot.books().lines.ShapeOf(line);
+EvictingLines::Shape& EvictingLines::ShapeOf(LineId line, JobId job) {
+  const WaitingLines& lines = cycle_.snapshot().books().lines;
+  const ShapeId id = lines.ShapeOf(line);
   const auto [known, fresh] = shapes_.try_emplace(id);
-  if (fresh) known->second.least = LeastMissing(snapshot, snapshot.job(job));
-  return MayHaveRoomLater(known->second, id) ||
-         cycle_.later().selection().MayHelp(job, known->second.least);
+  Shape& shape = known->second;
+  if (fresh) {
+    shape.need = lines.NeedOf(id);
+    shape.least = LeastMissing(cycle_.snapshot(), cycle_.snapshot().job(job));
+  }
+  return shape;
 }
 
-// Upper bound, where anything is on its way out.
-bool EvictingLines::MayHaveRoomLater(Shape& shape, ShapeId id) {
+bool EvictingLines::MayEvict(JobId job, Shape& shape) {
   const Snapshot& snapshot = cycle_.snapshot();
-  if (snapshot.books().releasing.empty() && !cycle_.evicts_any()) return false;
-  Workbench& later = cycle_.later().bench();
-  const std::uint64_t end = later.ledger().occupancy().node_log().end() + 1;
-  if (shape.seen == end) return shape.may_have_room;
-  shape.seen = end;
-  const TaskNeed& need = snapshot.books().lines.NeedOf(id);
+  if (!snapshot.job(job).evicts) return false;
+  const bool leaving = !snapshot.books().releasing.empty() || cycle_.evicts_any();
+  return (leaving && shape.later.MayFit(cycle_.later().bench(), shape.need)) ||
+         cycle_.later().selection().MayHelp(job, shape.least);
+}
+
+bool EvictingLines::Room::MayFit(Workbench& bench, const TaskNeed& need) {
+  const std::uint64_t end = bench.ledger().occupancy().node_log().end() + 1;
+  if (std::exchange(seen, end) == end) return may_fit;
   std::int64_t room = 0;
-  later.free_nodes().EachWithRoom(need, [&](NodeId node) {
-    room += need.CopiesIn(later.ledger().occupancy().node(node).free, need.tasks);
+  bench.free_nodes().EachWithRoom(need, [&](NodeId node) {
+    room += need.CopiesIn(bench.ledger().occupancy().node(node).free, need.tasks);
     return room < need.tasks;
   });
-  shape.may_have_room = room >= need.tasks;
-  return shape.may_have_room;
+  return may_fit = room >= need.tasks;
 }
 
 }  // namespace tephra

@@ -1,5 +1,5 @@
-// EvictingLines: of the lines that have a turn only because tasks might be evicted for their jobs, which
-// have none to evict. They are closed at the cost of a look at their queue.
+// EvictingLines: where tasks may be evicted, which lines have neither room nor victims. They are closed at
+// the cost of a look at their shape and their queue.
 //
 // Part of one cycle; one owner thread.
 #pragma once
@@ -22,14 +22,21 @@ class EvictingLines {
   bool Closes(JobId job);
 
  private:
+  // Whether a job of a shape may have room on a bench.
+  struct Room {
+    std::uint64_t seen = 0;  // of the log of nodes, when it was looked at
+    bool may_fit = false;
+
+    bool MayFit(Workbench& bench, const TaskNeed& need);
+  };
   struct Shape {
-    Resources least;             // of a job
-    std::uint64_t seen = 0;      // of the later ledger's log of nodes, when
-    bool may_have_room = false;  // once all has gone that is on its way out
+    TaskNeed need;
+    Resources least;  // of a job
+    Room now, later;
   };
 
-  bool MayEvict(JobId job, LineId line);
-  bool MayHaveRoomLater(Shape& shape, ShapeId id);
+  Shape& ShapeOf(LineId line, JobId job);
+  bool MayEvict(JobId job, Shape& shape);
 
   Cycle& cycle_;
   const StartReservations& reservations_;

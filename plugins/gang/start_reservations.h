@@ -49,7 +49,7 @@ class StartReservations {
 
   // Whether no other gang may have a reservation, of whichever queue.
   bool AllGiven() const;
-  // Whether the job may have one beside those that were given.
+  // Whether the job may have one beside the ones given so far.
   bool MayGet(JobId id) const { return cycle_.reservation_plan() != nullptr && MayHave(id); }
   // Tells the line in which queues no other gang may have a reservation, if it does not know yet.
   void CloseFull(Line& line);

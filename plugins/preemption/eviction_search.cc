@@ -80,9 +80,11 @@ class EvictionSelection final : public VictimSelection {
 
   bool MayHelp(JobId job, const Resources& least) override {
     if (!Evicts(book_.snapshot().config()) || !book_.AnyVictimFor(job)) return false;
-    if (book_.AnyVictimFor(book_.RightsOf(job, least, Ground::kShare))) return true;
-    const Rights by_deserved = book_.RightsOf(job, least, Ground::kDeserved);
-    return by_deserved.levels > 0 && book_.AnyVictimFor(by_deserved);
+    if (book_.AnyBorrower(book_.RightsOf(job, least, Ground::kShare))) return true;
+    if (book_.AnyBorrower(book_.RightsOf(job, least, Ground::kDeserved))) return true;
+    const Resources& free = later_.ledger().occupancy().free_total();
+    const Resources lower = book_.LowerJobsHold(job);
+    return lower.NonZero() != 0 && free[kGpu] + lower[kGpu] >= least[kGpu];
   }
 
  private:

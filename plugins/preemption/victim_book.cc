@@ -115,6 +115,11 @@ Resources VictimBook::LowerJobsHold(QueueId queue, const Precedence& rank) {
   return end == jobs.sums.begin() ? Resources{} : std::prev(end)->second;
 }
 
+Resources VictimBook::LowerJobsHold(JobId id) {
+  const JobRow& job = snapshot().job(id);
+  return LowerJobsHold(job.queue, PrecedenceOf(snapshot(), job));
+}
+
 const std::vector<Candidate>& VictimBook::candidates() {
   for (std::size_t q = 0; q < snapshot().books().placed.size(); ++q) ToList(QueueId(q));
   return List();

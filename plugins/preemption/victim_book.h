@@ -83,6 +83,10 @@ class VictimBook {
   // False: no task may be evicted for the job, whatever its rights are, or for these rights.
   bool AnyVictimFor(JobId job) const;
   bool AnyVictimFor(const Rights& rights) const;
+  // Whether some queue has more than its own, so that jobs with these rights may reclaim from it.
+  bool AnyBorrower(const Rights& rights) const { return queues().AnyBorrower(rights); }
+  // What the jobs hold that the job may preempt.
+  Resources LowerJobsHold(JobId job);
   // Whether the task may be evicted, as things stand on the ledger.
   bool MayEvict(const Rights& rights, const Candidate& candidate,
                 const Candidate::Victim& victim) const;
