@@ -120,7 +120,8 @@ Cycle::Cycle(const Snapshot& snapshot, const Policies& policies, Due due,
             [&](JobId a, JobId b) { return policies.order->Before(snapshot, a, b); });
   if (policies.reservations == nullptr) return;
   tools.ahead.Begin(snapshot, policies);
-  reservation_plan_ = policies.reservations->Begin(tools.now, tools.ahead, due_, standing_);
+  reservation_plan_ = policies.reservations->Begin(tools.now, tools.ahead, due_, standing_,
+                                                  tools.reservations);
 }
 
 Line& Cycle::line() {

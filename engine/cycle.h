@@ -40,6 +40,7 @@ struct CycleTools {
   Workbench empty{Ledger::Basis::kEmpty};
   Workbench later{Ledger::Basis::kLater};
   Workbench ahead{Ledger::Basis::kNow};  // where the reservation plan tries what is to come
+  std::unique_ptr<ReservationMemory> reservations;
   Proofs proofs;
   Verifier verifier;
 

@@ -296,6 +296,12 @@ class Eviction : public Wakes {
   virtual std::unique_ptr<VictimSelection> Begin(Workbench& later) const = 0;
 };
 
+// What a reservation plan may use again in the next cycle. Derived: dropping it changes no decision.
+class ReservationMemory {
+ public:
+  virtual ~ReservationMemory() = default;
+};
+
 // The reservations of one cycle: when which pending job starts, given when running tasks are
 // estimated to end.
 class ReservationPlan {
@@ -333,9 +339,11 @@ class Reservations : public Wakes {
   // none.
   virtual bool ReservesAll() const = 0;
   // The benches have begun and outlive the reservation plan, which tries things on `ahead`. `due` and
-  // `standing`: as in Cycle.
+  // `standing`: as in Cycle. `memory`: null, or what an earlier plan of this policy left there. It
+  // outlives the plan.
   virtual std::unique_ptr<ReservationPlan> Begin(Workbench& now, Workbench& ahead, const Due& due,
-                                                 const std::vector<JobId>& standing) const = 0;
+                                                 const std::vector<JobId>& standing,
+                                                 std::unique_ptr<ReservationMemory>& memory) const = 0;
   // Whether the job is to have a reservation, after `before` in all and `in_queue` of its queue.
   virtual bool Reserves(std::int32_t before, std::int32_t in_queue) const = 0;
 };

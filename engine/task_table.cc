@@ -173,7 +173,10 @@ void TaskTable::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices)
 void TaskTable::Follow(const PhaseChange& change) {
   TaskRow& task = books_.tasks[change.task.index()];
   const bool releasing = change.to == TaskPhase::kReleasing;
-  if (releasing != (change.from == TaskPhase::kReleasing)) ListReleasing(change.task, releasing);
+  if (releasing != (change.from == TaskPhase::kReleasing)) {
+    ListReleasing(change.task, releasing);
+    if (HoldsRoom(change.to)) books_.occupancy.Touch(task.node);
+  }
   FollowReservation(change);
   FollowTimeline(change.task);
   if (!task.job.valid()) return;

@@ -21,16 +21,25 @@ CountedRoom::CountedRoom(Workbench& bench, const GangAsk& ask, FreeCounts free)
   }
 }
 
+bool CountedRoom::Eligible(Workbench& bench, const GangAsk& ask, const RoleAsk& role, NodeId node) {
+  const std::uint32_t rank = bench.ledger().snapshot().hardware().rank(node);
+  return ask.within.contains(rank) &&
+         MayUse(bench.rankings().For(role.cls, ask.without).misfit(rank));
+}
+
+void CountedRoom::Count(NodeId node, int sign) {
+  for (Role& role : roles_) {
+    if (role.eligible[node.index()]) role.spare += sign * free_.Copies(role.need, node.index());
+  }
+}
+
 void CountedRoom::Add(const FreeCounts::Taken& taken, int sign) {
   if (taken.node >= free_.nodes()) return;
-  const auto count = [&](std::int64_t by) {
-    for (Role& role : roles_) {
-      if (role.eligible[taken.node]) role.spare += by * free_.Copies(role.need, taken.node);
-    }
-  };
-  count(-1);
+  const NodeId node(taken.node);
+  touched_.push_back(node);
+  Count(node, -1);
   free_.Add(taken, sign);
-  count(+1);
+  Count(node, +1);
 }
 
 bool CountedRoom::MayFit() const {

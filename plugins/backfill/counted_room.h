@@ -3,6 +3,7 @@
 // One owner thread.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "engine/workbench.h"
@@ -23,14 +24,31 @@ class CountedRoom {
 
   // sign +1: the place is free; -1: it is taken.
   void Add(const FreeCounts::Taken& taken, int sign);
+  // The nodes that Add changed since the last call, and nodes more than once.
+  std::vector<NodeId> TakeTouched() { return std::exchange(touched_, {}); }
+  // Counts the node again: `show` writes what it has free. `bench` and `ask` as when it was made.
+  template <class Show>
+  void Renew(Workbench& bench, const GangAsk& ask, NodeId node, Show show) {
+    Count(node, -1);
+    show(free_);
+    for (std::size_t r = 0; r < roles_.size(); ++r) {
+      roles_[r].eligible[node.index()] = Eligible(bench, ask, ask.roles[r], node);
+    }
+    Count(node, +1);
+  }
   // False: one of the roles does not have enough room.
   bool MayFit() const;
   const std::vector<Role>& roles() const { return roles_; }
   const FreeCounts& free() const { return free_; }
 
  private:
+  static bool Eligible(Workbench& bench, const GangAsk& ask, const RoleAsk& role, NodeId node);
+  // Counts the node in, or with -1 out.
+  void Count(NodeId node, int sign);
+
   std::vector<Role> roles_;
   FreeCounts free_;
+  std::vector<NodeId> touched_;
 };
 
 }  // namespace tephra

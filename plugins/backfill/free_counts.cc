@@ -5,22 +5,26 @@
 
 namespace tephra {
 
-FreeCounts::FreeCounts(const Ledger& ledger) {
-  const Hardware& hardware = ledger.snapshot().hardware();
+FreeCounts::FreeCounts(const Hardware& hardware, const Occupancy& occupancy) {
   for (const NodeId id : hardware.ranked()) {
     if (id.index() >= cpu_.size()) {
       cpu_.resize(id.index() + 1);
       compute_.resize(id.index() + 1);
     }
-    cpu_[id.index()] = ledger.occupancy().node(id).free[kCpu];
-    const NodeView view = ledger.occupancy().View(hardware, id);
-    const std::size_t first = hardware.first_device(id);
-    if (first + view.devices.size() > device_.size()) device_.resize(first + view.devices.size());
-    for (std::size_t i = 0; i < view.devices.size(); ++i) {
-      const std::int64_t free = view.devices[i].free_compute;
-      device_[first + i] = free;
-      compute_[id.index()] += std::max<std::int64_t>(free, 0);
-    }
+    const std::size_t end = hardware.first_device(id) + hardware.device_count(id);
+    if (end > device_.size()) device_.resize(end);
+    Load(hardware, occupancy, id);
+  }
+}
+
+void FreeCounts::Load(const Hardware& hardware, const Occupancy& occupancy, NodeId node) {
+  cpu_[node.index()] = occupancy.node(node).free[kCpu];
+  compute_[node.index()] = 0;
+  const NodeView view = occupancy.View(hardware, node);
+  for (std::size_t i = 0; i < view.devices.size(); ++i) {
+    const std::int64_t free = view.devices[i].free_compute;
+    device_[hardware.first_device(node) + i] = free;
+    compute_[node.index()] += std::max<std::int64_t>(free, 0);
   }
 }
 

@@ -32,8 +32,13 @@ class FreeCounts {
     absl::InlinedVector<DevicePart, 8> parts;
   };
 
-  // What is free on the ledger.
-  explicit FreeCounts(const Ledger& ledger);
+  // What is free on the ledger, or as the facts have it.
+  explicit FreeCounts(const Ledger& ledger)
+      : FreeCounts(ledger.snapshot().hardware(), ledger.occupancy()) {}
+  FreeCounts(const Hardware& hardware, const Occupancy& occupancy);
+
+  // Counts the node again, whose devices are the same.
+  void Load(const Hardware& hardware, const Occupancy& occupancy, NodeId node);
 
   std::size_t nodes() const { return cpu_.size(); }  // indexes of NodeId are below it
   // Upper bound on how many tasks have room on the node, where `gone` is taken besides.

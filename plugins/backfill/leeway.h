@@ -4,6 +4,8 @@
 // One owner thread.
 #pragma once
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "plugins/backfill/counted_room.h"
@@ -13,8 +15,11 @@ namespace tephra {
 class Leeway {
  public:
   // `then`: what the reserved gang has when it starts. Nothing else is reserved while it runs.
-  // `now` outlives it.
-  Leeway(Workbench& now, CountedRoom then) : now_(now), then_(std::move(then)) {}
+  // The arguments outlive it, and it takes from that room.
+  Leeway(Workbench& now, CountedRoom& then) : now_(now), then_(then) {}
+  Leeway(Workbench& now, CountedRoom&& then) : now_(now), own_(std::move(then)), then_(*own_) {}
+  Leeway(const Leeway&) = delete;
+  Leeway& operator=(const Leeway&) = delete;
 
   // A task started that runs beyond the start of the reservation.
   void Take(const FreeCounts::Taken& taken) { then_.Add(taken, -1); }
@@ -29,7 +34,8 @@ class Leeway {
   std::int64_t Left(const CountedNeed& need, std::size_t node, std::int64_t most) const;
 
   Workbench& now_;
-  CountedRoom then_;
+  std::optional<CountedRoom> own_;
+  CountedRoom& then_;
 };
 
 }  // namespace tephra

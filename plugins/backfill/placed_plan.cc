@@ -22,8 +22,9 @@ constexpr std::int32_t kNodesTried = 16;
 
 class PlacedPlan final : public ReservationPlan {
  public:
-  PlacedPlan(Workbench& now, Workbench& ahead, const std::vector<JobId>& standing)
-      : bench_(now), snapshot_(now.ledger().snapshot()), places_(now, ahead) {
+  PlacedPlan(Workbench& now, Workbench& ahead, const std::vector<JobId>& standing,
+             StandingRoom& standing_room)
+      : bench_(now), snapshot_(now.ledger().snapshot()), places_(now, ahead, standing_room) {
     for (const JobId id : standing) Stand(MissingMinimum(snapshot_, id));
   }
 
@@ -231,8 +232,10 @@ class PlacedPlan final : public ReservationPlan {
 }  // namespace
 
 std::unique_ptr<ReservationPlan> MakePlacedPlan(Workbench& now, Workbench& ahead,
-                                             const std::vector<JobId>& standing) {
-  return std::make_unique<PlacedPlan>(now, ahead, standing);
+                                             const std::vector<JobId>& standing,
+                                             std::unique_ptr<ReservationMemory>& memory) {
+  if (memory == nullptr) memory = std::make_unique<StandingRoom>();
+  return std::make_unique<PlacedPlan>(now, ahead, standing, static_cast<StandingRoom&>(*memory));
 }
 
 }  // namespace tephra

@@ -11,6 +11,7 @@ namespace tephra {
 
 // As Reservations::Begin.
 std::unique_ptr<ReservationPlan> MakePlacedPlan(Workbench& now, Workbench& ahead,
-                                             const std::vector<JobId>& standing);
+                                             const std::vector<JobId>& standing,
+                                             std::unique_ptr<ReservationMemory>& memory);
 
 }  // namespace tephra

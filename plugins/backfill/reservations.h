@@ -17,7 +17,8 @@ class PlannedReservations final : public Reservations {
 
   std::unique_ptr<ReservationPlan> Begin(Workbench& now, Workbench& ahead,
                                       const Due& due,
-                                      const std::vector<JobId>& standing) const override;
+                                      const std::vector<JobId>& standing,
+                                      std::unique_ptr<ReservationMemory>& memory) const override;
   bool Reserves(std::int32_t before, std::int32_t in_queue) const override;
   bool ReservesAll() const override { return config_.mode == ReservationSettings::Mode::kAll; }
   // All reservations may shift.

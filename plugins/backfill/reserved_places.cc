@@ -72,8 +72,8 @@ class ReservedPlaces::Walk {
   std::size_t left_ = 0;
 };
 
-ReservedPlaces::ReservedPlaces(Workbench& now, Workbench& ahead)
-    : bench_(now), snapshot_(now.ledger().snapshot()), ahead_(ahead) {}
+ReservedPlaces::ReservedPlaces(Workbench& now, Workbench& ahead, StandingRoom& standing)
+    : bench_(now), snapshot_(now.ledger().snapshot()), ahead_(ahead), standing_(standing) {}
 
 const ReservedPlaces::Given* ReservedPlaces::Find(JobId id) const {
   const auto found = std::find_if(given_.begin(), given_.end(),
@@ -90,9 +90,13 @@ void ReservedPlaces::Give(const GangAsk& ask, const Reservation& reservation) {
 void ReservedPlaces::Follow(const Decision& decision) {
   room_.reset();
   ahead_.Follow(decision);
-  if (!leeway_) return;
-  if (decision.verdict != Verdict::kStart || !decision.evictions.empty()) return leeway_.reset();
-  if (Until(snapshot_.now(), RunOf(decision.job)) <= given_.front().reservation.at) return;
+  if (decision.verdict != Verdict::kStart || !decision.evictions.empty()) {
+    evicts_ = true;
+    return leeway_.reset();
+  }
+  const TimeMs until = Until(snapshot_.now(), RunOf(decision.job));
+  for (const Placement& place : decision.placements) started_.emplace_back(until, place);
+  if (!leeway_ || until <= given_.front().reservation.at) return;
   for (const Placement& place : decision.placements) leeway_->Take(TakenOf(place));
 }
 
@@ -250,8 +254,13 @@ JobId ReservedPlaces::Rearrange(const GangAsk& ask, const Where& found, TimeMs u
 
 const Leeway* ReservedPlaces::LeewayNow() {
   if (given_.size() != 1) return nullptr;
-  const Given& one = given_.front();
-  if (!leeway_) leeway_.emplace(bench_, Counted(one.ask, one.reservation.at));
+  if (leeway_) return &*leeway_;
+  const auto& [ask, reservation, until, moved] = given_.front();
+  if (evicts_) return &leeway_.emplace(bench_, Counted(ask, reservation.at));
+  leeway_.emplace(bench_, standing_.At(bench_, ask, reservation.at));
+  for (const auto& [end, place] : started_) {
+    if (end > reservation.at) leeway_->Take(TakenOf(place));
+  }
   return &*leeway_;
 }
 

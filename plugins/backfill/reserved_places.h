@@ -12,6 +12,7 @@
 #include "engine/reservation.h"
 #include "plugins/backfill/ahead.h"
 #include "plugins/backfill/leeway.h"
+#include "plugins/backfill/standing_room.h"
 
 namespace tephra {
 
@@ -25,8 +26,8 @@ class ReservedPlaces {
     bool moved = false;
   };
 
-  // The benches have begun and outlive it. It tries things on `ahead`.
-  ReservedPlaces(Workbench& now, Workbench& ahead);
+  // The arguments outlive it, and the benches have begun. It tries things on `ahead`.
+  ReservedPlaces(Workbench& now, Workbench& ahead, StandingRoom& standing);
 
   const std::vector<Given>& given() const { return given_; }  // by whose turn it was
   const Given* Find(JobId id) const;
@@ -75,6 +76,10 @@ class ReservedPlaces {
   Workbench& bench_;
   const Snapshot& snapshot_;
   Ahead ahead_;
+  StandingRoom& standing_;
+  // What the plan started so far, and until when; not once it evicts.
+  std::vector<std::pair<TimeMs, Placement>> started_;
+  bool evicts_ = false;
   std::vector<Given> given_;
   std::optional<Leeway> leeway_;   // beside the one of given_, if it was asked
   std::optional<RoomAhead> room_;  // as of given_, if it was asked
