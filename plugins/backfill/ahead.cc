@@ -129,12 +129,26 @@ void Ahead::ShowNodes(const std::set<NodeId>& nodes, TimeMs time) {
   }
 }
 
-std::vector<TimeMs> Ahead::Ends(TimeMs before) {
-  List(before - 1);
+bool Ahead::Reaches(std::size_t index, TimeMs before) {
+  List(Soon());
+  while (index >= ends_.size()) {
+    const bool runs = next_ != snapshot_.books().timeline.ends().end();
+    TimeMs next = runs ? next_->first : kForever;
+    if (!later_.empty()) next = std::min(next, later_.begin()->at);
+    if (next >= before) return false;
+    List(next);
+  }
+  return ends_[index].at < before;
+}
+
+std::vector<TimeMs> Ahead::Ends(TimeMs from, TimeMs before, std::size_t most) {
+  List(std::min(from, before) - 1);
+  const auto earlier = [](const End& end, TimeMs at) { return end.at < at; };
+  const auto first = std::lower_bound(ends_.begin(), ends_.end(), from, earlier);
   std::vector<TimeMs> times;
-  for (const End& end : ends_) {
-    if (end.at >= before) break;
-    if (times.empty() || times.back() != end.at) times.push_back(end.at);
+  for (auto i = static_cast<std::size_t>(first - ends_.begin());
+       times.size() < most && Reaches(i, before); ++i) {
+    if (times.empty() || times.back() != ends_[i].at) times.push_back(ends_[i].at);
   }
   return times;
 }
@@ -151,10 +165,10 @@ FreeCounts Ahead::FreeAt(TimeMs time) {
   return free;
 }
 
-TimeMs Ahead::FirstRoom(CountedRoom room, TimeMs before) {
-  List(before - 1);
-  for (std::size_t i = 0; i < ends_.size() && ends_[i].at < before; ++i) {
+TimeMs Ahead::FirstRoom(CountedRoom& room, TimeMs before) {
+  for (std::size_t i = 0; Reaches(i, before); ++i) {
     room.Add(TakenOf(ends_[i].task), +1);
+    // All that end at one time are listed with the first of these.
     const bool last = i + 1 == ends_.size() || ends_[i + 1].at != ends_[i].at;
     if (last && room.MayFit()) return ends_[i].at;
   }

@@ -32,12 +32,14 @@ class Ahead {
   std::size_t passed() const { return marks_.size(); }  // how many ends At() took off
   // Where it stands.
   Workbench& bench() { return bench_; }
-  // All times before `before` at which something is expected to go, rising.
-  std::vector<TimeMs> Ends(TimeMs before);
+  // The times from `from` on and before `before` at which something is expected to go, rising: the
+  // first ones, at most `most`.
+  std::vector<TimeMs> Ends(TimeMs from, TimeMs before, std::size_t most);
   // What is free at that time.
   FreeCounts FreeAt(TimeMs time);
   // The first time before `before` with enough room; kForever: there is none. `room` is that of now.
-  TimeMs FirstRoom(CountedRoom room, TimeMs before);
+  // It then shows that time.
+  TimeMs FirstRoom(CountedRoom& room, TimeMs before);
   // What is free now, with what is expected to go.
   RoomAhead Room();
   // From now on the plan's starts and evictions count. A start that waits for what goes counts as
@@ -52,6 +54,8 @@ class Ahead {
   };
 
   void List(TimeMs until);
+  // Whether ends_[index] is before that time; lists as far as it has to.
+  bool Reaches(std::size_t index, TimeMs before);
   void Insert(const End& end);
   void Rewind();
   const Placement* Planned(TaskId id) const;

@@ -5,8 +5,8 @@
 
 namespace tephra {
 
-CountedRoom::CountedRoom(Workbench& bench, const GangAsk& ask, FreeCounts free)
-    : free_(std::move(free)) {
+void CountedRoom::AskFor(Workbench& bench, const GangAsk& ask) {
+  roles_.clear();
   const Snapshot& snapshot = bench.ledger().snapshot();
   const std::vector<NodeId>& ranked = snapshot.hardware().ranked();
   for (const RoleAsk& one : ask.roles) {

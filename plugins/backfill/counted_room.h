@@ -20,7 +20,11 @@ class CountedRoom {
   };
 
   // `bench` says which nodes the gang may use.
-  CountedRoom(Workbench& bench, const GangAsk& ask, FreeCounts free);
+  CountedRoom(Workbench& bench, const GangAsk& ask, FreeCounts free) : free_(std::move(free)) {
+    AskFor(bench, ask);
+  }
+  // Counts for this gang from now on.
+  void AskFor(Workbench& bench, const GangAsk& ask);
 
   // sign +1: the place is free; -1: it is taken.
   void Add(const FreeCounts::Taken& taken, int sign);

@@ -1,6 +1,7 @@
 #include "plugins/backfill/reserved_places.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "engine/entitled.h"
@@ -13,6 +14,7 @@ namespace {
 // So many times are tried one by one for a gang, those after them at growing distances: it may then
 // get a later start than the earliest there is.
 constexpr std::int32_t kTriedOneByOne = 256;
+constexpr std::size_t kAllTimes = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
 
@@ -284,11 +286,22 @@ std::optional<Reservation> ReservedPlaces::First(const GangAsk& ask, TimeMs befo
   return std::nullopt;
 }
 
+// The first time before `before` at which the gang may have room by counts, were nothing reserved.
+TimeMs ReservedPlaces::FirstRoom(const GangAsk& ask, TimeMs before) {
+  if (evicts_) {
+    CountedRoom room = Counted(ask, snapshot_.now());
+    return ahead_.FirstRoom(room, before);
+  }
+  CountedRoom& room = standing_.At(bench_, ask, snapshot_.now());
+  for (const auto& [end, place] : started_) room.Add(TakenOf(place), -1);
+  return ahead_.FirstRoom(room, before);
+}
+
 // Where nothing else is reserved, room only grows with time: few times have to be tried.
 std::optional<Reservation> ReservedPlaces::FirstAlone(const GangAsk& ask, TimeMs before) {
-  const TimeMs counted = ahead_.FirstRoom(Counted(ask, snapshot_.now()), before);
+  const TimeMs counted = FirstRoom(ask, before);
   if (counted == kForever) return std::nullopt;
-  const std::vector<TimeMs> times = ahead_.Ends(before);
+  std::vector<TimeMs> times;
   std::optional<Reservation> found;  // the last one that fits
   const auto fits = [&](std::size_t t) {
     Workbench& bench = ahead_.At(times[t]);
@@ -301,29 +314,32 @@ std::optional<Reservation> ReservedPlaces::FirstAlone(const GangAsk& ask, TimeMs
     return true;
   };
   // No room before `none`, room at `some`.
-  std::size_t none = static_cast<std::size_t>(
-      std::lower_bound(times.begin(), times.end(), counted) - times.begin());
-  std::size_t some = times.size();
+  std::size_t none = 0, some = 0;
+  const auto narrow = [&] {
+    while (none < some) {
+      const std::size_t middle = none + (some - none) / 2;
+      if (fits(middle)) {
+        some = middle;
+      } else {
+        none = middle + 1;
+      }
+    }
+  };
   if (before != kForever) {
-    if (!fits(some - 1)) return std::nullopt;
-    --some;
+    times = ahead_.Ends(counted, before, kAllTimes);
+    if (times.empty() || !fits(times.size() - 1)) return std::nullopt;
+    some = times.size() - 1;
+    narrow();
+    return found;
   }
-  for (std::size_t step = 1; before == kForever && none < some; step *= 2) {
-    const std::size_t next = std::min(none + step, some) - 1;
-    if (fits(next)) {
-      some = next;
-      break;
-    }
-    none = next + 1;
+  for (std::size_t step = 1; !found; step *= 2) {
+    const std::size_t next = none + step;
+    if (next > times.size()) times = ahead_.Ends(counted, before, 2 * next);
+    if (none == times.size()) return std::nullopt;
+    some = std::min(next, times.size()) - 1;
+    if (!fits(some)) none = some + 1;
   }
-  while (none < some && some < times.size()) {
-    const std::size_t middle = none + (some - none) / 2;
-    if (fits(middle)) {
-      some = middle;
-    } else {
-      none = middle + 1;
-    }
-  }
+  narrow();
   return found;
 }
 

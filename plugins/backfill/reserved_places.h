@@ -71,6 +71,7 @@ class ReservedPlaces {
   CountedRoom Counted(const GangAsk& ask, TimeMs at);
   void Reserve(RoomAhead& room, const Given& one) const;
   const RoomAhead& Room();
+  TimeMs FirstRoom(const GangAsk& ask, TimeMs before);
   std::optional<Reservation> FirstAlone(const GangAsk& ask, TimeMs before);
 
   Workbench& bench_;

@@ -1,5 +1,6 @@
-// StandingRoom: what a gang has when its reserved start comes, kept from cycle to cycle at the cost of the
-// nodes that changed, as long as the gang asks for the same and starts at the same time.
+// StandingRoom: what a gang has at a time to come, kept from cycle to cycle at the cost of the nodes that
+// changed. For another time it looks at the nodes where something ends in between, for a gang that asks
+// for something else it counts each node again.
 //
 // Derived: dropping it changes no decision. One owner thread.
 #pragma once
@@ -20,7 +21,7 @@ class StandingRoom final : public ReservationMemory {
   CountedRoom& At(Workbench& now, const GangAsk& ask, TimeMs at);
 
  private:
-  // What the room rests on beside what runs.
+  // What of the gang the room rests on.
   struct Basis {
     struct Role {
       ClassId cls;
@@ -30,8 +31,6 @@ class StandingRoom final : public ReservationMemory {
 
       bool operator==(const Role&) const = default;
     };
-    TimeMs at;
-    std::uint64_t hardware, config;
     RankSpan within;
     KindSet without;
     std::vector<Role> roles;
@@ -39,13 +38,20 @@ class StandingRoom final : public ReservationMemory {
     bool operator==(const Basis&) const = default;
   };
 
-  static Basis BasisOf(const Snapshot& snapshot, const GangAsk& ask, TimeMs at);
+  static constexpr TimeMs kNow = 0;  // nothing has gone, not even what is on its way out
+
+  static Basis BasisOf(const Snapshot& snapshot, const GangAsk& ask);
   // What is free on the node then.
   static void Show(const Snapshot& snapshot, NodeId node, TimeMs at, FreeCounts& free);
 
+  void Renew(Workbench& now, const GangAsk& ask, TimeMs at);
+
   std::optional<Basis> basis_;
   std::optional<CountedRoom> room_;
-  std::uint64_t seen_ = 0;  // of the log of nodes
+  TimeMs at_ = kNow;            // of the room
+  std::uint64_t hardware_ = 0;  // Hardware::version
+  std::uint64_t config_ = 0;    // Books::config_version
+  std::uint64_t seen_ = 0;      // of the log of nodes
 };
 
 }  // namespace tephra
