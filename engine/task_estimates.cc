@@ -39,7 +39,7 @@ void TaskTable::FollowTimeline(TaskId id) {
     ++books_.surprises;
     if (end > task.expected_end) ++books_.losses;
   }
-  // Who follows a node learns of it, too.
+  // Readers of the log of nodes learn of it, too.
   if (end != task.expected_end && HoldsRoom(task.phase)) books_.occupancy.Touch(task.node);
   books_.timeline.Move(id, task.expected_end, end);
   task.expected_end = end;

@@ -294,7 +294,9 @@ TimeMs ReservedPlaces::FirstRoom(const GangAsk& ask, TimeMs before) {
   }
   CountedRoom& room = standing_.At(bench_, ask, snapshot_.now());
   for (const auto& [end, place] : started_) room.Add(TakenOf(place), -1);
-  return ahead_.FirstRoom(room, before);
+  const TimeMs at = ahead_.FirstRoom(room, before);
+  if (started_.empty() && at != kForever) standing_.MovedTo(at);
+  return at;
 }
 
 // Where nothing else is reserved, room only grows with time: few times have to be tried.

@@ -31,8 +31,11 @@ void StandingRoom::Show(const Snapshot& snapshot, NodeId node, TimeMs at, FreeCo
 // Counts the nodes again that changed since the last call, or on which something goes in between.
 void StandingRoom::Renew(Workbench& now, const GangAsk& ask, TimeMs at) {
   const Snapshot& snapshot = now.ledger().snapshot();
+  renewed_.resize(snapshot.hardware().slots());
+  ++renewals_;
   const auto renew = [&](NodeId node) {
     if (!snapshot.hardware().present(node)) return;
+    if (std::exchange(renewed_[node.index()], renewals_) == renewals_) return;
     room_->Renew(now, ask, node, [&](FreeCounts& free) { Show(snapshot, node, at, free); });
   };
   for (const NodeId node : room_->TakeTouched()) renew(node);
@@ -46,6 +49,11 @@ void StandingRoom::Renew(Workbench& now, const GangAsk& ask, TimeMs at) {
   }
   if (first != kNow) return;
   for (const TaskId task : snapshot.books().releasing) renew(snapshot.task(task).node);
+}
+
+void StandingRoom::MovedTo(TimeMs at) {
+  room_->TakeTouched();
+  at_ = at;
 }
 
 CountedRoom& StandingRoom::At(Workbench& now, const GangAsk& ask, TimeMs at) {

@@ -19,6 +19,8 @@ class StandingRoom final : public ReservationMemory {
   // As the Snapshot has it, without decisions of this cycle. The caller may take room from it, which is
   // forgotten with the next call. `now`: where it is asked which nodes the gang may use.
   CountedRoom& At(Workbench& now, const GangAsk& ask, TimeMs at);
+  // The caller gave back to the room all that goes until that time, and nothing else changed it.
+  void MovedTo(TimeMs at);
 
  private:
   // What of the gang the room rests on.
@@ -52,6 +54,8 @@ class StandingRoom final : public ReservationMemory {
   std::uint64_t hardware_ = 0;  // Hardware::version
   std::uint64_t config_ = 0;    // Books::config_version
   std::uint64_t seen_ = 0;      // of the log of nodes
+  std::vector<std::uint64_t> renewed_;  // by NodeId: the last call of Renew that counted it again
+  std::uint64_t renewals_ = 0;
 };
 
 }  // namespace tephra
