@@ -12,7 +12,8 @@ bool Serves(const Snapshot& snapshot, const GangAsk& ask, const std::vector<Plac
     std::int32_t all = 0;
     for (const RoleAsk& role : roles) {
       const auto here = std::count_if(place.begin(), place.end(), [&](const Placement& one) {
-        return std::find(role.tasks.begin(), role.tasks.end(), one.task) != role.tasks.end();
+        const TaskRow& task = snapshot.task(one.task);
+        return task.job == ask.job && task.role == role.role && task.phase == TaskPhase::kPending;
       });
       if (here < role.least) return std::int32_t{-1};
       all += static_cast<std::int32_t>(here);

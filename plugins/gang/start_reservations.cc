@@ -117,7 +117,6 @@ StartReservations::Given StartReservations::Give(const GangAsk& ask, Verdict ver
   Count(ask.queue);
   if (cycle_.policies().reservations->ReservesAll()) cycle_.line().Reserved(ask.job);
   reason.start_ms = answer.reservation.at;
-  reason.start_on = PlaceName(cycle_.snapshot(), answer.reservation.where);
   const Standing& said = job.standing;
   const bool known =
       said.asked && said.verdict == Verdict::kReserve && said.reason->obstacle == reason.obstacle &&
@@ -125,6 +124,7 @@ StartReservations::Given StartReservations::Give(const GangAsk& ask, Verdict ver
       job.reservation.tasks == answer.reservation.tasks &&
       job.reservation.where == answer.reservation.where;
   if (known) return Given::kYes;
+  reason.start_on = PlaceName(cycle_.snapshot(), answer.reservation.where);
   decision.emplace(Decision{ask.job, Part::kMinimum, Verdict::kReserve, reason, {}, {}});
   decision->reserved = std::move(answer.reservation.where);
   decision->reserved_tasks = answer.reservation.tasks;
