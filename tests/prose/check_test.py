@@ -85,6 +85,7 @@ class Check(unittest.TestCase):
             ("a.md", "Users who submit jobs wait. Operators of clusters who pay, too.\n"),
             ("a.md", "The queue holds 8 GPUs, whose model is T4.\n"),
             ("a.md", "It tells the user. The others wait. Memory growth is bounded.\n"),
+            ("a.md", "Run `tests/bench/growth --out docs/growth.json`.\n"),
             ("a.js", "return new Promise((done) => done());"),
             ("a.cc", "std::promise<int> ready;"),
             ("a.cc", "int one_who_knows_nothing_whole = a.whole;  // threshold, household, cutoff\n".replace("who_", "")),

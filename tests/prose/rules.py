@@ -55,8 +55,8 @@ TERMS = {
 _WORDS = [(re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.IGNORECASE), expected) for pattern, expected in WORDS]
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_-]+[A-Za-z0-9]+)*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-# Names of other people's: the standard library's, a browser's.
-_FOREIGN = re.compile(r"\bstd::\w+|\bPromise\b|\bcutoff\b")
+# Names of other people's: the standard library's, a browser's. And the benchmark of how costs grow, with its results.
+_FOREIGN = re.compile(r"\bstd::\w+|\bPromise\b|\bcutoff\b|\btests/bench/growth\b|\bdocs/growth\.json\b|\bpictures\.sh growth\b")
 _SUSPECT = re.compile("|".join(sorted({term.split()[-1] for term in TERMS}, key=len, reverse=True)), re.IGNORECASE)
 
 
