@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 tephra=${TEPHRA:-build/release/simulations/tephra}
 draw=hack/pictures/draw.py
-all=(simulate explain report chart backfill topology architecture live)
+all=(simulate explain report chart backfill topology architecture live growth)
 limit=300000  # bytes of one picture
 
 tephra=$(realpath -m "$tephra")
@@ -47,6 +47,7 @@ backfill() {
 topology() { "$tephra" topology simulations/examples/near.yaml --output svg >$out/topology.svg; }
 architecture() { dot -Tsvg hack/pictures/architecture.dot >$out/architecture.svg; }
 live() { dot -Tsvg hack/pictures/live.dot >$out/live.svg; }
+growth() { python3 $draw growth docs/growth.json >$out/growth.svg; }  # the results of tests/bench/growth --out
 
 for name in "${@:-${all[@]}}"; do
   [[ " ${all[*]} " == *" $name "* ]] || { echo "pictures: $name: expected one of ${all[*]}" >&2; exit 2; }

@@ -1,6 +1,7 @@
-"""Draws SVG pictures for hack/pictures.sh: a terminal, a chart of the benchmarks, and jobs over time."""
+"""Draws SVG pictures for hack/pictures.sh: a terminal, a chart of the benchmarks, jobs over time, and how costs grow."""
 import argparse
 import csv
+import json
 import math
 import re
 import sys
@@ -148,6 +149,80 @@ def gantt(arguments):
     print(svg(left + width + 40, y + 20, [back, *parts], SANS))
 
 
+LINES = {"median": COLOURS[0], "p99": COLOURS[1]}
+
+
+def count(number):
+    return next((f"{number // unit}{letter}" for unit, letter in ((10**6, "M"), (10**3, "k")) if number >= unit), str(number))
+
+
+def in_words(law):
+    if law["exponent"] is None:
+        return law["words"]
+    slope, last = (round(law[part], 2) + 0.0 for part in ("exponent", "last"))  # never -0.00
+    return f"{law['words']}; slope {slope:.2f}, last step {last:.2f}"
+
+
+def one_curve(name, found, left, top, width, height, low, high):
+    """A log-log chart: the time of an event, from 10^low to 10^high ms, against the size."""
+    sizes = [point["size"] for point in found["points"]]
+    first, last = math.floor(math.log10(sizes[0])), math.ceil(math.log10(sizes[-1]))
+    across = lambda size: left + width * (math.log10(size) - first) / max(1, last - first)
+    up = lambda ms: top + height * (high - math.log10(ms)) / (high - low)
+    yield text(left, top - 12, name, "font-size='14' font-weight='bold' fill='#222'")
+    for power in range(low, high + 1):
+        y = up(10**power)
+        yield f"<line x1='{left}' y1='{y:.0f}' x2='{left + width}' y2='{y:.0f}' stroke='#e4e4e4'/>"
+        yield text(left - 6, y + 4, duration(10**power), "text-anchor='end' fill='#666' font-size='11'")
+    for power in range(first, last + 1):
+        x = across(10**power)
+        yield f"<line x1='{x:.0f}' y1='{top}' x2='{x:.0f}' y2='{top + height}' stroke='#e4e4e4'/>"
+        yield text(x, top + height + 15, count(10**power), "text-anchor='middle' fill='#666' font-size='11'")
+    for line, colour in LINES.items():
+        places = [(across(point["size"]), up(point["result"]["event_ms"][line])) for point in found["points"] if "result" in point]
+        yield (f"<polyline points='{' '.join(f'{x:.1f},{y:.1f}' for x, y in places)}' fill='none' stroke='{colour}' "
+               "stroke-width='2'/>")
+        yield from (f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3' fill='{colour}'/>" for x, y in places)
+    for size in (point["size"] for point in found["points"] if "result" not in point):
+        yield text(across(size), top + height - 4, "\u00d7", "text-anchor='middle' fill='#b00020' font-size='14'")
+    for i, line in enumerate(LINES):
+        yield text(left - 44, top + height + 33 + 15 * i, f"{line}: {in_words(found['laws'][line])}", "fill='#333' font-size='11'")
+
+
+def curves(arguments):
+    try:
+        with open(arguments.results, encoding="utf-8") as file:
+            results = json.load(file)
+        names, base = results["names"], results["base"]
+        drawn = {name: results["curves"][name] for name in names}
+        times = [point["result"]["event_ms"][line] for found in drawn.values() for point in found["points"]
+                 if "result" in point for line in LINES]
+        low, high = math.floor(math.log10(min(times))), math.ceil(math.log10(max(times)))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+        sys.exit(f"draw: {arguments.results}: {problem!r}, expected all curves of tests/bench/growth --out")
+    left, top, across, down = 70, 96, 360, 268
+    place = lambda i: (left + across * (i % 3), top + down * (i // 3))
+    parts = []
+    for i, (name, found) in enumerate(drawn.items()):
+        parts += one_curve(names[name], found, *place(i), 270, 170, low, max(high, low + 1))
+    x, y = place(len(drawn))
+    for i, (line, colour) in enumerate(LINES.items()):
+        parts.append(f"<rect x='{x + 90 * i}' y='{y - 8}' width='12' height='12' fill='{colour}'/>")
+        parts.append(text(x + 18 + 90 * i, y + 3, line, "fill='#333'"))
+    notes = ["Each chart varies one number. The base:", *[f"{base[name]:,} {words}" for name, words in names.items()],
+             f"{results['events']:,} events for each size, {results['date']}"]
+    if results["quick"]:
+        notes.append("Small sizes only (--quick)")
+    if any("result" not in point for found in drawn.values() for point in found["points"]):
+        notes.append("\u00d7 a size that was not measured")
+    parts += [text(x, y + 28 + 18 * i, note, "fill='#555' font-size='12'") for i, note in enumerate(notes)]
+    title = text(20, 26, "Time of one event by size, logarithmic scales", "font-size='16' font-weight='bold' fill='#222'")
+    note = text(20, 46, "An event is a new job or the end of a job, with its Tick; docs/benchmarks.md says how to repeat it",
+                "fill='#666' font-size='12'")
+    height = top + 2 * down - 20
+    print(svg(1100, height, [f"<rect width='1100' height='{height}' fill='white'/>", title, note, *parts], SANS))
+
+
 def main():
     parser = argparse.ArgumentParser(description="Draws SVG pictures on standard output.")
     kinds = parser.add_subparsers(required=True)
@@ -163,6 +238,9 @@ def main():
     kind.set_defaults(draw=gantt)
     kind.add_argument("--gpus", type=int, required=True)
     kind.add_argument("runs", nargs="+", metavar="TITLE=TASKS.CSV")
+    kind = kinds.add_parser("growth")
+    kind.set_defaults(draw=curves)
+    kind.add_argument("results", metavar="FILE", help="what tests/bench/growth --out wrote")
     arguments = parser.parse_args()
     arguments.draw(arguments)
 

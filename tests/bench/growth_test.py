@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tests/bench/growth with a made-up depth_bench: the laws, the table and the results."""
+"""Tests of tests/bench/growth with a made-up depth_bench: the laws, the table, the results and their picture."""
 
 import json
 import math
@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 import laws  # noqa: E402
@@ -155,6 +156,31 @@ class Command(unittest.TestCase):
         for words in ("{", "[]", "{}", '{"curves": {"gpus": {"points": []}}, "base": {}}'):
             self.out.write_text(words)
             self.assert_refused(self.run_bare("--read", self.out), "expected a file of --out")
+
+    def draw(self, path):
+        return subprocess.run([sys.executable, "-B", ROOT / "hack/pictures/draw.py", "growth", path], capture_output=True, text=True,
+                              check=False)
+
+    def test_the_picture_has_both_lines_of_each_curve_and_marks_what_is_missing(self):
+        program = GOOD.replace("ms = lambda", "if shapes == 100: sys.exit(1)\nms = lambda")
+        self.run_it("--quick", "--out", self.out, program=program)
+        picture = xml.etree.ElementTree.fromstring(self.draw(self.out).stdout)
+        tag = "{http://www.w3.org/2000/svg}"
+        self.assertEqual(len(picture.findall(tag + "polyline")), 2 * len(CURVES))
+        self.assertEqual(len(picture.findall(tag + "circle")), 2 * (4 * len(CURVES) - 1))
+        words = [text.text for text in picture.iter(tag + "text")]
+        self.assertEqual(words.count("\u00d7"), 1)
+        self.assertIn("Small sizes only (--quick)", words)
+
+    def test_a_picture_needs_all_curves(self):
+        self.run_it("--quick", "--curve", "nodes", "--out", self.out)
+        done = self.draw(self.out)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("expected all curves of tests/bench/growth --out", done.stderr)
+
+    def test_the_picture_of_the_documents_is_that_of_its_results(self):
+        picture = (ROOT / "docs/pictures/growth.svg").read_text()
+        self.assertEqual(self.draw(ROOT / "docs/growth.json").stdout, picture, "expected hack/pictures.sh growth after new results")
 
 
 if __name__ == "__main__":
