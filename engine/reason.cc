@@ -94,7 +94,7 @@ std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
     case Remedy::kImpossible:
       return "; no allowed eviction makes room";
     case Remedy::kSearch:
-      return "; no evictions that make room found within the search budget";
+      return "; the search found no evictions that make room, and did not prove that there are none";
     case Remedy::kOnce:
       return "; tasks were evicted for this job before, and nothing has changed since";
   }

@@ -15,7 +15,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +26,7 @@
 #include "engine/rows.h"
 #include "engine/task_need.h"
 #include "engine/waiting_line.h"
+#include "topology/base/stable_rows.h"
 
 namespace tephra {
 
@@ -189,7 +189,7 @@ class WaitingLines {
   std::shared_ptr<const Order> order_;
   bool on_ = false;
   std::vector<Known> places_;  // by JobId
-  std::deque<Line> lines_;     // by LineId; empty ones are unused; each stays where it is
+  StableRows<Line> lines_;     // by LineId; empty ones are unused
   std::vector<LineId> unused_;
   std::map<Question, LineId> by_question_;
   std::vector<Shape> shapes_;  // by ShapeId; without lines: unused

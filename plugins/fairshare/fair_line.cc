@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <functional>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -300,24 +299,26 @@ class FairLine final : public Line {
   void LineUpQueues(const Ledger& ledger) {
     if (pending_.size() > 1) turns_.UseShares();
     const QueueTree& queues = snapshot_.queues();
-    std::vector<std::pair<std::int32_t, QueueId>> by_depth;
-    const auto depth_of = [&](QueueId queue) {
-      std::int32_t depth = 0;
-      for (QueueId at = queue; at.valid(); at = queues.parent(at)) ++depth;
-      return depth;
+    std::vector<std::vector<QueueId>> by_depth;
+    const auto enter = [&](QueueId queue) {
+      std::size_t depth = 0;
+      for (QueueId at = queues.parent(queue); at.valid(); at = queues.parent(at)) ++depth;
+      if (by_depth.size() <= depth) by_depth.resize(depth + 1);
+      by_depth[depth].push_back(queue);
     };
     for (std::size_t p = 0, count = pending_.size(); p < count; ++p) {
       singles_ += pending_[p].jobs.size();
       if (!Peek(pending_[p]).valid()) continue;
       for (QueueId at = pending_[p].id; at.valid(); at = queues.parent(at)) {
         if (std::exchange(QueueAt(at).entered, true)) break;
-        by_depth.emplace_back(depth_of(at), at);
+        enter(at);
       }
     }
-    std::sort(by_depth.begin(), by_depth.end(), std::greater<>());
-    for (const auto& [depth, queue] : by_depth) {
-      lined_up_.push_back(queue);
-      TakeTurn(ledger, queue);
+    for (; !by_depth.empty(); by_depth.pop_back()) {
+      for (const QueueId queue : by_depth.back()) {
+        lined_up_.push_back(queue);
+        TakeTurn(ledger, queue);
+      }
     }
   }
 

@@ -74,15 +74,17 @@ std::vector<Resources> SharesOf(const Books& books, const std::vector<Resources>
   }
   for (; asked != 0; asked &= asked - 1) {
     const Kind k = static_cast<Kind>(std::countr_zero(asked));
+    const bool any_quota = quotas[k] > 0 || (limited_kinds >> k & 1) != 0;
     for (std::size_t q = 0; q < queues.size(); ++q) {
-      const QueueSpec& spec = queues.spec(QueueId(q));
-      const bool present = queues.present(QueueId(q));
-      const bool limited = present && (spec.limited_kinds >> k & 1) != 0;
-      fill[q].guarantee = present ? static_cast<double>(spec.guarantee[k]) : 0;
-      fill[q].deserved = present ? static_cast<double>(spec.deserved[k]) : 0;
-      fill[q].limit =
-          limited ? static_cast<double>(spec.limit[k]) : std::numeric_limits<double>::infinity();
+      fill[q].guarantee = fill[q].deserved = 0;
+      fill[q].limit = std::numeric_limits<double>::infinity();
       fill[q].demand = static_cast<double>(demand[q][k]);
+      if (any_quota && queues.present(QueueId(q))) {
+        const QueueSpec& spec = queues.spec(QueueId(q));
+        fill[q].guarantee = static_cast<double>(spec.guarantee[k]);
+        fill[q].deserved = static_cast<double>(spec.deserved[k]);
+        if ((spec.limited_kinds >> k & 1) != 0) fill[q].limit = static_cast<double>(spec.limit[k]);
+      }
       if (!spent.empty()) fill[q].usage = spent[q][k];
     }
     const std::vector<double> amounts = WaterFill(tree, fill, static_cast<double>(shared[k]), past);

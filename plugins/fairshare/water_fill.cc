@@ -14,6 +14,13 @@ constexpr double kEndless = std::numeric_limits<double>::infinity();
 // that. REQUIRES: a weight is above 0 if its room is.
 double WaterLevel(const Eigen::ArrayXd& weights, const Eigen::ArrayXd& rooms, double amount) {
   if (rooms.sum() <= amount) return kEndless;
+  double first_full = kEndless, rising = 0;  // `rising`: the sum of the weights that are not full yet
+  for (Eigen::Index i = 0; i < rooms.size(); ++i) {
+    if (rooms[i] <= 0) continue;
+    first_full = std::min(first_full, rooms[i] / weights[i]);
+    rising += weights[i];
+  }
+  if (first_full * rising >= amount) return std::max(0.0, amount / rising);
   std::vector<std::int32_t> order;  // by the level at which each one is full
   for (Eigen::Index i = 0; i < rooms.size(); ++i) {
     if (rooms[i] > 0) order.push_back(static_cast<std::int32_t>(i));
@@ -22,8 +29,6 @@ double WaterLevel(const Eigen::ArrayXd& weights, const Eigen::ArrayXd& rooms, do
     const double full_a = rooms[a] / weights[a], full_b = rooms[b] / weights[b];
     return full_a != full_b ? full_a < full_b : a < b;
   });
-  double rising = 0;  // the sum of the weights that are not full yet
-  for (const std::int32_t i : order) rising += weights[i];
   double left = amount;
   for (const std::int32_t i : order) {
     const double full = rooms[i] / weights[i];
@@ -107,32 +112,36 @@ std::vector<double> WaterFill(const FillTree& tree, const std::vector<FillQueue>
   }
 
   std::vector<double> shares(queues.size());
+  const bool any_quota = (guarantee > 0).any() || (deserved > 0).any();
+  Eigen::ArrayXd cap, weight, spent, have;
   const auto fill = [&](std::size_t at, double amount, double own_demand, double own_used) {
     const std::span<const std::int32_t> members = tree.Under(at);
     const auto count = static_cast<Eigen::Index>(members.size());
     const Eigen::Index own = own_demand > 0 ? 1 : 0;
-    Eigen::ArrayXd cap(count + own), weight(count + own), spent(count + own);
-    Eigen::ArrayXd quota(count + own), usable(count + own), earned(count + own), due(count + own);
+    for (Eigen::ArrayXd* const array : {&cap, &weight, &spent}) array->resize(count + own);
     for (Eigen::Index i = 0; i < count; ++i) {
       const std::int32_t q = members[static_cast<std::size_t>(i)];
       cap[i] = use[q];
-      quota[i] = guarantee[q];
-      usable[i] = std::min(guarantee[q], use[q]);
-      earned[i] = deserved[q];
-      due[i] = std::min(deserved[q], use[q]);
       weight[i] = queues[static_cast<std::size_t>(q)].weight;
       spent[i] = used[q];
     }
-    if (own > 0) {
-      quota[count] = usable[count] = earned[count] = due[count] = 0;
-      cap[count] = own_demand, weight[count] = 1, spent[count] = own_used;
-    }
+    if (own > 0) cap[count] = own_demand, weight[count] = 1, spent[count] = own_used;
     if (past.weight > 0) Reweigh(past, amount, cap, spent, weight);
-    Eigen::ArrayXd have = Eigen::ArrayXd::Zero(count + own);
+    have.setZero(count + own);
     double left = amount;
-    // In proportion to the quota, so that a small demand is not cut before a large one.
-    Pour(quota, usable, left, have);
-    Pour((earned - have).max(0).eval(), due, left, have);
+    if (any_quota) {
+      // By guarantee, and by what is deserved. In proportion to the quota, so that a small demand is
+      // not cut before a large one.
+      for (const Eigen::ArrayXd* const of : {&guarantee, &deserved}) {
+        Eigen::ArrayXd quota = Eigen::ArrayXd::Zero(count + own), usable = quota;
+        for (Eigen::Index i = 0; i < count; ++i) {
+          const std::int32_t q = members[static_cast<std::size_t>(i)];
+          quota[i] = (*of)[q];
+          usable[i] = std::min((*of)[q], use[q]);
+        }
+        Pour((quota - have).max(0).eval(), usable, left, have);
+      }
+    }
     Pour(weight, cap, left, have);
     for (Eigen::Index i = 0; i < count; ++i) {
       shares[static_cast<std::size_t>(members[static_cast<std::size_t>(i)])] = have[i];

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
+#include <vector>
 
 #include "topology/base/check.h"
 
@@ -33,8 +35,11 @@ std::int64_t Percentiles::At(int percent) const {
   TEPHRA_CHECK(percent > 0 && percent <= 100);
   // No overflow, because the number of lines is limited.
   const std::int64_t wanted = (count_ * percent + 99) / 100;
+  std::vector<std::pair<std::uint32_t, Place>> places(places_.begin(), places_.end());
+  std::sort(places.begin(), places.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
   std::int64_t seen = 0;
-  for (const auto& [at, place] : places_) {
+  for (const auto& [at, place] : places) {
     seen += place.count;
     if (seen >= wanted && seen > 0) return place.most;
   }

@@ -5,7 +5,7 @@
 // largest amount with these bits is reported, so each reported value did occur.
 #pragma once
 
-#include <absl/container/btree_map.h>
+#include <absl/container/flat_hash_map.h>
 
 #include <cstdint>
 
@@ -27,7 +27,7 @@ class Percentiles {
   struct Place {
     std::int64_t count = 0, most = 0;
   };
-  absl::btree_map<std::uint32_t, Place> places_;
+  absl::flat_hash_map<std::uint32_t, Place> places_;
   std::int64_t count_ = 0, least_ = 0, most_ = 0;
 };
 
