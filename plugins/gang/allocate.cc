@@ -345,8 +345,8 @@ void Allocate::Run(Cycle& cycle) const {
     return line.Next(cycle.later().ledger());
   };
   for (JobId job = next(); job.valid(); job = next()) {
-    if (evicting.Closes(job)) continue;
     if (!reservations.TriedLast(job)) {
+      if (evicting.Closes(job)) continue;
       const bool placed = pass.PlaceMinimum(job, line.Behind(job));
       line.Asked(job, placed);
       if (placed) sweep.Started();
@@ -362,6 +362,7 @@ void Allocate::Run(Cycle& cycle) const {
   std::sort(alone.begin(), alone.end());
   for (const Last& one : last) {
     const bool by_itself = std::binary_search(alone.begin(), alone.end(), one.job);
+    if (evicting.Closes(one.job)) continue;
     if (by_itself || !pass.Answered(one.job)) pass.PlaceMinimum(one.job, one.behind);
   }
   pass.PlaceElastic();

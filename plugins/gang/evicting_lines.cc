@@ -8,7 +8,7 @@
 namespace tephra {
 
 EvictingLines::EvictingLines(Cycle& cycle, const StartReservations& reservations)
-    : cycle_(cycle), reservations_(reservations) {
+    : cycle_(cycle), reservations_(reservations), rooms_before_(cycle.proofs().rooms_came) {
   if (!cycle.due().evicts) return;
   alone_ = cycle.due().jobs;
   std::sort(alone_.begin(), alone_.end());
@@ -20,14 +20,22 @@ bool EvictingLines::Closes(JobId job) {
   const Snapshot& snapshot = cycle_.snapshot();
   // A job of a FIFO queue may have its turn because the one before it started.
   if (snapshot.queues().InOrder(snapshot.job(job).queue)) return false;
+  // The answer to a job that had its turn with victims is for it alone.
+  if (snapshot.job(job).made_room_at == snapshot.books().news) return false;
   const LineId line = snapshot.books().lines.LineOf(job);
   if (!line.valid() || std::binary_search(alone_.begin(), alone_.end(), job)) return false;
+  if (std::exchange(rooms_came_, cycle_.proofs().rooms_came) != cycle_.proofs().rooms_came) {
+    closed_.clear();
+  }
+  if (closed_.contains(line)) return true;
   Shape& shape = ShapeOf(line, job);
   const bool is_due = std::binary_search(due.lines.begin(), due.lines.end(), line);
-  if (is_due && shape.now.MayFit(cycle_.now(), shape.need)) return false;
+  const bool may_have_room = is_due || cycle_.proofs().rooms_came != rooms_before_;
+  if (may_have_room && shape.now.MayFit(cycle_.now(), shape.need)) return false;
   const bool reserve = is_due || due.others;
   if (reserve && reservations_.MayGet(job)) return false;
   if ((is_due || snapshot.books().lines.MayBeReserved(line)) && MayEvict(job, shape)) return false;
+  closed_.insert(line);
   cycle_.line().Close(line, 0);
   return true;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/cycle.h"
@@ -40,8 +41,11 @@ class EvictingLines {
 
   Cycle& cycle_;
   const StartReservations& reservations_;
+  const std::uint64_t rooms_before_;  // Proofs::rooms_came, before the first turn
   std::vector<JobId> alone_;  // that are asked by themselves, by id
   std::unordered_map<ShapeId, Shape> shapes_;
+  std::unordered_set<LineId> closed_;
+  std::uint64_t rooms_came_ = 0;  // Proofs::rooms_came, when they were closed
 };
 
 }  // namespace tephra

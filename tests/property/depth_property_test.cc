@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/missing.h"
 #include "engine/run_cycle.h"
 #include "engine/state.h"
 #include "plugins/registry.h"
@@ -36,10 +37,69 @@ class Keyless final : public Order {
   std::shared_ptr<const Order> order_;
 };
 
+// The evictions of the registry. If these say without a search that no task may be evicted for a job,
+// a search finds none.
+class Checked final : public Eviction {
+ public:
+  explicit Checked(std::unique_ptr<Eviction> eviction) : eviction_(std::move(eviction)) {}
+  bool HelpsAnywhere(const Books& books) const override { return eviction_->HelpsAnywhere(books); }
+  Helped HelpedBy(const Books& books, const std::vector<JobId>& jobs) const override {
+    return eviction_->HelpedBy(books, jobs);
+  }
+  bool Enabled(const EngineConfig& config) const override { return eviction_->Enabled(config); }
+  bool Possible(const Snapshot& snapshot, const GangAsk& ask) const override {
+    return eviction_->Possible(snapshot, ask);
+  }
+  std::unique_ptr<VictimSelection> Begin(Workbench& later) const override {
+    return std::make_unique<Selection>(*eviction_, later);
+  }
+
+ private:
+  class Selection final : public VictimSelection {
+   public:
+    Selection(const Eviction& eviction, Workbench& later)
+        : eviction_(eviction), later_(later), selection_(eviction.Begin(later)) {}
+    void Placed(JobId job) override {
+      selection_->Placed(job);
+      placed_.push_back(job);
+    }
+    void Evicted(TaskId task) override {
+      selection_->Evicted(task);
+      evicts_ = true;
+    }
+    Answer MakeRoom(const GangAsk& ask) override { return selection_->MakeRoom(ask); }
+    bool MayHelp(JobId job, const Resources& least) override {
+      // Another selection does not know of the victims of this cycle.
+      if (selection_->MayHelp(job, least)) return true;
+      if (evicts_) return false;
+      const auto again = eviction_.Begin(later_);
+      for (const JobId placed : placed_) again->Placed(placed);
+      Attempt undo(later_.ledger());
+      const Answer answer = again->MakeRoom(MissingMinimum(later_.ledger().snapshot(), job));
+      REQUIRE((answer.outcome != Outcome::kPlaced || answer.victims.empty()));
+      return false;
+    }
+
+   private:
+    const Eviction& eviction_;
+    Workbench& later_;
+    std::unique_ptr<VictimSelection> selection_;
+    std::vector<JobId> placed_;
+    bool evicts_ = false;
+  };
+  std::unique_ptr<Eviction> eviction_;
+};
+
+enum class Asks {
+  kLines,
+  kEveryJob,
+  kLinesChecked,  // and checks what is said of victims without a search
+};
+
 // An engine that keeps lines, or asks every pending job.
 class Asker {
  public:
-  explicit Asker(bool every) : assembly_(DefaultAssembly()), every_(every) {}
+  explicit Asker(Asks asks) : assembly_(DefaultAssembly()), asks_(asks) {}
 
   void Apply(const Event& event) {
     if (std::holds_alternative<ConfigChanged>(event)) policies_.reset();
@@ -54,7 +114,10 @@ class Asker {
     if (!policies_) {
       const Books& books = state_.books();
       policies_ = assembly_.policies(books.config, assembly_.score(books.config, books, nullptr));
-      if (every_) policies_->order = std::make_shared<Keyless>(policies_->order);
+      if (asks_ == Asks::kEveryJob) policies_->order = std::make_shared<Keyless>(policies_->order);
+      if (asks_ == Asks::kLinesChecked) {
+        policies_->eviction = std::make_unique<Checked>(std::move(policies_->eviction));
+      }
       state_.Use(policies_->order);
     }
     Due due = state_.TakeDue(*policies_);
@@ -74,7 +137,7 @@ class Asker {
 
  private:
   Assembly assembly_;
-  bool every_;
+  Asks asks_;
   State state_;
   std::optional<Policies> policies_;
   std::unique_ptr<CycleTools> tools_ = std::make_unique<CycleTools>();
@@ -120,13 +183,15 @@ Starts StartsIn(const State& state) {
 
 class History {
  public:
-  // `many_shapes`: so many that a cycle has more due lines than it asks one by one.
-  History(std::uint64_t seed, int queues, bool many_shapes = false)
+  // `many_shapes`: so many that a cycle has more due lines than it asks one by one. `thorough`:
+  // kLinesChecked: jobs are evicted.
+  History(std::uint64_t seed, int queues, bool many_shapes = false, Asks thorough = Asks::kEveryJob)
       : dice_(seed),
         queues_(queues),
         many_shapes_(many_shapes),
-        thrifty_(false),
-        thorough_(true) {}
+        evicts_(thorough == Asks::kLinesChecked),
+        thrifty_(Asks::kLines),
+        thorough_(thorough) {}
 
   void Run(int events) {
     Open();
@@ -137,6 +202,7 @@ class History {
   }
   std::size_t saved() const { return thorough_.asked() - thrifty_.asked(); }
   std::size_t deeds() const { return deeds_; }
+  std::size_t evicted() const { return evicted_; }
 
  private:
   void Tell(const Event& event) {
@@ -156,7 +222,8 @@ class History {
     config.job_order = dice_.Pick<JobOrder>(
         {JobOrder::kCreated, JobOrder::kEstimatedRuntime, JobOrder::kRemaining});
     // The room of victims would be reserved for any job that is asked after their eviction.
-    config.disabled_actions = {"reclaim", "preempt"};
+    if (!evicts_) config.disabled_actions = {"reclaim", "preempt"};
+    if (evicts_ && dice_.Percent(30)) config.disabled_actions = {dice_.Pick<std::string>({"reclaim", "preempt"})};
     Tell(ConfigChanged{config});
     for (int q = 0; q < queues_; ++q) {
       QueueSpec queue;
@@ -166,6 +233,7 @@ class History {
         queue.limited_kinds = 1u << kGpu;
         queue.limit[kGpu] = dice_.From(4, 12) * kWholeGpu;
       }
+      if (evicts_ && dice_.Percent(50)) queue.deserved[kGpu] = dice_.From(1, 6) * kWholeGpu;
       Tell(QueueUpserted{queue, ++version_});
     }
     const int nodes = dice_.From(2, 5);
@@ -254,6 +322,7 @@ class History {
   void Follow(const NamedPlan& plan) {
     for (const NamedDecision& one : plan.decisions) {
       ++deeds_;
+      evicted_ += one.evictions.size();
       for (const std::string& pod : one.evictions) {
         laid_[pod.substr(0, pod.find('-'))].ends = 0;
         Tell(TaskRemoved{pod});
@@ -276,14 +345,14 @@ class History {
 
   Dice dice_;
   int queues_;
-  bool many_shapes_;
+  bool many_shapes_, evicts_;
   Asker thrifty_, thorough_;
   TimeMs now_ = 1000;
   std::uint64_t version_ = 0;
   int jobs_ = 0, priorities_ = 1;
   std::vector<Shape> shapes_;
   std::map<std::string, Laid> laid_;
-  std::size_t deeds_ = 0;
+  std::size_t deeds_ = 0, evicted_ = 0;
 };
 
 TEST_CASE("Jobs of one queue: what is not asked would not have been answered otherwise") {
@@ -308,6 +377,17 @@ TEST_CASE("Jobs of many shapes: lines that a sweep closes would not have started
   });
   if (AllSeeds()) REQUIRE(saved > 100000);
   REQUIRE(deeds > 0);
+}
+
+TEST_CASE("Evictions: where no victims are looked for, a search would find none") {
+  std::size_t evicted = 0;
+  ForEachSeed(300, [&](std::uint64_t seed) {
+    History history(seed, Dice(seed).From(1, 4), Dice(seed + 1).Percent(30), Asks::kLinesChecked);
+    history.Run(120);
+    evicted += history.evicted();
+  });
+  REQUIRE(evicted > 0);
+  WARN(evicted << " tasks were evicted");
 }
 
 }  // namespace
