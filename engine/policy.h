@@ -43,8 +43,8 @@ class Line {
   virtual void Close(ShapeId, DurationMs /*from*/) {}
   // Room has come that may give closed lines another answer.
   virtual void Reopen() {}
-  // No more jobs get a reservation, in that queue, or in any queue if it is invalid: jobs of lines
-  // that are not due need no turn for that.
+  // The queue gets no more reservations in this cycle, so its lines that are not due need no turn for
+  // one. Invalid: all queues.
   virtual void OnlyDue(QueueId) {}
   // The job that has to be placed before that job may be asked; invalid: none.
   virtual JobId Behind(JobId) const = 0;
@@ -277,8 +277,8 @@ class VictimSelection {
   // The plan evicts the task, which MakeRoom may have answered.
   virtual void Evicted(TaskId) {}
   virtual Answer MakeRoom(const GangAsk&) = 0;
-  // False: MakeRoom would find nothing for the job, which asks for at least `least`, unless what is
-  // on its way out is enough. Much cheaper than MakeRoom.
+  // False: no eviction helps the job, which asks for at least `least`. Tasks that terminate already are
+  // not considered: their room alone may be enough. Much cheaper than MakeRoom.
   virtual bool MayHelp(JobId, const Resources& /*least*/) { return true; }
 };
 
@@ -296,7 +296,7 @@ class Eviction : public Wakes {
   virtual std::unique_ptr<VictimSelection> Begin(Workbench& later) const = 0;
 };
 
-// What a reservation plan may use again in the next cycle. Derived: dropping it changes no decision.
+// What a reservation plan may use again in the next cycle. Dropping it changes no decision.
 class ReservationMemory {
  public:
   virtual ~ReservationMemory() = default;

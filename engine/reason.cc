@@ -94,7 +94,7 @@ std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
     case Remedy::kImpossible:
       return "; no allowed eviction makes room";
     case Remedy::kSearch:
-      return "; the search found no evictions that make room, and did not prove that there are none";
+      return "; the eviction search reached its limit and found no solution, but one may exist";
     case Remedy::kOnce:
       return "; tasks were evicted for this job before, and nothing has changed since";
   }

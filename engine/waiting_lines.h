@@ -37,9 +37,9 @@ class Order;
 struct Due {
   std::vector<JobId> jobs;
   std::vector<LineId> lines;
-  // Jobs of the other lines have no room, but
-  bool others = false;  // some of them may get a reservation
-  bool evicts = false;  // tasks may be evicted for some of them
+  // Jobs of the other lines have no room.
+  bool others = false;  // some of these jobs may get a reservation
+  bool evicts = false;  // tasks may be evicted for some of these jobs
 
   bool empty() const { return jobs.empty() && lines.empty() && !others && !evicts; }
 };
@@ -47,7 +47,7 @@ struct Due {
 class WaitingLines {
  public:
   WaitingLines() = default;
-  // A copy keeps no lines until Use, because places refer to the rows of jobs.
+  // A copy has no lines until Use, because a place refers to the row of a job.
   WaitingLines(const WaitingLines&) : WaitingLines() {}
   WaitingLines(WaitingLines&&) = default;
   WaitingLines& operator=(WaitingLines&&) = default;

@@ -63,8 +63,8 @@ void DropLinesInOrder(const Books& books, std::vector<LineId>& lines) {
   std::erase_if(lines, [&](LineId id) { return books.queues.InOrder(books.lines.QueueOf(id)); });
 }
 
-// Whether lines that have no room are asked as far as VictimSelection::MayHelp says: not where each
-// job that waits is to have a reserved start, and may take that of another one.
+// Whether VictimSelection::MayHelp decides which lines without room are asked. It does not if every
+// pending job gets a reservation, because then each job may take the reservation of another job.
 bool AsksByVictims(const Books& books, const Policies& policies) {
   return books.lines.on() && (policies.reservations == nullptr || !policies.reservations->ReservesAll());
 }

@@ -1,6 +1,6 @@
-// StandingRoom: what a gang has at a time to come, kept from cycle to cycle at the cost of the nodes that
-// changed. For another time it looks at the nodes where something ends in between, for a gang that asks
-// for something else it counts each node again.
+// StandingRoom: how many tasks of a gang each node has room for at a time to come. It is kept between
+// cycles, and only nodes that changed are counted again. If the time moves, it counts the nodes where a
+// task ends in between. For another request it counts all nodes.
 //
 // Derived: dropping it changes no decision. One owner thread.
 #pragma once
@@ -19,7 +19,7 @@ class StandingRoom final : public ReservationMemory {
   // As the Snapshot has it, without decisions of this cycle. The caller may take room from it, which is
   // forgotten with the next call. `now`: where it is asked which nodes the gang may use.
   CountedRoom& At(Workbench& now, const GangAsk& ask, TimeMs at);
-  // The caller gave back to the room all that goes until that time, and nothing else changed it.
+  // REQUIRES: the caller added to the room all tasks that end by that time, and changed nothing else.
   void MovedTo(TimeMs at);
 
  private:

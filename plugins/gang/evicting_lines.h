@@ -1,5 +1,5 @@
-// EvictingLines: where tasks may be evicted, which lines have neither room nor victims. They are closed at
-// the cost of a look at their shape and their queue.
+// EvictingLines: closes the lines that have neither room nor possible victims, if evictions are on. It
+// reads the shape and the queue of a line, and evaluates no job.
 //
 // Part of one cycle; one owner thread.
 #pragma once

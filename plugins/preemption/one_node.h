@@ -1,8 +1,8 @@
-// OneNode: the cheapest tasks of one node whose eviction makes room there for one more task of a gang.
+// OneNode: the cheapest victims that make room for one more task of a gang.
 //
-// A set of victims that makes room for one more task does so on some node, and its part on that node,
-// with the rest of the gangs that this part breaks, does too. So the best set is found node by node,
-// among few tasks each, however many tasks of the cluster could be evicted.
+// One more task needs room on one node. So victims on that node are enough, with the rest of the gangs
+// that lose a task there. Each node is searched separately, and the number of tasks in the cluster does
+// not matter.
 //
 // Made for one gang, used once. One thread.
 #pragma once
@@ -31,8 +31,8 @@ class OneNode {
         fits_(std::move(fits)),
         budget_(budget) {}
 
-  // Not exact where the budget of steps ended, a set that has the room does not do for another reason,
-  // or a queue would have to release more elsewhere.
+  // The answer may not be exact in three cases: the budget of steps ended, a set of victims makes room
+  // but another rule forbids the start, or a queue would have to release more on other nodes.
   VictimSearch::Answer Run(const std::vector<NodeTable::Option>& options);
 
  private:

@@ -36,8 +36,8 @@ class VictimSelector {
     std::function<VictimSearch::Fits(const GangAsk&)> fits;
     // Whether counts alone prove that no set of victims helps.
     std::function<bool(const GangAsk&)> hopeless;
-    // Whether room is all that the gang lacks, and tasks that leave need no other place: the victims
-    // are then on the nodes that the gang uses, and in the gangs that this breaks.
+    // The gang lacks only room, and victims need no other node. Then all victims are on the nodes that
+    // the gang uses, or in gangs that lose a task there.
     bool room_alone = false;
     // Above 0: of more tasks than this the exact search tries only the tasks on the nodes that
     // allowed tasks use least, and proves nothing.

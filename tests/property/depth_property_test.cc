@@ -379,7 +379,7 @@ TEST_CASE("Jobs of many shapes: lines that a sweep closes would not have started
   REQUIRE(deeds > 0);
 }
 
-TEST_CASE("Evictions: where no victims are looked for, a search would find none") {
+TEST_CASE("Evictions: a search for victims that was skipped would have found none") {
   std::size_t evicted = 0;
   ForEachSeed(300, [&](std::uint64_t seed) {
     History history(seed, Dice(seed).From(1, 4), Dice(seed + 1).Percent(30), Asks::kLinesChecked);
