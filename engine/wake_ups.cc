@@ -28,28 +28,41 @@ void SortOnce(std::vector<Id>& ids) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
-// Adds the pending jobs and lines of which this holds. Of a line its first job is looked at, which
-// may have more jobs evicted than the jobs behind it; and of a FIFO queue the first job alone, as no
-// job behind it has its turn before.
-template <class Job, class Line>
-void AddWhere(const Books& books, Job job, Line line, Due& due) {
-  for (const JobId id : Single(books)) {
-    if (job(books.jobs[id.index()])) due.jobs.push_back(id);
-  }
+// Adds the jobs that stand in no line and of which this holds. Of a FIFO queue the first job is added,
+// as no job behind it has its turn before.
+template <class Holds>
+void AddJobsWhere(const Books& books, Holds holds, Due& due) {
+  const auto add = [&](JobId id) {
+    if (holds(books.jobs[id.index()])) due.jobs.push_back(id);
+  };
+  for (const JobId id : Single(books)) add(id);
   for (std::size_t q = 0; q < books.queues.size(); ++q) {
-    const QueueId queue(q);
-    const WaitingLines::Lines& lines = books.lines.Of(queue);
-    if (lines.empty()) continue;
-    if (books.queues.InOrder(queue)) {
-      const JobId first = books.lines.FirstOf(queue);
-      if (job(books.jobs[first.index()])) due.jobs.push_back(first);
-      continue;
-    }
-    for (const WaitingLines::InTurn& one : lines) {
-      if (line(books.jobs[one.first->job.index()])) due.lines.push_back(one.line);
+    if (!books.queues.InOrder(QueueId(q))) continue;
+    if (const JobId first = books.lines.FirstOf(QueueId(q)); first.valid()) add(first);
+  }
+}
+
+// Visits the lines of which this holds, FIFO queues aside, until a visit returns false. Of a line its
+// first job is looked at, which may have more jobs evicted than the jobs behind it.
+template <class Holds, class Visit>
+void EachLineWhere(const Books& books, Holds holds, Visit visit) {
+  for (std::size_t q = 0; q < books.queues.size(); ++q) {
+    if (books.queues.InOrder(QueueId(q))) continue;
+    for (const WaitingLines::InTurn& one : books.lines.Of(QueueId(q))) {
+      if (holds(books.jobs[one.first->job.index()]) && !visit(one.line)) return;
     }
   }
 }
+
+template <class Holds>
+void AddLinesWhere(const Books& books, Holds holds, Due& due) {
+  EachLineWhere(books, holds, [&](LineId line) {
+    due.lines.push_back(line);
+    return true;
+  });
+}
+
+bool Always(const JobRow&) { return true; }
 
 // Adds the jobs with a reserved start that stand in lines.
 void AddReserved(const Books& books, Due& due) {
@@ -82,19 +95,14 @@ void AddEvicting(const Books& books, Holds holds, Due& due) {
   if (any) AddAfterLostReservation(books, due);
 }
 
-// Whether this holds of some line, by its first job.
 template <class Holds>
 bool AnyLine(const Books& books, Holds holds) {
-  for (std::size_t q = 0; q < books.queues.size(); ++q) {
-    const WaitingLines::Lines& lines = books.lines.Of(QueueId(q));
-    if (books.queues.InOrder(QueueId(q))) continue;
-    if (std::any_of(lines.begin(), lines.end(), [&](const WaitingLines::InTurn& one) {
-          return holds(books.jobs[one.first->job.index()]);
-        })) {
-      return true;
-    }
-  }
-  return false;
+  bool any = false;
+  EachLineWhere(books, holds, [&](LineId) {
+    any = true;
+    return false;
+  });
+  return any;
 }
 
 // Adds the pending jobs that may be helped by the eviction or the move of one of these.
@@ -106,9 +114,12 @@ void AddHelpedBy(const Books& books, const Policies& policies, const std::vector
     const Wakes::Helped by = policy != nullptr ? policy->HelpedBy(books, evictable) : nullptr;
     if (!by) continue;
     const auto may = [&](const JobRow& job) { return !job.satisfied() && job.evicts && by(job); };
-    const bool victims = by_victims && policy == policies.eviction.get();
-    AddWhere(books, may, [&](const JobRow& job) { return !victims && may(job); }, due);
-    if (victims && AnyLine(books, may)) AddEvicting(books, may, due);
+    AddJobsWhere(books, may, due);
+    if (!by_victims || policy != policies.eviction.get()) {
+      AddLinesWhere(books, may, due);
+    } else if (AnyLine(books, may)) {
+      AddEvicting(books, may, due);
+    }
   }
 }
 
@@ -138,16 +149,15 @@ bool LimitsFree(const Books& books, const JobRow& job) {
 }  // namespace
 
 void AddAll(const Books& books, Due& due) {
-  const auto all = [](const JobRow&) { return true; };
-  AddWhere(books, all, all, due);
+  AddJobsWhere(books, Always, due);
+  AddLinesWhere(books, Always, due);
   AddReserved(books, due);
   SortOnce(due.jobs);
   SortOnce(due.lines);
 }
 
 void AddAfterLostReservation(const Books& books, Due& due) {
-  AddWhere(
-      books, [](const JobRow&) { return true; }, [](const JobRow&) { return false; }, due);
+  AddJobsWhere(books, Always, due);
   AddReserved(books, due);
   books.lines.AddAwaiting(Awaits::kReservations, due.lines);
   DropLinesInOrder(books, due.lines);
@@ -248,9 +258,8 @@ Due WakeUps::Take(Books& books, const Policies& policies, TimeMs now) {
   } else {
     if (grown) WokenBy(books, policies, capacity, !as_expected || AnyStarts(books, now), due);
     if (helps_anywhere(eviction)) {
-      const auto all = [](const JobRow&) { return true; };
-      AddWhere(books, all, [](const JobRow&) { return false; }, due);
-      AddEvicting(books, all, due);
+      AddJobsWhere(books, Always, due);
+      AddEvicting(books, Always, due);
     }
     AddHelpedBy(books, policies, evictable, due);
   }
@@ -305,7 +314,7 @@ void WakeUps::AddJobsWokenBy(const Books& books, const CapacityEvent& grown,
     }
     return AnyMay(books, job, nodes);
   };
-  AddWhere(books, may, [](const JobRow&) { return false; }, due);
+  AddJobsWhere(books, may, due);
 }
 
 // Adds the lines of which a task may have room on one of the nodes now. No other line can start there.

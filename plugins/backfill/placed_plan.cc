@@ -234,8 +234,9 @@ class PlacedPlan final : public ReservationPlan {
 std::unique_ptr<ReservationPlan> MakePlacedPlan(Workbench& now, Workbench& ahead,
                                              const std::vector<JobId>& standing,
                                              std::unique_ptr<ReservationMemory>& memory) {
-  if (memory == nullptr) memory = std::make_unique<StandingRoom>();
-  return std::make_unique<PlacedPlan>(now, ahead, standing, static_cast<StandingRoom&>(*memory));
+  // Another policy may have left something else there.
+  if (dynamic_cast<StandingRoom*>(memory.get()) == nullptr) memory = std::make_unique<StandingRoom>();
+  return std::make_unique<PlacedPlan>(now, ahead, standing, dynamic_cast<StandingRoom&>(*memory));
 }
 
 }  // namespace tephra
