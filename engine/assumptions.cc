@@ -116,6 +116,7 @@ void Assumptions::Assume(TaskTable& table, const Plan& plan) {
     books.lines.Await(shape, Awaits::kReservations);
   }
   for (JobId id : plan.starts_confirmed) table.ConfirmStart(id);
+  for (const auto& [job, at] : plan.evictions_from) books.jobs[job.index()].evictions_from = at;
   for (JobId id : plan.dropped) {
     books.jobs[id.index()].quarantined = true;
     books.lines.Follow(books, id);

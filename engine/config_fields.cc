@@ -20,6 +20,7 @@ constexpr std::int64_t kMostInt64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kDayMs = 24 * 3600 * kSecondMs;
 constexpr std::int64_t kLongestMs = 10'000 * kDayMs;
 constexpr std::int64_t kMostWeight = 1000;
+constexpr std::int64_t kMostPercent = 1000;
 constexpr std::int64_t kThousand = 1000, kMillion = 1'000'000;
 constexpr std::int32_t kMinutesOfHour = 60, kMinutesOfDay = 24 * 60;
 constexpr std::int32_t kMostDevices = 1024;
@@ -65,8 +66,9 @@ bool IsUnsigned(const ConfigField& field) {
   return field.type == Type::kWhole && field.least == kLeastInt64;
 }
 
-// A member of EngineConfig, of its settings of moves and of reservations.
+// A member of EngineConfig, of its settings of reclaim, of moves and of reservations.
 #define OF(member) &EngineConfig::member
+#define OF_RECLAIM(member) &EngineConfig::reclaim, &ReclaimSettings::member
 #define OF_MOVES(member) &EngineConfig::moves, &MoveSettings::member
 #define OF_RESERVATIONS(member) &EngineConfig::reservations, &ReservationSettings::member
 
@@ -93,6 +95,23 @@ std::vector<ConfigField> Table() {
                                kMostInt32),
       Row<OF(victim_costs)>("victim_costs", Type::kWeightedNames,
                             "What makes a task costly to evict.", 1, kMostWeight),
+      Row<OF_RECLAIM(max_loss_percent)>(
+          "reclaim.max_loss_percent", Type::kWhole,
+          "How much work reclaim for a fair share may lose, in percent of what the job gains. The gain "
+          "is its GPUs times its wait, and for each victim at most its GPUs times the run time that the "
+          "victim has left.",
+          0, kMostPercent),
+      Row<OF_RECLAIM(patience_ms)>(
+          "reclaim.patience", Type::kDuration,
+          "A job that waited so long for the fair share of its queue has other jobs evicted, whatever "
+          "they lose. 0s: at once.",
+          0, kLongestMs),
+      Row<OF_RECLAIM(quota_patience_ms)>(
+          "reclaim.quota_patience", Type::kDuration,
+          "The same for a job whose queue stays within its `deserved` or `guarantee`.", 0, kLongestMs),
+      Row<OF_RECLAIM(restart_cost_ms)>(
+          "reclaim.restart_cost", Type::kDuration,
+          "What each restart costs a task, beside the work since its last checkpoint.", 0, kLongestMs),
       Row<OF_MOVES(mode)>(
           "consolidation.mode", Type::kWord,
           "Whether Tephra moves jobs for a gang if enough room is free, but in pieces that are too "
@@ -201,6 +220,7 @@ std::vector<ConfigField> Table() {
 }
 
 #undef OF
+#undef OF_RECLAIM
 #undef OF_MOVES
 #undef OF_RESERVATIONS
 

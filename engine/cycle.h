@@ -93,6 +93,8 @@ class Cycle {
   // `reserved`, because it would delay a reservation. None of them is asked.
   void CloseShape(ShapeId shape, DurationMs from, bool reserved);
   // Time alone may change the answer at this time.
+  // No victims are searched for the job before that time.
+  void HoldEvictions(JobId job, TimeMs until) { plan_.evictions_from.emplace_back(job, until); }
   void AskAgain(TimeMs at);
 
   // The plan. Nothing may be committed afterwards.

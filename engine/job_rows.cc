@@ -61,6 +61,7 @@ void TaskTable::RefreshWaiting(JobId id) {
   const bool waits = job.waits();
   if (waits == (job.waiting_at != JobRow::kNotWaiting)) return books_.lines.Follow(books_, id);
   if (waits) {
+    if (job.standing.asked) job.waits_since = cycle_time_;
     job.waiting_at = static_cast<std::uint32_t>(books_.waiting.size());
     books_.waiting.push_back(id);
     return books_.lines.Follow(books_, id);

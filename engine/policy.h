@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/ledger.h"
+#include "engine/loss_limit.h"
 #include "engine/plan.h"
 #include "engine/snapshot.h"
 
@@ -246,6 +247,16 @@ class Victims {
                                            TaskId victim) const = 0;
 };
 
+// How much work may evictions for the share of a queue lose?
+class EvictionWorth {
+ public:
+  virtual ~EvictionWorth() = default;
+  // For a job that asks for so much. `in_quota`: with that its queue stays within its deserved or guaranteed amount.
+  virtual LossLimit LimitFor(const Snapshot&, JobId, const Resources& asked, bool in_quota) const = 0;
+  // What the running task loses if it is evicted now, in GPU-milliseconds.
+  virtual std::int64_t LossOf(const Snapshot&, TaskId) const = 0;
+};
+
 // One cycle's evictions.
 class VictimSelection {
  public:
@@ -270,6 +281,7 @@ class VictimSelection {
     QueueId over;
     Kind binding = kGpu;
     std::int64_t share = 0, holds = 0, asked = 0;
+    std::optional<ExcessLoss> excess;  // of victims that were ruled out; the one that may be allowed first
   };
   virtual ~VictimSelection() = default;
   // The plan places tasks of the job, or takes what is left of it, so it is no victim.
@@ -277,9 +289,13 @@ class VictimSelection {
   // The plan evicts the task, which MakeRoom may have answered.
   virtual void Evicted(TaskId) {}
   virtual Answer MakeRoom(const GangAsk&) = 0;
+  struct Help {
+    bool may = true;
+    TimeMs again_at = 0;  // when it may by time alone; 0: never
+  };
   // False: no eviction helps the job, which asks for at least `least`. Tasks that terminate already are
   // not considered: their room alone may be enough. Much cheaper than MakeRoom.
-  virtual bool MayHelp(JobId, const Resources& /*least*/) { return true; }
+  virtual Help MayHelp(JobId, const Resources& /*least*/) { return {}; }
 };
 
 // Which tasks have to go so that the gang fits: the fewest, and of these the cheapest?
@@ -357,6 +373,7 @@ struct Policies {
   std::unique_ptr<Placer> placer;
   std::unique_ptr<Share> share;
   std::unique_ptr<Victims> victims;
+  std::unique_ptr<EvictionWorth> worth;
   std::unique_ptr<Eviction> eviction;
   // Which tasks have to move, and where to, so that the gang fits beside them. What it gains and
   // they lose is in thousandths of GPU-seconds.

@@ -80,6 +80,23 @@ std::string LocalityText(const ResourceKinds& kinds, const Reason& reason) {
          NumbersText(kinds, reason, "the domain with the most room, " + reason.domain + ", has");
 }
 
+// Hundredths, rounded down.
+std::string GpuHours(std::int64_t gpu_s) {
+  const std::int64_t hundredths = gpu_s / 36;
+  const std::string rest = std::to_string(hundredths % 100);
+  return std::to_string(hundredths / 100) + (rest.size() < 2 ? ".0" : ".") + rest + " GPU hours";
+}
+
+// "at 2026-11-22T10:00:00Z", or "at 2h5m of simulated time" in a trace.
+std::string InstantText(std::int64_t ms) {
+  constexpr std::int64_t kYearMs = std::int64_t{365} * 24 * 3600 * 1000;
+  if (ms >= 20 * kYearMs) {
+    return "at " +
+           absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixMillis(ms), absl::UTCTimeZone());
+  }
+  return "at " + absl::FormatDuration(absl::Milliseconds(ms)) + " of simulated time";
+}
+
 std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
   const auto words = [&](std::int64_t amount) {
     return AmountText(kinds, reason.over_kind, amount);
@@ -95,17 +112,14 @@ std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
       return "; no allowed eviction makes room";
     case Remedy::kSearch:
       return "; the eviction search reached its limit and found no solution, but one may exist";
+    case Remedy::kLoss:
+      return "; no reclaim yet: the victims would lose at least " + GpuHours(reason.loss_gpu_s) +
+             " of work, and the wait of this job is worth " + GpuHours(reason.loss_limit_gpu_s) +
+             "; any loss is accepted " + InstantText(reason.any_loss_from_ms);
     case Remedy::kOnce:
       return "; tasks were evicted for this job before, and nothing has changed since";
   }
   return "";
-}
-
-// Hundredths, rounded down.
-std::string GpuHours(std::int64_t gpu_s) {
-  const std::int64_t hundredths = gpu_s / 36;
-  const std::string rest = std::to_string(hundredths % 100);
-  return std::to_string(hundredths / 100) + (rest.size() < 2 ? ".0" : ".") + rest + " GPU hours";
 }
 
 std::string MigrationsText(const Reason& reason) {
@@ -173,16 +187,6 @@ std::string GateText(const ResourceKinds& kinds, const Reason& reason) {
   }
   return "enqueue gate: the cluster allows " + words(reason.limit) + " with overcommitment; " +
          words(reason.used) + " in use; admitted jobs need " + words(reason.kept) + " more" + asked;
-}
-
-// "at 2026-11-22T10:00:00Z", or "at 2h5m of simulated time" in a trace.
-std::string InstantText(std::int64_t ms) {
-  constexpr std::int64_t kYearMs = std::int64_t{365} * 24 * 3600 * 1000;
-  if (ms >= 20 * kYearMs) {
-    return "at " +
-           absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixMillis(ms), absl::UTCTimeZone());
-  }
-  return "at " + absl::FormatDuration(absl::Milliseconds(ms)) + " of simulated time";
 }
 
 // The reserved start of a pending job, or why the job has no start estimate.

@@ -79,6 +79,7 @@ enum class Remedy : std::uint8_t {
   kImpossible,  // proven: no allowed evictions make room
   kSearch,      // the search budget ended before an answer was proven
   kOnce,        // tasks were evicted for it before, and nothing has changed since
+  kLoss,        // no reclaim: the victims would lose more work than it is worth
 };
 
 // The result of the search for tasks to migrate for a gang.
@@ -161,6 +162,10 @@ struct Reason {
   std::string over_queue;
   Kind over_kind = kGpu;
   std::int64_t over_share = 0, over_holds = 0, over_asked = 0;
+
+  // kLoss: what the first possible victim would lose, how much victims may lose for the gang now, in
+  // GPU-seconds, and from when on they may lose anything.
+  std::int64_t loss_gpu_s = 0, loss_limit_gpu_s = 0, any_loss_from_ms = 0;
 
   bool operator==(const Reason&) const = default;
 };

@@ -82,27 +82,29 @@ struct JobRow {
   QueueId queue;
   std::int32_t priority = 0;
   TimeMs created = 0;
+  TimeMs waits_since = 0;  // when it last lost a place; 0: it never had one
+  TimeMs evictions_from = 0;  // until then victims would lose too much work (ExcessLoss)
   std::int32_t min_member = 0;
   bool pods_exist = false;
   bool preemptible = true;
+  bool movable = false;
+  bool evicts = true;  // other jobs may be evicted for it
   DurationMs min_run_ms = 0;
   DurationMs estimated_runtime_ms = 0;  // by its owner, or by earlier runs; 0: not known
   Reservation reservation;
-  bool movable = false;
-  bool evicts = true;  // other jobs may be evicted for it
   Boxed<Locality> locality;
   std::int32_t evictions = 0;                // how often plans evicted tasks of it
-  Boxed<std::vector<RecordedReservation>> to_hold;  // came with the job; each until its task asks to run
-  std::uint64_t made_room_at = 0;  // Books::news when a plan last evicted tasks for it; 0: never
+  bool live = false;
+  bool due = false;  // to be asked in the next cycle
+  bool quarantined = false;
   // A binding failed and left it below its minimum; until it is whole again, or all gone.
   bool broken = false;
+  Boxed<std::vector<RecordedReservation>> to_hold;  // came with the job; each until its task asks to run
+  std::uint64_t made_room_at = 0;  // Books::news when a plan last evicted tasks for it; 0: never
   std::vector<RoleRow> roles;
   std::vector<GroupRow> groups;
   std::uint64_t version = 0;
   Standing standing;
-  bool live = false;
-  bool due = false;  // to be asked in the next cycle
-  bool quarantined = false;
   std::uint32_t waiting_at = kNotWaiting;  // index in State's list of waiting jobs
   std::uint32_t placed_at = kNotPlaced;    // index in Books::placed of its queue
 

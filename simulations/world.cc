@@ -44,6 +44,9 @@ TimeMs World::NextTime() const {
   if (failure.has_value() && (next != kNever || failures_.repairs())) {
     next = std::min(next, *failure);
   }
+  // Neither do such times end, if a job waits forever.
+  const bool goes_on = next != kNever || simulation_.until.has_value();
+  if (ask_again_at_ > now_ && goes_on) next = std::min(next, ask_again_at_);
   return next;
 }
 
@@ -237,6 +240,10 @@ void World::Lose(JobRecord& job, TaskRecord& task, Batch& batch) {
 }
 
 void World::Execute(const Plan& plan) {
+  if (plan.ask_again_at > plan.now) {
+    const TimeMs at = now_ + (plan.ask_again_at - plan.now);
+    ask_again_at_ = ask_again_at_ > now_ ? std::min(ask_again_at_, at) : at;
+  }
   const Books& books = state_.books();
   for (const Decision& decision : plan.decisions) {
     JobRecord* job = FindJob(decision.job);

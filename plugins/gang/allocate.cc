@@ -24,6 +24,13 @@ namespace {
 
 constexpr DurationMs kMostRun = std::numeric_limits<DurationMs>::max();
 
+// Two digits, so that a reason seldom changes by time alone.
+std::int64_t Rounded(std::int64_t amount) {
+  std::int64_t unit = 1;
+  while (amount / unit >= 100) unit *= 10;
+  return amount / unit * unit;
+}
+
 class AllocatePass {
  public:
   AllocatePass(Cycle& cycle, StartReservations& reservations)
@@ -213,7 +220,7 @@ class AllocatePass {
     const auto key = std::make_tuple(ask.queue, PrecedenceOf(snapshot_, job), Proofs::ShapeOf(ask));
     const auto known = cycle_.proofs().selections.find(key);
     if (known != cycle_.proofs().selections.end()) {
-      ExplainNoVictims(known->second, no);
+      ExplainNoVictims(ask.job, known->second, no);
       return false;
     }
     VictimSelection& selection = cycle_.later().selection();
@@ -222,7 +229,7 @@ class AllocatePass {
     VictimSelection::Answer answer = selection.MakeRoom(ask);
     if (answer.outcome != VictimSelection::Outcome::kPlaced) {
       if (!job.keeps_room()) cycle_.proofs().selections.emplace(key, answer);
-      ExplainNoVictims(answer, no);
+      ExplainNoVictims(ask.job, answer, no);
       return false;
     }
     Reason reason;
@@ -237,11 +244,21 @@ class AllocatePass {
   }
 
   // Adds to the reason why evictions do not help. Nothing to add if there are no victims at all.
-  void ExplainNoVictims(const VictimSelection::Answer& answer, Reason& no) const {
+  void ExplainNoVictims(JobId id, const VictimSelection::Answer& answer, Reason& no) {
     if (!answer.any_candidate) return;
-    no.remedy = answer.outcome == VictimSelection::Outcome::kUnknown ? Remedy::kSearch
+    no.remedy = answer.excess                                            ? Remedy::kLoss
+                : answer.outcome == VictimSelection::Outcome::kUnknown ? Remedy::kSearch
                 : answer.over.valid()                                ? Remedy::kOverShare
                                                                      : Remedy::kImpossible;
+    if (answer.excess) {
+      no.loss_gpu_s = Rounded(answer.excess->loss / kSecondMs);
+      no.loss_limit_gpu_s = Rounded(answer.excess->limit / kSecondMs);
+      no.any_loss_from_ms = answer.excess->none_from;
+      cycle_.AskAgain(RoundedUp(answer.excess->again_at));
+      if (snapshot_.job(id).evictions_from <= snapshot_.now()) {
+        cycle_.HoldEvictions(id, answer.excess->SearchedFrom(snapshot_.now()));
+      }
+    }
     if (no.remedy != Remedy::kOverShare) return;
     no.over_queue = snapshot_.queues().spec(answer.over).name;
     no.over_kind = answer.binding;

@@ -28,7 +28,14 @@ bool Evicts(const EngineConfig& config) {
 struct KnownPool {
   std::vector<KindSet> over;  // VictimBook::OverIn when the pool was made
   VictimSelector::Pool victims;
+  std::optional<ExcessLoss> excess;  // of tasks that lose too much: the one that may be evicted first
 };
+
+// Keeps the one that may be allowed first, and of these the lowest loss.
+void NoteExcess(const std::optional<ExcessLoss>& one, std::optional<ExcessLoss>& first) {
+  const auto key = [](const ExcessLoss& excess) { return std::pair(excess.again_at, excess.loss); };
+  if (one && (!first || key(*one) < key(*first))) first = one;
+}
 
 class EvictionSelection final : public VictimSelection {
  public:
@@ -48,6 +55,14 @@ class EvictionSelection final : public VictimSelection {
       return answer;
     }
     if (!book_.AnyVictimFor(ask.job)) return answer;
+    const JobRow& job = book_.snapshot().job(ask.job);
+    if (Holds(job)) {
+      const Reason& said = *job.standing.reason;
+      answer.any_candidate = true;
+      answer.excess = ExcessLoss{said.loss_gpu_s * kSecondMs, said.loss_limit_gpu_s * kSecondMs,
+                                 said.any_loss_from_ms, job.evictions_from};
+      return answer;
+    }
     const Resources asked = LeastDemand(book_.snapshot(), ask);
     const Rights by_share = book_.RightsOf(ask.job, asked, Ground::kShare);
     answer.over = by_share.over;
@@ -64,6 +79,7 @@ class EvictionSelection final : public VictimSelection {
       exact = exact && found.exact;
     }
     if (!found.found) {
+      if (answer.excess) answer.any_candidate = true;
       // Victims were found, so the share is not what is in the way. A queue above all others counts
       // for nothing either: nothing outside of it could be reclaimed.
       const bool blocked = !answer.any_candidate && answer.over.valid() &&
@@ -78,16 +94,27 @@ class EvictionSelection final : public VictimSelection {
     return answer;
   }
 
-  bool MayHelp(JobId job, const Resources& least) override {
-    if (!Evicts(book_.snapshot().config()) || !book_.AnyVictimFor(job)) return false;
-    if (book_.AnyBorrower(book_.RightsOf(job, least, Ground::kShare))) return true;
-    if (book_.AnyBorrower(book_.RightsOf(job, least, Ground::kDeserved))) return true;
+  Help MayHelp(JobId job, const Resources& least) override {
+    if (!Evicts(book_.snapshot().config()) || !book_.AnyVictimFor(job)) return {false};
+    if (Holds(book_.snapshot().job(job))) return {false};
+    Help help = book_.AnyCheapBorrower(book_.RightsOf(job, least, Ground::kShare));
+    if (help.may) return help;
+    const Help by_deserved = book_.AnyCheapBorrower(book_.RightsOf(job, least, Ground::kDeserved));
+    if (by_deserved.may) return by_deserved;
+    if (help.again_at == 0) help.again_at = by_deserved.again_at;
     const Resources& free = later_.ledger().occupancy().free_total();
     const Resources lower = book_.LowerJobsHold(job);
-    return lower.NonZero() != 0 && free[kGpu] + lower[kGpu] >= least[kGpu];
+    help.may = lower.NonZero() != 0 && free[kGpu] + lower[kGpu] >= least[kGpu];
+    return help;
   }
 
  private:
+  // Whether a search found lately that victims lose too much work.
+  bool Holds(const JobRow& job) const {
+    return job.evictions_from > book_.snapshot().now() && job.standing.asked &&
+           job.standing.reason->remedy == Remedy::kLoss;
+  }
+
   // Places the gang on the ledger. Leaves the ledger as it was, unless `keep` and the gang fits.
   VictimSearch::Fits Place(const GangAsk& ask, bool keep) {
     Ledger& ledger = later_.ledger();
@@ -109,13 +136,24 @@ class EvictionSelection final : public VictimSelection {
   // The best victims that these rights allow. Notes in the answer what the search found out.
   VictimSearch::Answer Search(Rights rights, GangAsk& ask, Answer& answer) {
     if (!book_.AnyVictimFor(rights)) return {};
-    VictimSelector::Pool& pool = PoolOf(rights);
+    KnownPool& known = PoolOf(rights);
+    VictimSelector::Pool& pool = known.victims;
+    NoteExcess(known.excess, answer.excess);
     if (pool.allowed.empty()) return {};
     answer.any_candidate = true;
+    const std::int64_t lacks =
+        LeastDemand(book_.snapshot(), ask)[kGpu] - later_.ledger().occupancy().free_total()[kGpu];
+    if (const auto excess = book_.ExcessOf(rights, pool.allowed, lacks)) {
+      NoteExcess(excess, answer.excess);
+      return {};
+    }
     book_.Weigh(rights, pool.allowed);
     VictimSelector::Rules rules;
     rules.sets.may_evict_all = [&](const auto& victims) {
-      return book_.MayEvictAll(rights, victims);
+      if (!book_.MayEvictAll(rights, victims)) return false;
+      const auto excess = book_.ExcessOf(rights, victims);
+      NoteExcess(excess, answer.excess);
+      return !excess.has_value();
     };
     rules.sets.covers = [&](const auto& victims) { return book_.Covers(rights, victims); };
     rules.fits = [&](const GangAsk& trial) { return Place(trial, false); };
@@ -125,22 +163,27 @@ class EvictionSelection final : public VictimSelection {
     return search_.Run(rules, pool, ask, answer.steps);
   }
 
-  VictimSelector::Pool& PoolOf(const Rights& rights) {
+  KnownPool& PoolOf(const Rights& rights) {
     const auto [it, fresh] = pools_.try_emplace(std::make_tuple(
-        rights.ground, rights.queue, rights.rank, rights.kinds, rights.models, rights.levels));
+        rights.ground, rights.queue, rights.rank, rights.kinds, rights.models, rights.levels,
+        rights.quota_limit, rights.share_limit));
     KnownPool& pool = it->second;
     std::vector<KindSet> over = book_.OverIn(rights);
-    if (!fresh && over == pool.over) return pool.victims;
-    pool = KnownPool{std::move(over), {}};
+    if (!fresh && over == pool.over) return pool;
+    pool = KnownPool{std::move(over), {}, {}};
     const auto& candidates = book_.CandidatesFor(rights.queue);
     for (std::uint32_t c = 0; c < candidates.size(); ++c) {
       for (std::uint32_t v = 0; v < candidates[c].victims.size(); ++v) {
         const Candidate::Victim& victim = candidates[c].victims[v];
         if (!book_.MayEvict(rights, candidates[c], victim)) continue;
-        pool.victims.Add(book_, {c, v});
+        if (const auto excess = book_.ExcessOf(rights, {c, v})) {
+          NoteExcess(excess, pool.excess);
+        } else {
+          pool.victims.Add(book_, {c, v});
+        }
       }
     }
-    return pool.victims;
+    return pool;
   }
 
   // Whether all allowed victims and all free resources are less than the request.
@@ -188,8 +231,9 @@ class EvictionSelection final : public VictimSelection {
   VictimBook book_;
   VictimSelector search_;
   bool evicted_ = false;
-  std::map<std::tuple<Ground, QueueId, Precedence, KindSet, KindSet, std::size_t>, KnownPool>
-      pools_;
+  using Basis = std::tuple<Ground, QueueId, Precedence, KindSet, KindSet, std::size_t, LossLimit,
+                           LossLimit>;
+  std::map<Basis, KnownPool> pools_;
 };
 
 }  // namespace

@@ -61,6 +61,23 @@ bool QueueBook::SideOf(const Rights& rights, QueueId victim, std::vector<QueueId
   return false;
 }
 
+std::size_t QueueBook::LevelsInQuota(QueueId queue, const Resources& asked) const {
+  std::size_t levels = 0;
+  for (; queue.valid() && queues().present(queue); queue = queues().parent(queue), ++levels) {
+    const Resources quota = 
+        Resources::Max(queues().spec(queue).deserved, queues().spec(queue).guarantee);
+    const KindSet kinds = asked.NonZero() & quota.NonZero();
+    if (kinds == 0) break;
+    bool within = true;
+    for (KindSet rest = kinds; rest != 0; rest &= rest - 1) {
+      const Kind k = static_cast<Kind>(std::countr_zero(rest));
+      within = within && holds(queue)[k] + asked[k] <= quota[k];
+    }
+    if (!within) break;
+  }
+  return levels;
+}
+
 KindSet QueueBook::OverIn(Ground ground, QueueId queue, KindSet kinds) const {
   KindSet over = 0;
   for (; kinds != 0; kinds &= kinds - 1) {
@@ -80,14 +97,20 @@ std::vector<KindSet> QueueBook::OverIn(const Rights& rights) const {
 }
 
 bool QueueBook::AnyBorrower(const Rights& rights) const {
+  return AnyBorrower(rights, [](QueueId, std::size_t) { return true; });
+}
+
+bool QueueBook::AnyBorrower(const Rights& rights,
+                            const std::function<bool(QueueId, std::size_t)>& visit) const {
   if (rights.levels == 0) return false;
   const auto& jobs = later_.ledger().snapshot().books().queue_priorities;
   std::vector<QueueId> side;
   for (std::size_t q = 0; q < jobs.size(); ++q) {
-    if (jobs[q].empty() || !SideOf(rights, QueueId(q), side)) continue;
+    std::size_t level = 0;
+    if (jobs[q].empty() || !SideOf(rights, QueueId(q), side, &level)) continue;
     KindSet over = Judged(rights, side);
     for (const QueueId queue : side) over = OverIn(rights.ground, queue, over);
-    if (over != 0) return true;
+    if (over != 0 && visit(QueueId(q), level)) return true;
   }
   return false;
 }

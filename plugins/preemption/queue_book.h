@@ -3,9 +3,11 @@
 // One per cycle, owned by the VictimBook. One thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
+#include "engine/loss_limit.h"
 #include "engine/policy.h"
 #include "engine/priority.h"
 #include "engine/workbench.h"
@@ -26,6 +28,10 @@ struct Rights {
   // each of these queues, `owed` is what victims must release under that queue itself.
   std::size_t levels = 0;
   std::vector<Resources> owed;
+  // For the first `in_quota` of these levels the gang's queue stays within its deserved or guaranteed amount. Victims
+  // may lose as much as `quota_limit` there, and as `share_limit` at other levels.
+  std::size_t in_quota = 0;
+  LossLimit quota_limit, share_limit;
   // The first queue that would exceed its share, and the kind; invalid if there is none.
   QueueId over;
   Kind over_kind = kGpu;
@@ -52,6 +58,9 @@ class QueueBook {
   // gang's queue beside the last queue of the side.
   bool SideOf(const Rights& rights, QueueId victim, std::vector<QueueId>& side,
               std::size_t* level = nullptr) const;
+  // How many queues from that one up stay within their deserved or guaranteed amounts if the queue gets
+  // so much more. Kinds without such an amount do not count.
+  std::size_t LevelsInQuota(QueueId queue, const Resources& asked) const;
   // The kinds in which each queue of the side must stay above its entitlement. By share: kinds that
   // are scarce among the queues beside the side. By deserved: kinds of which each uses more.
   KindSet Judged(const Rights& rights, const std::vector<QueueId>& side) const;
@@ -61,6 +70,9 @@ class QueueBook {
   std::vector<KindSet> OverIn(const Rights& rights) const;
   // Whether some queue with jobs uses more than its entitlement. False: nothing can be reclaimed.
   bool AnyBorrower(const Rights& rights) const;
+  // Visits these queues until a visit returns true. `level`: as SideOf. Whether one did.
+  bool AnyBorrower(const Rights& rights,
+                   const std::function<bool(QueueId, std::size_t level)>& visit) const;
 
  private:
   const QueueTree& queues() const { return later_.ledger().snapshot().queues(); }

@@ -186,7 +186,9 @@ void VictimBook::AddCandidate(JobId id) {
       }
       candidate.victims.push_back(
           {task_id, r, *cost,
-           HoldingsOf(snapshot().hardware(), snapshot().cls(task.cls), task.node, task.slices)});
+           HoldingsOf(snapshot().hardware(), snapshot().cls(task.cls), task.node, task.slices),
+           later_.policies().worth->LossOf(snapshot(), task_id)});
+      candidate.loss += candidate.victims.back().loss;
     }
   }
   if (candidate.victims.empty()) return;

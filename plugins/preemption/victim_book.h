@@ -40,6 +40,7 @@ struct Candidate {
     std::uint32_t role = 0;
     std::int64_t cost = 0;
     Resources holds;
+    std::int64_t loss = 0;  // EvictionWorth::LossOf
     bool evicted = false;  // by the plan of this cycle
   };
   JobId job;
@@ -49,6 +50,8 @@ struct Candidate {
   bool whole = true;            // every task that uses resources may be evicted
   std::int32_t surplus = 0;     // tasks beyond the gang's minimum
   std::vector<std::int32_t> role_surplus;  // and beyond the minimum of each role
+
+  std::int64_t loss = 0;  // of all victims
 
   EvictionCost cost() const;  // of all tasks that are not evicted
 };
@@ -85,11 +88,21 @@ class VictimBook {
   bool AnyVictimFor(const Rights& rights) const;
   // Whether some queue has more than its own, so that jobs with these rights may reclaim from it.
   bool AnyBorrower(const Rights& rights) const { return queues().AnyBorrower(rights); }
+  // The same for a queue with a job that loses no more than it may. Looks at the jobs of these queues
+  // once in a cycle.
+  VictimSelection::Help AnyCheapBorrower(const Rights& rights);
   // What the jobs hold that the job may preempt.
   Resources LowerJobsHold(JobId job);
   // Whether the task may be evicted, as things stand on the ledger.
   bool MayEvict(const Rights& rights, const Candidate& candidate,
                 const Candidate::Victim& victim) const;
+  // If evictions of the victim, or of its gang if that would break, lose more than they may; or if all of
+  // these together do.
+  std::optional<ExcessLoss> ExcessOf(const Rights& rights, VictimRef ref) const;
+  std::optional<ExcessLoss> ExcessOf(const Rights& rights, const std::vector<VictimRef>& victims) const;
+  // The same if evictions of these that release so many GPUs lose too much, whichever they are.
+  std::optional<ExcessLoss> ExcessOf(const Rights& rights, const std::vector<VictimRef>& allowed,
+                                     std::int64_t gpus) const;
   // Whether all of these tasks may be evicted for one gang: each queue keeps its share, the last
   // victim or the minimum of the last gang aside, and each disruption budget suffices. If a set may
   // be evicted, so may each part of it. REQUIRES: victims of one job are adjacent.
@@ -132,6 +145,8 @@ class VictimBook {
   bool preempts() const { return snapshot().config().enables("preempt"); }
   // Made on first use: most gangs that do not fit need neither.
   const QueueBook& queues() const;
+  const LossLimit& LimitFor(const Rights& rights, const Candidate& candidate) const;
+  std::int64_t LeastLossIn(QueueId queue);
   void ToList(QueueId queue);
   const std::vector<Candidate>& List();
   void AddCandidate(JobId id);
@@ -149,6 +164,7 @@ class VictimBook {
   std::map<QueueId, LowerJobs> lower_jobs_;  // where asked
   std::uint64_t changes_ = 1;                // of candidates
   mutable std::map<QueueId, Precedence> lowest_;  // of jobs that run in the queue, where asked
+  std::vector<std::int64_t> least_loss_;  // by QueueId; empty: not asked yet
   std::set<QueueId> listed_;    // queues whose jobs are candidates, or
   std::vector<JobId> to_list_;  // are about to become candidates
   std::vector<Candidate> candidates_;

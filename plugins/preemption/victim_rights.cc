@@ -46,6 +46,9 @@ Rights VictimBook::RightsOf(JobId job, const Resources& asked, Ground ground) {
     return queues().OwnOf(judged ? ground : Ground::kShare, queue, kind);
   };
   if (rights.kinds == 0) return rights;
+  rights.in_quota = queues().LevelsInQuota(rights.queue, asked);
+  rights.quota_limit = later_.policies().worth->LimitFor(snapshot(), job, asked, true);
+  rights.share_limit = later_.policies().worth->LimitFor(snapshot(), job, asked, false);
   for (QueueId up = rights.queue; up.valid() && up.index() < queues().shares().share.size();
        up = tree.parent(up)) {
     const Resources& holds = queues().holds(up);
@@ -135,6 +138,113 @@ bool VictimBook::MayEvict(const Rights& rights, const Candidate& candidate,
   return kinds != 0 && std::all_of(side.begin(), side.end(), [&](QueueId at) {
            return queues().OverIn(rights.ground, at, kinds) == kinds;
          });
+}
+
+const LossLimit& VictimBook::LimitFor(const Rights& rights, const Candidate& candidate) const {
+  static const LossLimit kNoLimit;
+  if (rights.quota_limit.none() && rights.share_limit.none()) return kNoLimit;
+  const QueueId queue = snapshot().job(candidate.job).queue;
+  std::vector<QueueId> side;
+  std::size_t level = 0;
+  if (queue == rights.queue || !queues().SideOf(rights, queue, side, &level)) return kNoLimit;
+  return level < rights.in_quota ? rights.quota_limit : rights.share_limit;
+}
+
+// A lower bound on what the next job of the queue, or task beyond a minimum, loses.
+std::int64_t VictimBook::LeastLossIn(QueueId queue) {
+  constexpr std::int64_t kUnknown = -1;
+  if (least_loss_.empty()) least_loss_.resize(snapshot().queues().size(), kUnknown);
+  std::int64_t& least = least_loss_[queue.index()];
+  if (least != kUnknown) return least;
+  least = LossLimit::kNone;
+  if (queue.index() >= snapshot().books().placed.size()) return least;
+  for (const JobId id : snapshot().books().placed[queue.index()]) {
+    const JobRow& job = snapshot().job(id);
+    std::int64_t sum = 0, smallest = LossLimit::kNone;
+    for (const RoleRow& role : job.roles) {
+      for (const TaskId task : role.tasks) {
+        if (snapshot().task(task).phase != TaskPhase::kRunning) continue;
+        const std::int64_t loss = later_.policies().worth->LossOf(snapshot(), task);
+        sum += loss;
+        smallest = std::min(smallest, loss);
+      }
+    }
+    if (sum > 0) least = std::min(least, job.counted() > job.min_member ? smallest : sum);
+  }
+  return least;
+}
+
+VictimSelection::Help VictimBook::AnyCheapBorrower(const Rights& rights) {
+  VictimSelection::Help help;
+  help.may = queues().AnyBorrower(rights, [&](QueueId queue, std::size_t level) {
+    const LossLimit& limit = level < rights.in_quota ? rights.quota_limit : rights.share_limit;
+    if (limit.none() || LeastLossIn(queue) <= limit.most) return true;
+    const TimeMs at = limit.CoversAt(snapshot().now(), LeastLossIn(queue));
+    help.again_at = help.again_at == 0 ? at : std::min(help.again_at, at);
+    return false;
+  });
+  return help;
+}
+
+std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights, VictimRef ref) const {
+  const Candidate& candidate = of(ref);
+  const LossLimit& limit = LimitFor(rights, candidate);
+  const std::int64_t loss = candidate.surplus > 0 ? at(ref).loss : candidate.loss;
+  const TimeMs end = snapshot().task(at(ref).task).expected_end;
+  const DurationMs left = std::max<DurationMs>(end - snapshot().now(), 0);
+  if (limit.Allows(loss, left)) return std::nullopt;
+  const bool in_time = left == 0 || loss <= limit.per_second * (left / kSecondMs);
+  return ExcessLoss{loss, limit.most, limit.none_from,
+                in_time ? limit.CoversAt(snapshot().now(), loss) : limit.none_from};
+}
+
+std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights,
+                                           const std::vector<VictimRef>& victims) const {
+  std::int64_t in_quota = 0, shared = 0;
+  for (const VictimRef ref : victims) {
+    const LossLimit& limit = LimitFor(rights, of(ref));
+    if (!limit.none()) (&limit == &rights.quota_limit ? in_quota : shared) += at(ref).loss;
+  }
+  const bool share = shared > rights.share_limit.most;
+  const std::int64_t loss = share ? shared : in_quota;
+  const LossLimit& limit = share ? rights.share_limit : rights.quota_limit;
+  if (loss <= limit.most) return std::nullopt;
+  return ExcessLoss{loss, limit.most, limit.none_from, limit.CoversAt(snapshot().now(), loss)};
+}
+
+std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights,
+                                               const std::vector<VictimRef>& allowed,
+                                               std::int64_t gpus) const {
+  const LossLimit& limit = std::max(rights.quota_limit, rights.share_limit);  // of the higher `most`
+  if (gpus <= 0 || (rights.quota_limit.none() && rights.share_limit.none())) return std::nullopt;
+  struct Part {
+    std::int64_t loss, gpus;
+
+    std::int64_t LossOfAGpu() const { return gpus == 0 ? loss : loss / gpus; }
+  };
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < allowed.size();) {
+    const Candidate& candidate = of(allowed[i]);
+    const bool counts = !LimitFor(rights, candidate).none();
+    const bool whole = candidate.surplus == 0;
+    for (const std::size_t end = EndOfJob(allowed, i), begin = i; i < end; ++i) {
+      const Candidate::Victim& victim = at(allowed[i]);
+      if (!whole || i == begin) parts.push_back({0, 0});
+      if (counts) parts.back().loss += victim.loss;
+      parts.back().gpus += victim.holds[kGpu];
+    }
+  }
+  std::sort(parts.begin(), parts.end(),
+            [](const Part& a, const Part& b) { return a.LossOfAGpu() < b.LossOfAGpu(); });
+  std::int64_t least = 0;  // the last part may be used in part: a bound
+  for (const Part& part : parts) {
+    if (part.gpus == 0) continue;
+    least += part.gpus <= gpus ? part.loss : part.loss / part.gpus * gpus;
+    gpus -= part.gpus;
+    if (gpus <= 0) break;
+  }
+  if (least <= limit.most) return std::nullopt;
+  return ExcessLoss{least, limit.most, limit.none_from, limit.CoversAt(snapshot().now(), least)};
 }
 
 bool VictimBook::MayEvictAll(const Rights& rights, const std::vector<VictimRef>& victims) const {

@@ -13,7 +13,7 @@ static_assert(v1::VERDICT_UNWIND == ToWire<v1::Verdict>(Verdict::kUnwind));
 static_assert(v1::PART_ELASTIC == ToWire<v1::Part>(Part::kElastic));
 static_assert(v1::UNTIMED_DEPTH == ToWire<v1::Untimed>(Untimed::kDepth));
 static_assert(v1::OBSTACLE_UNHEALTHY == ToWire<v1::Obstacle>(Obstacle::kUnhealthy));
-static_assert(v1::REMEDY_ONCE == ToWire<v1::Remedy>(Remedy::kOnce));
+static_assert(v1::REMEDY_LOSS == ToWire<v1::Remedy>(Remedy::kLoss));
 static_assert(v1::MISFIT_MODE == ToWire<v1::Misfit>(Misfit::kMode));
 static_assert(v1::MISFIT_MODE == kMisfits);
 static_assert(v1::MOVING_WINDOW == ToWire<v1::Moving>(Moving::kWindow));
@@ -75,6 +75,9 @@ void Encode(const Reason& in, v1::Reason* out) {
   out->set_over_share(in.over_share);
   out->set_over_holds(in.over_holds);
   out->set_over_asked(in.over_asked);
+  out->set_loss_gpu_s(in.loss_gpu_s);
+  out->set_loss_limit_gpu_s(in.loss_limit_gpu_s);
+  out->set_any_loss_from_ms(in.any_loss_from_ms);
 }
 
 void Encode(const Placement& in, const Books& books, v1::Placement* out) {

@@ -39,8 +39,13 @@ struct World {
   }
 };
 
-EngineConfig Evicting(bool evicting) {
+EngineConfig Evicting(Dice& dice, bool evicting) {
   EngineConfig config;
+  // In half of the worlds reclaim may lose any work.
+  config.reclaim.patience_ms = dice.Percent(50) ? 0 : dice.From(100, 1000) * kSecondMs;
+  config.reclaim.quota_patience_ms = dice.Percent(70) ? 0 : dice.From(100, 1000) * kSecondMs;
+  config.reclaim.max_loss_percent = dice.Pick<int>({0, 10, 100, 300});
+  config.reclaim.restart_cost_ms = dice.From(0, 60) * kSecondMs;
   config.assume_timeout_ms = 1000 * kSecondMs;
   if (!evicting) config.disabled_actions = {"reclaim", "preempt"};
   return config;
@@ -179,7 +184,8 @@ bool MayBeKeptOff(const Mirror& mirror, const std::string& uid) {
 std::unique_ptr<World> Crowded(Dice& dice) {
   auto made = std::make_unique<World>();
   World& world = *made;
-  world.Tell(ConfigChanged{Evicting(false)});
+  Dice settings = Aside(dice);
+  world.Tell(ConfigChanged{Evicting(settings, false)});
   const std::vector<std::string> queues = TellQueues(dice, world);
   TellBudgets(dice, world);
   Dice aside = Aside(dice);
@@ -213,7 +219,7 @@ std::unique_ptr<World> Crowded(Dice& dice) {
   for (int j = 0; j < fresh; ++j) {
     tell(RandomJob(dice, "new" + std::to_string(j), queues));
   }
-  world.Tell(ConfigChanged{Evicting(true)});
+  world.Tell(ConfigChanged{Evicting(settings, true)});
   return made;
 }
 

@@ -15,6 +15,8 @@ constexpr std::size_t kMostSets = 20000;  // of victims, tried for one gang
 EvictionOracle::EvictionOracle(const Books& books, TimeMs now)
     : shares_(FairShares().Of(books)),
       queues_(books.queues),
+      reclaim_(books.config.reclaim),
+      now_(now),
       allowed_(books.disruption_budgets.begin(), books.disruption_budgets.end()) {
   std::int32_t living = 0;
   const Snapshot snapshot(books, now, &living);
@@ -25,6 +27,10 @@ EvictionOracle::EvictionOracle(const Books& books, TimeMs now)
     budgets_[task.uid] = task.disruption_budgets;
     const auto cost = costs.Cost(snapshot, shares_, TaskId(t));
     if (cost.has_value()) costs_[task.uid] = *cost;
+    const std::int64_t size = std::max<std::int64_t>(books.classes[task.cls].demand[kGpu], 100);
+    const int evictions = books.jobs[task.job.index()].evictions;
+    losses_[task.uid] =
+        size * ((now - task.started + reclaim_.restart_cost_ms) / kSecondMs) << evictions;
   }
 }
 
@@ -76,7 +82,7 @@ EvictionOracle::Verdict EvictionOracle::BestBy(const Mirror& mirror, const std::
   std::stable_sort(all.begin(), all.end(),
                    [](const Option& a, const Option& b) { return a.cost < b.cost; });
   for (const Option& one : all) {
-    if (Allowed(job, one) && Affordable(one) && Fits(job, wish, one))
+    if (Allowed(job, one) && Worthwhile(job, one) && Affordable(one) && Fits(job, wish, one))
       return {true, false, one.cost};
   }
   return {};
@@ -233,6 +239,14 @@ std::vector<EvictionOracle::Option> EvictionOracle::Options(const MirrorJob& job
   }
   if (held > 0 || !other.spec.preemptible) return options;
   const bool whole = mirror_->Satisfied(other);
+  const bool one_by_one = whole && counted > other.spec.gang.min_member;
+  std::int64_t loss_of_all = 0;
+  for (const auto& [name, role] : other.roles) {
+    for (const MirrorTask& task : role.tasks) {
+      if (task.phase != TaskPhase::kRunning || !costs_.contains(task.uid)) continue;
+      loss_of_all += losses_.at(task.uid);
+    }
+  }
   for (unsigned set = 1; set < 1u << tasks.size(); ++set) {
     std::map<std::string, int> gone;
     int count = 0;
@@ -247,6 +261,9 @@ std::vector<EvictionOracle::Option> EvictionOracle::Options(const MirrorJob& job
       part.holds.Add(holds);
       part.largest = Resources::Max(part.largest, holds);
       part.uids.push_back(tasks[i].task->uid);
+      const std::int64_t loss = losses_.at(tasks[i].task->uid);
+      part.loss += loss;
+      part.largest_loss = std::max(part.largest_loss, one_by_one ? loss : loss_of_all);
     }
     bool lives = whole && counted - count >= other.spec.gang.min_member;
     for (const auto& [role, number] : gone) {

@@ -37,6 +37,8 @@ class EvictionOracle {
     std::string queue;
     Resources holds, largest;
     std::vector<std::string> uids;
+    std::int64_t loss = 0;    // of work, in GPU-milliseconds
+    std::int64_t largest_loss = 0;  // of a task beyond the minimum, or of the gang
   };
   struct Option {
     EvictionCost cost;
@@ -76,6 +78,11 @@ class EvictionOracle {
   // No queue is brought below its share but by the last of its victims.
   bool Allowed(const MirrorJob& job, const Option& option) const;
 
+  // Reclaimed tasks lose no more work than the wait of the job is worth.
+  bool Worthwhile(const MirrorJob& job, const Option& option) const;
+  // Whether the queue stays within its deserved amount at so many levels from it up.
+  bool InQuota(const std::string& queue, std::size_t levels) const;
+
   // No disruption budget is overdrawn, with what the plan has drawn on it before.
   bool Affordable(const Option& option) const;
 
@@ -84,6 +91,9 @@ class EvictionOracle {
   Share::Answer shares_;
   const QueueTree& queues_;
   std::map<std::string, std::int64_t> costs_;                // by pod
+  std::map<std::string, std::int64_t> losses_;               // by pod
+  ReclaimSettings reclaim_;
+  TimeMs now_;
   std::map<std::string, std::vector<std::string>> budgets_;  // by pod
   std::map<std::string, std::int32_t> allowed_;              // by budget
   std::set<std::string> evicted_;

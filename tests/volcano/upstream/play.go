@@ -151,7 +151,7 @@ func (c *testCase) configure(folder string) (string, error) {
 		}
 	}
 	path := filepath.Join(folder, "engine.yaml")
-	text := fmt.Sprintf("engine: { disabled_actions: [%s] }\n", strings.Join(disabled, ", "))
+	text := fmt.Sprintf("engine: { disabled_actions: [%s], reclaim: { patience: 0s } }\n", strings.Join(disabled, ", "))
 	return path, os.WriteFile(path, []byte(text), 0o600)
 }
 
