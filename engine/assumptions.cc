@@ -116,7 +116,10 @@ void Assumptions::Assume(TaskTable& table, const Plan& plan) {
     books.lines.Await(shape, Awaits::kReservations);
   }
   for (JobId id : plan.starts_confirmed) table.ConfirmStart(id);
-  for (const auto& [job, at] : plan.evictions_from) books.jobs[job.index()].evictions_from = at;
+  for (const auto& [job, at] : plan.evictions_from) {
+    books.jobs[job.index()].evictions_from = at;
+    table.wake_ups().AskAt(at, job);
+  }
   for (JobId id : plan.dropped) {
     books.jobs[id.index()].quarantined = true;
     books.lines.Follow(books, id);

@@ -13,9 +13,10 @@ namespace tephra {
 struct LossLimit {
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
-  std::int64_t most = kNone;      // of all victims together; kNone: no limit
-  std::int64_t per_second = 0;    // of one victim, for each second that it would still run
-  TimeMs none_from = 0;           // from then on there is no limit
+  std::int64_t most = kNone;    // of all victims together; kNone: no limit
+  std::int64_t per_second = 0;  // of one victim, for each second that it would still run
+  TimeMs since = 0;             // the job has waited since then
+  TimeMs none_from = 0;         // from then on there is no limit
 
   bool none() const { return most == kNone; }
   // Whether a victim may lose so much. `left`: how long it would still run; 0: not known.
@@ -40,11 +41,15 @@ constexpr TimeMs RoundedUp(TimeMs at) {
 // Victims would lose more work than they may.
 struct ExcessLoss {
   std::int64_t loss, limit;
+  TimeMs since;      // the job has waited since then
   TimeMs none_from;  // when there is no limit any more
   TimeMs again_at;   // when the limit may be enough
 
-  // A job that started since may be a cheaper victim, but one search in a minute is enough.
-  TimeMs SearchedFrom(TimeMs now) const { return std::min(again_at, now + 60 * kSecondMs); }
+  // When victims are searched again. A job that started since may be a cheaper victim, so the search does
+  // not wait until `again_at`. The waits grow in proportion, so that a long wait has few searches.
+  TimeMs SearchedFrom(TimeMs now) const {
+    return RoundedUp(std::min(again_at, now + std::max(60 * kSecondMs, (now - since) / 16)));
+  }
 };
 
 }  // namespace tephra

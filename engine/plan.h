@@ -76,7 +76,8 @@ struct Plan {
   std::vector<ShapeId> reserved_shapes{};
   // The reserved start of these was looked for again and is what it was.
   std::vector<JobId> starts_confirmed{};
-  // No victims are searched for these again before that time, because they would lose too much work.
+  // No victims are searched for these before that time, because they would lose too much work. Then
+  // the jobs are asked again.
   std::vector<std::pair<JobId, TimeMs>> evictions_from{};
   // When time alone may change an answer; 0: never.
   TimeMs ask_again_at = 0;

@@ -289,13 +289,9 @@ class VictimSelection {
   // The plan evicts the task, which MakeRoom may have answered.
   virtual void Evicted(TaskId) {}
   virtual Answer MakeRoom(const GangAsk&) = 0;
-  struct Help {
-    bool may = true;
-    TimeMs again_at = 0;  // when it may by time alone; 0: never
-  };
   // False: no eviction helps the job, which asks for at least `least`. Tasks that terminate already are
   // not considered: their room alone may be enough. Much cheaper than MakeRoom.
-  virtual Help MayHelp(JobId, const Resources& /*least*/) { return {}; }
+  virtual bool MayHelp(JobId, const Resources& /*least*/) { return true; }
 };
 
 // Which tasks have to go so that the gang fits: the fewest, and of these the cheapest?

@@ -319,11 +319,13 @@ std::size_t ReasonHash::operator()(const Reason& reason) const {
   std::uint64_t hash = Mix(static_cast<std::uint64_t>(reason.obstacle), HashOf(reason.best_node));
   for (const std::int64_t number :
        {reason.tasks_needed, reason.tasks_fit, reason.per_task, reason.free_total, reason.best_free,
-        reason.used, reason.start_ms, reason.ahead_start_ms, reason.evicted}) {
+        reason.used, reason.start_ms, reason.ahead_start_ms, reason.evicted, reason.over_share,
+        reason.over_holds, reason.over_asked, reason.loss_gpu_s, reason.loss_limit_gpu_s,
+        reason.any_loss_from_ms}) {
     hash = Mix(hash, static_cast<std::uint64_t>(number));
   }
   for (const std::int32_t number : reason.nodes) hash = Mix(hash, static_cast<std::uint64_t>(number));
-  return Mix(hash, HashOf(reason.ahead));
+  return Mix(Mix(Mix(hash, HashOf(reason.ahead)), HashOf(reason.over_queue)), HashOf(reason.queue));
 }
 
 std::string ReasonText(const ResourceKinds& kinds, const Reason& reason) {

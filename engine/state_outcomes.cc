@@ -24,7 +24,7 @@ void State::Expire(TimeMs now) {
   table_.FollowTimeline(now);
   auto& moves = rows().moves;
   while (!moves.empty() && now - moves.front().first >= kMovesWindowMs) moves.pop_front();
-  table_.wake_ups().Advance(now);
+  table_.wake_ups().Advance(rows(), now);
   assumptions_.Expire(table_, now);
 }
 

@@ -189,7 +189,7 @@ void WakeUps::AskAgainAt(TimeMs at) {
   if (at > 0) ask_again_at_ = ask_again_at_ > 0 ? std::min(ask_again_at_, at) : at;
 }
 
-void WakeUps::Advance(TimeMs now) {
+void WakeUps::Advance(Books& books, TimeMs now) {
   if (ask_again_at_ > 0 && now >= ask_again_at_) {
     ask_again_at_ = 0;
     capacity_.Anywhere();
@@ -197,6 +197,11 @@ void WakeUps::Advance(TimeMs now) {
   while (!ripening_.empty() && ripening_.begin()->first <= now) {
     Evictable(ripening_.begin()->second);
     ripening_.erase(ripening_.begin());
+  }
+  for (; !held_.empty() && held_.begin()->first <= now; held_.erase(held_.begin())) {
+    const auto [at, id] = *held_.begin();
+    JobRow& job = books.jobs[id.index()];
+    if (job.waits() && job.evictions_from == at) MarkDue(job, id);
   }
 }
 

@@ -40,10 +40,12 @@ class WakeUps {
   CapacityEvent& capacity() { return capacity_; }
   // A task left its room. `expected_end` as in TaskRow.
   void Left(NodeId node, TimeMs expected_end);
+  // The job is asked again at JobRow::evictions_from.
+  void AskAt(TimeMs at, JobId id) { held_.emplace(at, id); }
   // Time alone may change an answer then.
   void AskAgainAt(TimeMs at);
   // It is that time now.
-  void Advance(TimeMs now);
+  void Advance(Books& books, TimeMs now);
 
   // The jobs to ask at that time, in no order. What was noted counts as answered from then on.
   // REQUIRES: the hardware is settled.
@@ -69,7 +71,7 @@ class WakeUps {
   std::vector<JobId> due_;
   CapacityEvent capacity_;        // since the last cycle
   std::vector<JobId> evictable_;  // since the last cycle
-  std::multimap<TimeMs, JobId> ripening_;
+  std::multimap<TimeMs, JobId> ripening_, held_;
   std::vector<TimeMs> expected_ends_;  // of tasks that left room since the last cycle
   TimeMs ask_again_at_ = 0;            // 0: never
   Reach reach_;

@@ -46,7 +46,8 @@ TimeMs World::NextTime() const {
   }
   // Neither do such times end, if a job waits forever.
   const bool goes_on = next != kNever || simulation_.until.has_value();
-  if (ask_again_at_ > now_ && goes_on) next = std::min(next, ask_again_at_);
+  const auto wake = wakes_.upper_bound(now_);
+  if (wake != wakes_.end() && goes_on) next = std::min(next, *wake);
   return next;
 }
 
@@ -240,10 +241,10 @@ void World::Lose(JobRecord& job, TaskRecord& task, Batch& batch) {
 }
 
 void World::Execute(const Plan& plan) {
-  if (plan.ask_again_at > plan.now) {
-    const TimeMs at = now_ + (plan.ask_again_at - plan.now);
-    ask_again_at_ = ask_again_at_ > now_ ? std::min(ask_again_at_, at) : at;
-  }
+  wakes_.erase(wakes_.begin(), wakes_.upper_bound(now_));
+  const auto wake_at = [&](TimeMs at) { wakes_.insert(now_ + (at - plan.now)); };
+  if (plan.ask_again_at > plan.now) wake_at(plan.ask_again_at);
+  for (const auto& [job, at] : plan.evictions_from) wake_at(at);
   const Books& books = state_.books();
   for (const Decision& decision : plan.decisions) {
     JobRecord* job = FindJob(decision.job);

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -222,7 +223,7 @@ class World {
   std::uint64_t version_ = 0, sequence_ = 0, arrived_ = 0, runs_ = 0;
 
   std::optional<Arrival> next_arrival_;
-  TimeMs ask_again_at_ = 0;  // when the engine has new answers by time alone; past: never
+  std::set<TimeMs> wakes_;  // when the engine may have new answers by time alone
   std::size_t next_event_ = 0;
   std::priority_queue<Finish, std::vector<Finish>, std::greater<>> finishes_;
   std::vector<Event> follow_up_, spare_;

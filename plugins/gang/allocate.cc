@@ -254,7 +254,6 @@ class AllocatePass {
       no.loss_gpu_s = Rounded(answer.excess->loss / kSecondMs);
       no.loss_limit_gpu_s = Rounded(answer.excess->limit / kSecondMs);
       no.any_loss_from_ms = answer.excess->none_from;
-      cycle_.AskAgain(RoundedUp(answer.excess->again_at));
       if (snapshot_.job(id).evictions_from <= snapshot_.now()) {
         cycle_.HoldEvictions(id, answer.excess->SearchedFrom(snapshot_.now()));
       }

@@ -56,10 +56,8 @@ bool EvictingLines::MayEvict(JobId job, Shape& shape) {
   const Snapshot& snapshot = cycle_.snapshot();
   if (!snapshot.job(job).evicts) return false;
   const bool leaving = !snapshot.books().releasing.empty() || cycle_.evicts_any();
-  if (leaving && shape.later.MayFit(cycle_.later().bench(), shape.need)) return true;
-  const VictimSelection::Help help = cycle_.later().selection().MayHelp(job, shape.least);
-  if (!help.may && help.again_at > 0) cycle_.AskAgain(RoundedUp(help.again_at));
-  return help.may;
+  return (leaving && shape.later.MayFit(cycle_.later().bench(), shape.need)) ||
+         cycle_.later().selection().MayHelp(job, shape.least);
 }
 
 bool EvictingLines::Room::MayFit(Workbench& bench, const TaskNeed& need) {

@@ -56,15 +56,14 @@ class EvictionSelection final : public VictimSelection {
     }
     if (!book_.AnyVictimFor(ask.job)) return answer;
     const JobRow& job = book_.snapshot().job(ask.job);
-    if (Holds(job)) {
+    const bool held = Holds(job);
+    if (held) {
       const Reason& said = *job.standing.reason;
-      answer.any_candidate = true;
-      answer.excess = ExcessLoss{said.loss_gpu_s * kSecondMs, said.loss_limit_gpu_s * kSecondMs,
+      answer.excess = ExcessLoss{said.loss_gpu_s * kSecondMs, said.loss_limit_gpu_s * kSecondMs, 0,
                                  said.any_loss_from_ms, job.evictions_from};
-      return answer;
     }
     const Resources asked = LeastDemand(book_.snapshot(), ask);
-    const Rights by_share = book_.RightsOf(ask.job, asked, Ground::kShare);
+    const Rights by_share = book_.RightsOf(ask.job, asked, Ground::kShare, !held);
     answer.over = by_share.over;
     answer.binding = by_share.over_kind;
     answer.share = by_share.over_share;
@@ -73,7 +72,7 @@ class EvictionSelection final : public VictimSelection {
     GangAsk where = ask;
     VictimSearch::Answer found = Search(by_share, where, answer);
     bool exact = found.exact;
-    if (!found.found) {
+    if (!found.found && !held) {
       const Rights by_deserved = book_.RightsOf(ask.job, asked, Ground::kDeserved);
       if (by_deserved.levels > 0) found = Search(by_deserved, where, answer);
       exact = exact && found.exact;
@@ -94,18 +93,15 @@ class EvictionSelection final : public VictimSelection {
     return answer;
   }
 
-  Help MayHelp(JobId job, const Resources& least) override {
-    if (!Evicts(book_.snapshot().config()) || !book_.AnyVictimFor(job)) return {false};
-    if (Holds(book_.snapshot().job(job))) return {false};
-    Help help = book_.AnyCheapBorrower(book_.RightsOf(job, least, Ground::kShare));
-    if (help.may) return help;
-    const Help by_deserved = book_.AnyCheapBorrower(book_.RightsOf(job, least, Ground::kDeserved));
-    if (by_deserved.may) return by_deserved;
-    if (help.again_at == 0) help.again_at = by_deserved.again_at;
+  bool MayHelp(JobId job, const Resources& least) override {
+    if (!Evicts(book_.snapshot().config()) || !book_.AnyVictimFor(job)) return false;
+    if (!Holds(book_.snapshot().job(job))) {
+      if (book_.AnyBorrower(book_.RightsOf(job, least, Ground::kShare))) return true;
+      if (book_.AnyBorrower(book_.RightsOf(job, least, Ground::kDeserved))) return true;
+    }
     const Resources& free = later_.ledger().occupancy().free_total();
     const Resources lower = book_.LowerJobsHold(job);
-    help.may = lower.NonZero() != 0 && free[kGpu] + lower[kGpu] >= least[kGpu];
-    return help;
+    return lower.NonZero() != 0 && free[kGpu] + lower[kGpu] >= least[kGpu];
   }
 
  private:

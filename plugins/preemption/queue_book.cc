@@ -97,20 +97,14 @@ std::vector<KindSet> QueueBook::OverIn(const Rights& rights) const {
 }
 
 bool QueueBook::AnyBorrower(const Rights& rights) const {
-  return AnyBorrower(rights, [](QueueId, std::size_t) { return true; });
-}
-
-bool QueueBook::AnyBorrower(const Rights& rights,
-                            const std::function<bool(QueueId, std::size_t)>& visit) const {
   if (rights.levels == 0) return false;
   const auto& jobs = later_.ledger().snapshot().books().queue_priorities;
   std::vector<QueueId> side;
   for (std::size_t q = 0; q < jobs.size(); ++q) {
-    std::size_t level = 0;
-    if (jobs[q].empty() || !SideOf(rights, QueueId(q), side, &level)) continue;
+    if (jobs[q].empty() || !SideOf(rights, QueueId(q), side)) continue;
     KindSet over = Judged(rights, side);
     for (const QueueId queue : side) over = OverIn(rights.ground, queue, over);
-    if (over != 0 && visit(QueueId(q), level)) return true;
+    if (over != 0) return true;
   }
   return false;
 }

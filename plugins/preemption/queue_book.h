@@ -3,7 +3,6 @@
 // One per cycle, owned by the VictimBook. One thread.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <vector>
 
@@ -70,9 +69,6 @@ class QueueBook {
   std::vector<KindSet> OverIn(const Rights& rights) const;
   // Whether some queue with jobs uses more than its entitlement. False: nothing can be reclaimed.
   bool AnyBorrower(const Rights& rights) const;
-  // Visits these queues until a visit returns true. `level`: as SideOf. Whether one did.
-  bool AnyBorrower(const Rights& rights,
-                   const std::function<bool(QueueId, std::size_t level)>& visit) const;
 
  private:
   const QueueTree& queues() const { return later_.ledger().snapshot().queues(); }

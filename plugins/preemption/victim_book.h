@@ -82,15 +82,13 @@ class VictimBook {
   // --- rights of a gang (victim_rights.cc)
 
   // `asked`: the least that the job asks for.
-  Rights RightsOf(JobId job, const Resources& asked, Ground ground);
+  // Without `reclaims` it may preempt jobs of its own queue only.
+  Rights RightsOf(JobId job, const Resources& asked, Ground ground, bool reclaims = true);
   // False: no task may be evicted for the job, whatever its rights are, or for these rights.
   bool AnyVictimFor(JobId job) const;
   bool AnyVictimFor(const Rights& rights) const;
   // Whether some queue has more than its own, so that jobs with these rights may reclaim from it.
   bool AnyBorrower(const Rights& rights) const { return queues().AnyBorrower(rights); }
-  // The same for a queue with a job that loses no more than it may. Looks at the jobs of these queues
-  // once in a cycle.
-  VictimSelection::Help AnyCheapBorrower(const Rights& rights);
   // What the jobs hold that the job may preempt.
   Resources LowerJobsHold(JobId job);
   // Whether the task may be evicted, as things stand on the ledger.
@@ -146,7 +144,6 @@ class VictimBook {
   // Made on first use: most gangs that do not fit need neither.
   const QueueBook& queues() const;
   const LossLimit& LimitFor(const Rights& rights, const Candidate& candidate) const;
-  std::int64_t LeastLossIn(QueueId queue);
   void ToList(QueueId queue);
   const std::vector<Candidate>& List();
   void AddCandidate(JobId id);
@@ -164,7 +161,6 @@ class VictimBook {
   std::map<QueueId, LowerJobs> lower_jobs_;  // where asked
   std::uint64_t changes_ = 1;                // of candidates
   mutable std::map<QueueId, Precedence> lowest_;  // of jobs that run in the queue, where asked
-  std::vector<std::int64_t> least_loss_;  // by QueueId; empty: not asked yet
   std::set<QueueId> listed_;    // queues whose jobs are candidates, or
   std::vector<JobId> to_list_;  // are about to become candidates
   std::vector<Candidate> candidates_;

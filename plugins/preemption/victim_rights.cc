@@ -25,7 +25,7 @@ Resources LeastOf(std::vector<Resources>& parts, std::int32_t surplus) {
 
 }  // namespace
 
-Rights VictimBook::RightsOf(JobId job, const Resources& asked, Ground ground) {
+Rights VictimBook::RightsOf(JobId job, const Resources& asked, Ground ground, bool reclaims) {
   Rights rights;
   rights.ground = ground;
   rights.queue = snapshot().job(job).queue;
@@ -38,7 +38,9 @@ Rights VictimBook::RightsOf(JobId job, const Resources& asked, Ground ground) {
   }
   if (of_models == asked[kGpu]) rights.models = models;
   const QueueTree& tree = snapshot().queues();
-  if (!snapshot().config().enables("reclaim") || !tree.present(rights.queue)) return rights;
+  if (!reclaims || !snapshot().config().enables("reclaim") || !tree.present(rights.queue)) {
+    return rights;
+  }
   // Kinds that the queue deserves are judged by that amount, other kinds by the fair share.
   if (ground == Ground::kDeserved) rights.kinds &= tree.spec(rights.queue).deserved.NonZero();
   const auto own_of = [&](QueueId queue, Kind kind) {
@@ -150,42 +152,6 @@ const LossLimit& VictimBook::LimitFor(const Rights& rights, const Candidate& can
   return level < rights.in_quota ? rights.quota_limit : rights.share_limit;
 }
 
-// A lower bound on what the next job of the queue, or task beyond a minimum, loses.
-std::int64_t VictimBook::LeastLossIn(QueueId queue) {
-  constexpr std::int64_t kUnknown = -1;
-  if (least_loss_.empty()) least_loss_.resize(snapshot().queues().size(), kUnknown);
-  std::int64_t& least = least_loss_[queue.index()];
-  if (least != kUnknown) return least;
-  least = LossLimit::kNone;
-  if (queue.index() >= snapshot().books().placed.size()) return least;
-  for (const JobId id : snapshot().books().placed[queue.index()]) {
-    const JobRow& job = snapshot().job(id);
-    std::int64_t sum = 0, smallest = LossLimit::kNone;
-    for (const RoleRow& role : job.roles) {
-      for (const TaskId task : role.tasks) {
-        if (snapshot().task(task).phase != TaskPhase::kRunning) continue;
-        const std::int64_t loss = later_.policies().worth->LossOf(snapshot(), task);
-        sum += loss;
-        smallest = std::min(smallest, loss);
-      }
-    }
-    if (sum > 0) least = std::min(least, job.counted() > job.min_member ? smallest : sum);
-  }
-  return least;
-}
-
-VictimSelection::Help VictimBook::AnyCheapBorrower(const Rights& rights) {
-  VictimSelection::Help help;
-  help.may = queues().AnyBorrower(rights, [&](QueueId queue, std::size_t level) {
-    const LossLimit& limit = level < rights.in_quota ? rights.quota_limit : rights.share_limit;
-    if (limit.none() || LeastLossIn(queue) <= limit.most) return true;
-    const TimeMs at = limit.CoversAt(snapshot().now(), LeastLossIn(queue));
-    help.again_at = help.again_at == 0 ? at : std::min(help.again_at, at);
-    return false;
-  });
-  return help;
-}
-
 std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights, VictimRef ref) const {
   const Candidate& candidate = of(ref);
   const LossLimit& limit = LimitFor(rights, candidate);
@@ -194,7 +160,7 @@ std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights, VictimRef r
   const DurationMs left = std::max<DurationMs>(end - snapshot().now(), 0);
   if (limit.Allows(loss, left)) return std::nullopt;
   const bool in_time = left == 0 || loss <= limit.per_second * (left / kSecondMs);
-  return ExcessLoss{loss, limit.most, limit.none_from,
+  return ExcessLoss{loss, limit.most, limit.since, limit.none_from,
                 in_time ? limit.CoversAt(snapshot().now(), loss) : limit.none_from};
 }
 
@@ -209,7 +175,7 @@ std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights,
   const std::int64_t loss = share ? shared : in_quota;
   const LossLimit& limit = share ? rights.share_limit : rights.quota_limit;
   if (loss <= limit.most) return std::nullopt;
-  return ExcessLoss{loss, limit.most, limit.none_from, limit.CoversAt(snapshot().now(), loss)};
+  return ExcessLoss{loss, limit.most, limit.since, limit.none_from, limit.CoversAt(snapshot().now(), loss)};
 }
 
 std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights,
@@ -244,7 +210,7 @@ std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights,
     if (gpus <= 0) break;
   }
   if (least <= limit.most) return std::nullopt;
-  return ExcessLoss{least, limit.most, limit.none_from, limit.CoversAt(snapshot().now(), least)};
+  return ExcessLoss{least, limit.most, limit.since, limit.none_from, limit.CoversAt(snapshot().now(), least)};
 }
 
 bool VictimBook::MayEvictAll(const Rights& rights, const std::vector<VictimRef>& victims) const {

@@ -33,6 +33,7 @@ LossLimit ReclaimWorth::LimitFor(const Snapshot& snapshot, JobId id, const Resou
   LossLimit limit;
   limit.per_second = SizeOf(job, asked) * config_.max_loss_percent / 100;
   limit.most = limit.per_second * std::min(waited / kSecondMs, kMostSeconds);
+  limit.since = since;
   limit.none_from = since + patience;
   return limit;
 }

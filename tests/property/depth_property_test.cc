@@ -68,16 +68,16 @@ class Checked final : public Eviction {
       evicts_ = true;
     }
     Answer MakeRoom(const GangAsk& ask) override { return selection_->MakeRoom(ask); }
-    Help MayHelp(JobId job, const Resources& least) override {
+    bool MayHelp(JobId job, const Resources& least) override {
       // Another selection does not know of the victims of this cycle.
-      const Help help = selection_->MayHelp(job, least);
-      if (help.may || evicts_) return help;
+      if (selection_->MayHelp(job, least)) return true;
+      if (evicts_) return false;
       const auto again = eviction_.Begin(later_);
       for (const JobId placed : placed_) again->Placed(placed);
       Attempt undo(later_.ledger());
       const Answer answer = again->MakeRoom(MissingMinimum(later_.ledger().snapshot(), job));
       REQUIRE((answer.outcome != Outcome::kPlaced || answer.victims.empty()));
-      return help;
+      return false;
     }
 
    private:
