@@ -80,13 +80,13 @@ struct MoveSettings {
 };
 
 // Which loss of work an eviction for the share of a queue is worth.
-struct ReclaimSettings {
+struct LossSettings {
   std::int32_t max_loss_percent = 10;
   DurationMs patience_ms = 24 * 3600 * kSecondMs;
   DurationMs quota_patience_ms = 0;
   DurationMs restart_cost_ms = 10 * 60 * kSecondMs;
 
-  bool operator==(const ReclaimSettings&) const = default;
+  bool operator==(const LossSettings&) const = default;
 };
 
 // How run times are predicted, from earlier jobs of the same user in the same queue.
@@ -133,7 +133,7 @@ struct EngineConfig {
   std::vector<WeightedName> victim_costs = {
       {"queue-priority", 16}, {"priority", 8}, {"share", 4}, {"lost-work", 2}, {"restarts", 1}};
   std::int32_t eviction_budget = 20000;
-  ReclaimSettings reclaim;
+  LossSettings lost_work;
   MoveSettings moves;
   ReservationSettings reservations;
   bool evict_from_unhealthy = false;

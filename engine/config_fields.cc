@@ -66,9 +66,9 @@ bool IsUnsigned(const ConfigField& field) {
   return field.type == Type::kWhole && field.least == kLeastInt64;
 }
 
-// A member of EngineConfig, of its settings of reclaim, of moves and of reservations.
+// A member of EngineConfig, of its settings of lost work, of moves and of reservations.
 #define OF(member) &EngineConfig::member
-#define OF_RECLAIM(member) &EngineConfig::reclaim, &ReclaimSettings::member
+#define OF_LOST_WORK(member) &EngineConfig::lost_work, &LossSettings::member
 #define OF_MOVES(member) &EngineConfig::moves, &MoveSettings::member
 #define OF_RESERVATIONS(member) &EngineConfig::reservations, &ReservationSettings::member
 
@@ -95,21 +95,21 @@ std::vector<ConfigField> Table() {
                                kMostInt32),
       Row<OF(victim_costs)>("victim_costs", Type::kWeightedNames,
                             "What makes a task costly to evict.", 1, kMostWeight),
-      Row<OF_RECLAIM(max_loss_percent)>(
+      Row<OF_LOST_WORK(max_loss_percent)>(
           "reclaim.max_loss_percent", Type::kWhole,
           "How much work reclaim for a fair share may lose, in percent of what the job gains. The gain "
           "is its GPUs times its wait, and for each victim at most its GPUs times the run time that the "
           "victim has left.",
           0, kMostPercent),
-      Row<OF_RECLAIM(patience_ms)>(
+      Row<OF_LOST_WORK(patience_ms)>(
           "reclaim.patience", Type::kDuration,
           "A job that waited so long for the fair share of its queue has other jobs evicted, whatever "
           "they lose. 0s: at once.",
           0, kLongestMs),
-      Row<OF_RECLAIM(quota_patience_ms)>(
+      Row<OF_LOST_WORK(quota_patience_ms)>(
           "reclaim.quota_patience", Type::kDuration,
           "The same for a job whose queue stays within its `deserved` or `guarantee`.", 0, kLongestMs),
-      Row<OF_RECLAIM(restart_cost_ms)>(
+      Row<OF_LOST_WORK(restart_cost_ms)>(
           "reclaim.restart_cost", Type::kDuration,
           "What each restart costs a task, beside the work since its last checkpoint.", 0, kLongestMs),
       Row<OF_MOVES(mode)>(
@@ -220,7 +220,7 @@ std::vector<ConfigField> Table() {
 }
 
 #undef OF
-#undef OF_RECLAIM
+#undef OF_LOST_WORK
 #undef OF_MOVES
 #undef OF_RESERVATIONS
 

@@ -253,8 +253,8 @@ class EvictionWorth {
   virtual ~EvictionWorth() = default;
   // For a job that asks for so much. `in_quota`: with that its queue stays within its deserved or guaranteed amount.
   virtual LossLimit LimitFor(const Snapshot&, JobId, const Resources& asked, bool in_quota) const = 0;
-  // What the running task loses if it is evicted now, in GPU-milliseconds.
-  virtual std::int64_t LossOf(const Snapshot&, TaskId) const = 0;
+  // What the running task loses if it is evicted at that time, in GPU-milliseconds.
+  virtual std::int64_t LossOf(const Snapshot&, TaskId, TimeMs at) const = 0;
 };
 
 // One cycle's evictions.

@@ -90,6 +90,7 @@ struct JobRow {
   bool movable = false;
   bool evicts = true;  // other jobs may be evicted for it
   DurationMs min_run_ms = 0;
+  DurationMs checkpoint_interval_ms = 0;
   DurationMs estimated_runtime_ms = 0;  // by its owner, or by earlier runs; 0: not known
   Reservation reservation;
   Boxed<Locality> locality;

@@ -51,7 +51,7 @@ absl::Status State::On(const JobUpserted& fact) {
     std::vector<GroupSpec> groups;
     for (const GroupRow& group : job.groups) groups.push_back(group.spec);
     return std::make_tuple(job.queue, job.priority, job.min_member, job.preemptible, job.min_run_ms,
-                           job.estimated_runtime_ms, job.evicts, job.movable, job.locality,
+                           job.checkpoint_interval_ms, job.estimated_runtime_ms, job.evicts, job.movable, job.locality,
                            std::move(roles), std::move(groups));
   };
   const auto asked = fresh ? decltype(asks()){} : asks();
@@ -104,6 +104,7 @@ absl::Status State::On(const JobUpserted& fact) {
   job.movable = spec.movable;
   job.preemptible = spec.preemptible;
   job.min_run_ms = spec.min_run_ms;
+  job.checkpoint_interval_ms = spec.checkpoint_interval_ms;
   const DurationMs ran_for = job.estimated_runtime_ms;
   job.estimated_runtime_ms = spec.estimated_runtime_ms;
   if (job.estimated_runtime_ms == 0) table_.PredictRun(job);

@@ -22,7 +22,7 @@
 #include "plugins/preemption/eviction_search.h"
 #include "plugins/preemption/move_search.h"
 #include "plugins/preemption/victim_cost.h"
-#include "plugins/reclaim/reclaim_worth.h"
+#include "plugins/rentorbuy/rent_or_buy.h"
 #include "plugins/repair/repair.h"
 #include "plugins/stranding/stranding.h"
 #include "plugins/vgpu/slice_fit.h"
@@ -208,7 +208,7 @@ Policies MakePolicies(const EngineConfig& config, std::shared_ptr<const Score> s
       config.search_budget);
   policies.share = std::make_unique<FairShares>();
   policies.victims = std::make_unique<VictimCost>(config);
-  policies.worth = std::make_unique<ReclaimWorth>(config.reclaim);
+  policies.worth = std::make_unique<RentOrBuy>(config.lost_work);
   policies.eviction = std::make_unique<EvictionSearch>(config.eviction_budget);
   policies.relocation = std::make_unique<MoveSearch>(config.moves);
   if (config.reservations.mode != ReservationSettings::Mode::kNone) {

@@ -161,6 +161,7 @@ struct JobSpec {
   // Whether its tasks may be evicted, and the minimum run time of each task before that.
   bool preemptible = true;
   DurationMs min_run_ms = 0;
+  DurationMs checkpoint_interval_ms = 0;  // how often each task saves its work; 0: never, or not known
   // Whether its tasks may migrate for a gang when free room is fragmented: they are evicted and
   // start elsewhere at once.
   bool movable = false;

@@ -134,6 +134,9 @@ JobRecord& World::Add(Arrival& arrival) {
   record.estimate = std::max<DurationMs>(arrival.job.estimated_runtime_ms, 0);
   record.arrival = arrival.at;
   record.run = arrival.run;
+  if (arrival.job.checkpoint_interval_ms == 0 && simulation_.restarts.checkpoints.has_value()) {
+    arrival.job.checkpoint_interval_ms = std::max<DurationMs>(*simulation_.restarts.checkpoints, 1);
+  }
   record.fails_whole = arrival.fails_whole;
   Reshape(record, shapes_.Of(arrival.job));
   by_uid_.erase(record.uid);  // if another job has its uid, the last one is known by it
@@ -227,8 +230,8 @@ void World::Lose(JobRecord& job, TaskRecord& task, Batch& batch) {
   batch.events.emplace_back(TaskUpserted{std::move(fact), Version()});
   batch.events.emplace_back(TaskRemoved{uid});
   const DurationMs worked = std::max<DurationMs>(now_ - task.works, 0);
-  const std::optional<DurationMs> each = simulation_.restarts.checkpoints;
-  const DurationMs saved = !each.has_value() ? 0 : *each == 0 ? worked : worked - worked % *each;
+  const DurationMs interval = job.checkpoint_interval();
+  const DurationMs saved = interval == 0 ? 0 : worked - worked % interval;
   task.done += saved;
   job.lost_gpu_ms += (worked - saved) * job.roles()[task.role].gpu_each;
   task.running = false;

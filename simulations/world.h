@@ -90,6 +90,10 @@ struct JobRecord {
   Boxed<JobSpec> changed;        // as the last event of the simulation changed it; else the default
 
   const std::vector<JobShape::Role>& roles() const { return shape->roles; }
+  // How often its tasks save their work; 0: never.
+  DurationMs checkpoint_interval() const {
+    return (changed.is_default() ? shape->spec : *changed).checkpoint_interval_ms;
+  }
   std::int64_t gpu_demand() const { return shape->gpu_demand; }  // milli-GPUs of all its tasks
 };
 

@@ -23,6 +23,7 @@ JobSpec SpecOf(const Books& books, JobId id) {
   job.pods_exist = row.pods_exist;
   job.preemptible = row.preemptible;
   job.min_run_ms = row.min_run_ms;
+  job.checkpoint_interval_ms = row.checkpoint_interval_ms;
   job.estimated_runtime_ms = row.estimated_runtime_ms;
   job.user = row.user;
   job.locality = row.locality;

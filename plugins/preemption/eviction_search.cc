@@ -28,6 +28,7 @@ bool Evicts(const EngineConfig& config) {
 struct KnownPool {
   std::vector<KindSet> over;  // VictimBook::OverIn when the pool was made
   VictimSelector::Pool victims;
+  LeastLosses losses;
   std::optional<ExcessLoss> excess;  // of tasks that lose too much: the one that may be evicted first
 };
 
@@ -139,7 +140,7 @@ class EvictionSelection final : public VictimSelection {
     answer.any_candidate = true;
     const std::int64_t lacks =
         LeastDemand(book_.snapshot(), ask)[kGpu] - later_.ledger().occupancy().free_total()[kGpu];
-    if (const auto excess = book_.ExcessOf(rights, pool.allowed, lacks)) {
+    if (const auto excess = book_.ExcessOf(rights, known.losses, lacks)) {
       NoteExcess(excess, answer.excess);
       return {};
     }
@@ -162,11 +163,11 @@ class EvictionSelection final : public VictimSelection {
   KnownPool& PoolOf(const Rights& rights) {
     const auto [it, fresh] = pools_.try_emplace(std::make_tuple(
         rights.ground, rights.queue, rights.rank, rights.kinds, rights.models, rights.levels,
-        rights.quota_limit, rights.share_limit));
+        rights.in_quota, rights.quota_limit, rights.share_limit));
     KnownPool& pool = it->second;
     std::vector<KindSet> over = book_.OverIn(rights);
     if (!fresh && over == pool.over) return pool;
-    pool = KnownPool{std::move(over), {}, {}};
+    pool = KnownPool{std::move(over), {}, {}, {}};
     const auto& candidates = book_.CandidatesFor(rights.queue);
     for (std::uint32_t c = 0; c < candidates.size(); ++c) {
       for (std::uint32_t v = 0; v < candidates[c].victims.size(); ++v) {
@@ -179,6 +180,7 @@ class EvictionSelection final : public VictimSelection {
         }
       }
     }
+    pool.losses = book_.LeastLossesOf(rights, pool.victims.allowed);
     return pool;
   }
 
@@ -227,8 +229,8 @@ class EvictionSelection final : public VictimSelection {
   VictimBook book_;
   VictimSelector search_;
   bool evicted_ = false;
-  using Basis = std::tuple<Ground, QueueId, Precedence, KindSet, KindSet, std::size_t, LossLimit,
-                           LossLimit>;
+  using Basis = std::tuple<Ground, QueueId, Precedence, KindSet, KindSet, std::size_t, std::size_t,
+                           LossLimit, LossLimit>;
   std::map<Basis, KnownPool> pools_;
 };
 

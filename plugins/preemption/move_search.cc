@@ -12,6 +12,7 @@
 #include "engine/entitled.h"
 #include "engine/gang_ask.h"
 #include "engine/holdings.h"
+#include "engine/unsaved_work.h"
 #include "engine/workbench.h"
 #include "plugins/preemption/victim_book.h"
 #include "plugins/preemption/victim_selector.h"
@@ -103,8 +104,7 @@ class MoveSelection final : public VictimSelection {
     if (task.cls != job.roles[task.role].cls) return std::nullopt;
     if (!later_.policies().victims->Cost(snapshot(), Share::Answer{}, id)) return std::nullopt;
     const std::int64_t gpu = std::max<std::int64_t>(snapshot().cls(task.cls).demand[kGpu], 100);
-    const TimeMs since = std::max(task.started, task.checkpointed);
-    const TimeMs lost = std::max<TimeMs>(snapshot().now() - since, 0) + config_.restart_cost_ms;
+    const TimeMs lost = UnsavedWork(snapshot(), task, snapshot().now()) + config_.restart_cost_ms;
     return gpu * std::min<std::int64_t>(lost / kSecondMs, kMostVictimCost / gpu);
   }
 

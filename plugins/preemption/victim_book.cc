@@ -187,7 +187,7 @@ void VictimBook::AddCandidate(JobId id) {
       candidate.victims.push_back(
           {task_id, r, *cost,
            HoldingsOf(snapshot().hardware(), snapshot().cls(task.cls), task.node, task.slices),
-           later_.policies().worth->LossOf(snapshot(), task_id)});
+           later_.policies().worth->LossOf(snapshot(), task_id, snapshot().now())});
       candidate.loss += candidate.victims.back().loss;
     }
   }

@@ -29,6 +29,7 @@
 #include "engine/policy.h"
 #include "engine/workbench.h"
 #include "plugins/preemption/eviction_cost.h"
+#include "plugins/preemption/least_losses.h"
 #include "plugins/preemption/queue_book.h"
 
 namespace tephra {
@@ -98,9 +99,11 @@ class VictimBook {
   // these together do.
   std::optional<ExcessLoss> ExcessOf(const Rights& rights, VictimRef ref) const;
   std::optional<ExcessLoss> ExcessOf(const Rights& rights, const std::vector<VictimRef>& victims) const;
-  // The same if evictions of these that release so many GPUs lose too much, whichever they are.
-  std::optional<ExcessLoss> ExcessOf(const Rights& rights, const std::vector<VictimRef>& allowed,
+  // The same if evictions that release so many GPUs lose too much, whichever they are.
+  std::optional<ExcessLoss> ExcessOf(const Rights& rights, const LeastLosses& losses,
                                      std::int64_t gpus) const;
+  // Of victims that these rights allow. Victims whose loss has no limit lose nothing.
+  LeastLosses LeastLossesOf(const Rights& rights, const std::vector<VictimRef>& allowed) const;
   // Whether all of these tasks may be evicted for one gang: each queue keeps its share, the last
   // victim or the minimum of the last gang aside, and each disruption budget suffices. If a set may
   // be evicted, so may each part of it. REQUIRES: victims of one job are adjacent.

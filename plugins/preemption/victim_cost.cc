@@ -5,6 +5,7 @@
 #include <map>
 
 #include "engine/priority.h"
+#include "engine/unsaved_work.h"
 
 namespace tephra {
 namespace {
@@ -53,9 +54,8 @@ std::int64_t LostWork(const Snapshot& snapshot, const Share::Answer&, const Task
   constexpr std::int64_t kHour = 60 * 60 * kSecondMs;
   // A task without a GPU counts for a tenth of a GPU.
   const std::int64_t gpu = std::max<std::int64_t>(snapshot.cls(task.cls).demand[kGpu], 100);
-  const TimeMs since = std::max(task.started, task.checkpointed);
   const std::int64_t seconds =
-      std::clamp<TimeMs>(snapshot.now() - since, 0, 10'000 * kHour) / kSecondMs;
+      std::min<TimeMs>(UnsavedWork(snapshot, task, snapshot.now()), 10'000 * kHour) / kSecondMs;
   return Saturating(seconds * gpu, kHour / kSecondMs * 1000);
 }
 

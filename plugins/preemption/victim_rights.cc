@@ -5,6 +5,7 @@
 
 #include "engine/gang_ask.h"
 #include "engine/priority.h"
+#include "engine/unsaved_work.h"
 #include "plugins/preemption/victim_book.h"
 
 namespace tephra {
@@ -160,8 +161,17 @@ std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights, VictimRef r
   const DurationMs left = std::max<DurationMs>(end - snapshot().now(), 0);
   if (limit.Allows(loss, left)) return std::nullopt;
   const bool in_time = left == 0 || loss <= limit.per_second * (left / kSecondMs);
-  return ExcessLoss{loss, limit.most, limit.since, limit.none_from,
-                in_time ? limit.CoversAt(snapshot().now(), loss) : limit.none_from};
+  TimeMs again_at = in_time ? limit.CoversAt(snapshot().now(), loss) : limit.none_from;
+  const TimeMs saves = NextCheckpoint(snapshot(), snapshot().task(at(ref).task));
+  if (saves > 0 && saves < again_at) {
+    std::int64_t then = 0;
+    for (const Candidate::Victim& victim : candidate.victims) {
+      if (candidate.surplus > 0 && victim.task != at(ref).task) continue;
+      then += later_.policies().worth->LossOf(snapshot(), victim.task, saves);
+    }
+    if (limit.CoversAt(snapshot().now(), then) <= saves) again_at = saves;
+  }
+  return ExcessLoss{loss, limit.most, limit.since, limit.none_from, again_at};
 }
 
 std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights,
@@ -178,20 +188,14 @@ std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights,
   return ExcessLoss{loss, limit.most, limit.since, limit.none_from, limit.CoversAt(snapshot().now(), loss)};
 }
 
-std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights,
-                                               const std::vector<VictimRef>& allowed,
-                                               std::int64_t gpus) const {
-  const LossLimit& limit = std::max(rights.quota_limit, rights.share_limit);  // of the higher `most`
-  if (gpus <= 0 || (rights.quota_limit.none() && rights.share_limit.none())) return std::nullopt;
-  struct Part {
-    std::int64_t loss, gpus;
-
-    std::int64_t LossOfAGpu() const { return gpus == 0 ? loss : loss / gpus; }
-  };
-  std::vector<Part> parts;
+LeastLosses VictimBook::LeastLossesOf(const Rights& rights,
+                                      const std::vector<VictimRef>& allowed) const {
+  std::vector<LeastLosses::Part> parts;
+  bool limited = false;
   for (std::size_t i = 0; i < allowed.size();) {
     const Candidate& candidate = of(allowed[i]);
     const bool counts = !LimitFor(rights, candidate).none();
+    limited = limited || counts;
     const bool whole = candidate.surplus == 0;
     for (const std::size_t end = EndOfJob(allowed, i), begin = i; i < end; ++i) {
       const Candidate::Victim& victim = at(allowed[i]);
@@ -200,17 +204,16 @@ std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights,
       parts.back().gpus += victim.holds[kGpu];
     }
   }
-  std::sort(parts.begin(), parts.end(),
-            [](const Part& a, const Part& b) { return a.LossOfAGpu() < b.LossOfAGpu(); });
-  std::int64_t least = 0;  // the last part may be used in part: a bound
-  for (const Part& part : parts) {
-    if (part.gpus == 0) continue;
-    least += part.gpus <= gpus ? part.loss : part.loss / part.gpus * gpus;
-    gpus -= part.gpus;
-    if (gpus <= 0) break;
-  }
+  return limited ? LeastLosses(std::move(parts)) : LeastLosses();
+}
+
+std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights, const LeastLosses& losses,
+                                               std::int64_t gpus) const {
+  const LossLimit& limit = std::max(rights.quota_limit, rights.share_limit);  // of the higher `most`
+  const std::int64_t least = losses.Of(gpus);
   if (least <= limit.most) return std::nullopt;
-  return ExcessLoss{least, limit.most, limit.since, limit.none_from, limit.CoversAt(snapshot().now(), least)};
+  return ExcessLoss{least, limit.most, limit.since, limit.none_from,
+                    limit.CoversAt(snapshot().now(), least)};
 }
 
 bool VictimBook::MayEvictAll(const Rights& rights, const std::vector<VictimRef>& victims) const {

@@ -183,6 +183,7 @@ void Encode(const JobSpec& in, TextCopier& text, v1::Job* out) {
   out->set_pods_exist(in.pods_exist);
   out->set_not_preemptible(!in.preemptible);
   out->set_min_run_ms(in.min_run_ms);
+  out->set_checkpoint_interval_ms(in.checkpoint_interval_ms);
   out->set_estimated_runtime_ms(in.estimated_runtime_ms);
   out->set_evictions(in.evictions);
   out->set_never_evicts(!in.evicts);
@@ -208,6 +209,7 @@ absl::Status Decode(const v1::Job& in, const FieldPath& at, JobSpec& out) {
   out.pods_exist = in.pods_exist();
   out.preemptible = !in.not_preemptible();
   out.min_run_ms = in.min_run_ms();
+  out.checkpoint_interval_ms = in.checkpoint_interval_ms();
   out.estimated_runtime_ms = in.estimated_runtime_ms();
   out.evictions = in.evictions();
   out.evicts = !in.never_evicts();

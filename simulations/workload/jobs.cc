@@ -175,6 +175,7 @@ JobSpec ReadJob(Sections& sections, Fields& fields) {
   fields.Switch("movable", job.movable);
   fields.Switch("evicts", job.evicts);
   fields.Duration("min_runtime", job.min_run_ms);
+  fields.Duration("checkpoint_interval", job.checkpoint_interval_ms);
   fields.Duration("estimated_runtime", job.estimated_runtime_ms);
   const Item topology = fields.At("network_topology");
   if (topology.node != nullptr) job.locality = ReadLocality(topology);

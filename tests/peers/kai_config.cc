@@ -8,7 +8,7 @@ namespace tephra {
 EngineConfig KaiConfig(const KaiCase& one) {
   EngineConfig config;
   config.full_verify_every = 1;
-  config.reclaim.patience_ms = 0;  // KAI evicts for a fair share at once, whatever is lost
+  config.lost_work.patience_ms = 0;  // KAI evicts for a fair share at once, whatever is lost
   if (one.node_strategy == "spread") config.node_scores = {{"spread", 1}};
   if (one.gpu_strategy == "spread") config.device_scores = {{"spread", 1}};
   if (!one.levels.empty()) config.gang_locality = GangLocality::kNone;

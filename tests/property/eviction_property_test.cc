@@ -42,10 +42,10 @@ struct World {
 EngineConfig Evicting(Dice& dice, bool evicting) {
   EngineConfig config;
   // In half of the worlds reclaim may lose any work.
-  config.reclaim.patience_ms = dice.Percent(50) ? 0 : dice.From(100, 1000) * kSecondMs;
-  config.reclaim.quota_patience_ms = dice.Percent(70) ? 0 : dice.From(100, 1000) * kSecondMs;
-  config.reclaim.max_loss_percent = dice.Pick<int>({0, 10, 100, 300});
-  config.reclaim.restart_cost_ms = dice.From(0, 60) * kSecondMs;
+  config.lost_work.patience_ms = dice.Percent(50) ? 0 : dice.From(100, 1000) * kSecondMs;
+  config.lost_work.quota_patience_ms = dice.Percent(70) ? 0 : dice.From(100, 1000) * kSecondMs;
+  config.lost_work.max_loss_percent = dice.Pick<int>({0, 10, 100, 300});
+  config.lost_work.restart_cost_ms = dice.From(0, 60) * kSecondMs;
   config.assume_timeout_ms = 1000 * kSecondMs;
   if (!evicting) config.disabled_actions = {"reclaim", "preempt"};
   return config;

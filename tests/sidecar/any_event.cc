@@ -299,6 +299,7 @@ Event AnyEvent(Dice& dice, int variant) {
                   dice.Percent(50),
                   dice.Percent(50),
                   Number<std::int64_t>(dice),
+                  Number<std::int64_t>(dice),
                   dice.Percent(50),
                   dice.Percent(50),
                   Number<std::int32_t>(dice),

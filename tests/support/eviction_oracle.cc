@@ -15,7 +15,7 @@ constexpr std::size_t kMostSets = 20000;  // of victims, tried for one gang
 EvictionOracle::EvictionOracle(const Books& books, TimeMs now)
     : shares_(FairShares().Of(books)),
       queues_(books.queues),
-      reclaim_(books.config.reclaim),
+      reclaim_(books.config.lost_work),
       now_(now),
       allowed_(books.disruption_budgets.begin(), books.disruption_budgets.end()) {
   std::int32_t living = 0;

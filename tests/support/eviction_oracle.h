@@ -92,7 +92,7 @@ class EvictionOracle {
   const QueueTree& queues_;
   std::map<std::string, std::int64_t> costs_;                // by pod
   std::map<std::string, std::int64_t> losses_;               // by pod
-  ReclaimSettings reclaim_;
+  LossSettings reclaim_;
   TimeMs now_;
   std::map<std::string, std::vector<std::string>> budgets_;  // by pod
   std::map<std::string, std::int32_t> allowed_;              // by budget

@@ -12,6 +12,8 @@ const (
 	EvictionsKey = "tephra.sh/evictions"
 	// MinRuntimeKey, on a PodGroup, is how long its pods are left alone from their start.
 	MinRuntimeKey = "tephra.sh/min-runtime"
+	// CheckpointIntervalKey, on a PodGroup, is how often each of its pods saves its work.
+	CheckpointIntervalKey = "tephra.sh/checkpoint-interval"
 	// ExpectedRuntimeKey, on a PodGroup, is the run-time estimate of each of its pods, from the pod's start.
 	ExpectedRuntimeKey = "tephra.sh/expected-runtime"
 	// MovableKey, on a PodGroup, is "true" where its pods may be moved for a gang that finds room in pieces.

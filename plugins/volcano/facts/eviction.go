@@ -16,13 +16,14 @@ import (
 
 // The aspects of an object's problems that concern its eviction: one does not hide another.
 const (
-	preemptableAspect = "preemptable"
-	cooldownAspect    = "cooldown"
-	minRuntimeAspect  = "min-runtime"
-	checkpointAspect  = "checkpoint"
-	evictionsAspect   = "evictions"
-	movableAspect     = "movable"
-	heldAspect        = "held"
+	preemptableAspect        = "preemptable"
+	cooldownAspect           = "cooldown"
+	minRuntimeAspect         = "min-runtime"
+	checkpointIntervalAspect = "checkpoint-interval"
+	checkpointAspect         = "checkpoint"
+	evictionsAspect          = "evictions"
+	movableAspect            = "movable"
+	heldAspect               = "held"
 )
 
 // protection is what an object says against being evicted.
@@ -99,7 +100,7 @@ func (f *Feed) readProtection(p *pod) bool {
 }
 
 func (f *Feed) forgetProtection(object Object) {
-	for _, aspect := range []string{preemptableAspect, cooldownAspect, minRuntimeAspect, checkpointAspect,
+	for _, aspect := range []string{preemptableAspect, cooldownAspect, minRuntimeAspect, checkpointAspect, checkpointIntervalAspect,
 		evictionsAspect, movableAspect, heldAspect, expectedRuntimeAspect} {
 		f.problems.set(object, aspect, nil)
 	}
@@ -118,6 +119,8 @@ func (f *Feed) readEvictability(g *group) {
 		g.protection.minRun = max(g.protection.minRun, runtime)
 	}
 	f.note(object, minRuntimeAspect, "", wrong)
+	g.checkpointInterval, wrong = checkpointInterval(g.obj)
+	f.note(object, checkpointIntervalAspect, "", wrong)
 	g.evictions, wrong = evictions(g.obj)
 	f.note(object, evictionsAspect, "", wrong)
 	g.movable, wrong = movable(g.obj)
@@ -134,7 +137,7 @@ func (f *Feed) tellEvictability(g *group, job *tephrav1.Job) {
 	}
 	job.NotPreemptible, job.MinRunMs = g.protection.never, minRun.Milliseconds()
 	job.Evictions, job.Held = g.evictions, g.held
-	job.Movable = g.movable
+	job.Movable, job.CheckpointIntervalMs = g.movable, g.checkpointInterval.Milliseconds()
 	job.NeverEvicts = f.neverEvicts(g)
 }
 
@@ -186,6 +189,19 @@ func movable(obj *schedulingv1beta1.PodGroup) (bool, *fault) {
 		return false, annotationFault(err)
 	}
 	return may, nil
+}
+
+// checkpointInterval: 0 if the group does not say how often its pods save their work.
+func checkpointInterval(obj *schedulingv1beta1.PodGroup) (time.Duration, *fault) {
+	text, given := obj.Annotations[annotations.CheckpointIntervalKey]
+	if !given {
+		return 0, nil
+	}
+	interval, err := annotations.ParseDuration(annotations.CheckpointIntervalKey, text)
+	if err != nil {
+		return 0, annotationFault(err)
+	}
+	return interval, nil
 }
 
 // OnceMoreEvicted is the value of the annotation tephra.sh/evictions after the one that stands there.

@@ -57,6 +57,9 @@ func TestWhatOwnersSayAboutEvictionsIsReported(t *testing.T) {
 		{name: "evictions", group: map[string]string{annotations.EvictionsKey: "3"}, want: `evictions: 3`},
 		{name: "unreadable evictions", group: map[string]string{annotations.EvictionsKey: "3.5"},
 			problem: `PodGroup "team/g": metadata.annotations[tephra.sh/evictions]: "3.5", expected 0 to 2147483647`},
+		{name: "it saves its work", group: map[string]string{annotations.CheckpointIntervalKey: "30m"}, want: `checkpoint_interval_ms: 1800000`},
+		{name: "an unreadable interval", group: map[string]string{annotations.CheckpointIntervalKey: "often"},
+			problem: `PodGroup "team/g": metadata.annotations[tephra.sh/checkpoint-interval]: "often", expected a duration`},
 		{name: "it may be moved", group: map[string]string{annotations.MovableKey: "true"}, want: `movable: true`},
 		{name: "it says that it may not be moved", group: map[string]string{annotations.MovableKey: "false"}},
 		{name: "an unreadable word moves no pod", group: map[string]string{annotations.MovableKey: "yes"},
@@ -69,7 +72,7 @@ func TestWhatOwnersSayAboutEvictionsIsReported(t *testing.T) {
 		feed.setPod(somePod("p", "g", func(p *corev1.Pod) { mark(&p.ObjectMeta, test.pod) }))
 		job := wholeModel(t, feed).jobs["group-g"]
 		plain := &tephrav1.Job{NotPreemptible: job.NotPreemptible, MinRunMs: job.MinRunMs, Evictions: job.Evictions, Held: job.Held,
-			Movable: job.Movable}
+			Movable: job.Movable, CheckpointIntervalMs: job.CheckpointIntervalMs}
 		expect(t, test.name, plain, &tephrav1.Job{}, test.want)
 		problems := feed.Problems()
 		if (test.problem == "") != (len(problems) == 0) || len(problems) > 1 ||

@@ -22,12 +22,13 @@ type group struct {
 	// The pods that its minimum asks for were all there once, and some still are.
 	complete bool
 
-	user       string // that the group names; empty: none
-	protection protection
-	evictions  int32
-	movable    bool
-	held       []*tephrav1.RecordedReservation
-	expected   time.Duration // of its run, as it says itself; 0: it does not
+	user               string // that the group names; empty: none
+	protection         protection
+	evictions          int32
+	movable            bool
+	checkpointInterval time.Duration // 0: it does not say
+	held               []*tephrav1.RecordedReservation
+	expected           time.Duration // of its run, as it says itself; 0: it does not
 
 	fact      *tephrav1.Job // nil: the engine does not know it
 	roles     map[slot]*pod // nil: the engine does not know its pods either

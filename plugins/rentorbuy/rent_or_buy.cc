@@ -1,9 +1,10 @@
-#include "plugins/reclaim/reclaim_worth.h"
+#include "plugins/rentorbuy/rent_or_buy.h"
 
 #include <algorithm>
 
 #include "engine/rows.h"
 #include "engine/snapshot.h"
+#include "engine/unsaved_work.h"
 
 namespace tephra {
 namespace {
@@ -13,8 +14,8 @@ constexpr std::int64_t kLeastSize = kWholeGpu / 10;
 constexpr std::int64_t kMostSize = std::int64_t{1} << 27;  // 134,000 GPUs
 constexpr std::int64_t kMostSeconds = 1'000'000'000;       // 31 years
 constexpr std::int32_t kMostDoublings = 10;
-// 35,000 years of a GPU: sums of many losses do not overflow.
-constexpr std::int64_t kMostLoss = std::int64_t{1} << 50;
+// 550 years of a GPU: sums of 500,000 losses do not overflow.
+constexpr std::int64_t kMostLoss = std::int64_t{1} << 44;
 
 std::int64_t SizeOf(const JobRow& job, const Resources& asked) {
   const std::int64_t tasks = std::max(job.min_member - job.counted(), 1);
@@ -23,7 +24,7 @@ std::int64_t SizeOf(const JobRow& job, const Resources& asked) {
 
 }  // namespace
 
-LossLimit ReclaimWorth::LimitFor(const Snapshot& snapshot, JobId id, const Resources& asked,
+LossLimit RentOrBuy::LimitFor(const Snapshot& snapshot, JobId id, const Resources& asked,
                                  bool in_quota) const {
   const JobRow& job = snapshot.job(id);
   const TimeMs since = std::max(job.created, job.waits_since);
@@ -38,12 +39,11 @@ LossLimit ReclaimWorth::LimitFor(const Snapshot& snapshot, JobId id, const Resou
   return limit;
 }
 
-std::int64_t ReclaimWorth::LossOf(const Snapshot& snapshot, TaskId id) const {
+std::int64_t RentOrBuy::LossOf(const Snapshot& snapshot, TaskId id, TimeMs at) const {
   const TaskRow& task = snapshot.task(id);
   const std::int64_t size =
       std::clamp(snapshot.cls(task.cls).demand[kGpu], kLeastSize, kMostSize);
-  const TimeMs since = std::max(task.started, task.checkpointed);
-  const DurationMs work = since > 0 ? std::max<DurationMs>(snapshot.now() - since, 0) : 0;
+  const DurationMs work = UnsavedWork(snapshot, task, at);
   const std::int64_t seconds = std::min((work + config_.restart_cost_ms) / kSecondMs, kMostSeconds);
   const std::int32_t before = task.job.valid() ? snapshot.job(task.job).evictions : 0;
   const std::int64_t weighed = seconds << std::min(before, kMostDoublings);

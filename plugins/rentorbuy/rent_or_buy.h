@@ -1,4 +1,4 @@
-// ReclaimWorth: a job that evicts jobs of other queues may lose no more of their work than a part of
+// RentOrBuy: a job that evicts jobs of other queues may lose no more of their work than a part of
 // what it gains.
 //
 // The gain of a job is its size times the time that it has waited. For each victim it is at most
@@ -17,14 +17,14 @@
 
 namespace tephra {
 
-class ReclaimWorth final : public EvictionWorth {
+class RentOrBuy final : public EvictionWorth {
  public:
-  explicit ReclaimWorth(const ReclaimSettings& config) : config_(config) {}
+  explicit RentOrBuy(const LossSettings& config) : config_(config) {}
   LossLimit LimitFor(const Snapshot&, JobId, const Resources& asked, bool in_quota) const override;
-  std::int64_t LossOf(const Snapshot&, TaskId) const override;
+  std::int64_t LossOf(const Snapshot&, TaskId, TimeMs at) const override;
 
  private:
-  ReclaimSettings config_;
+  LossSettings config_;
 };
 
 }  // namespace tephra
