@@ -76,15 +76,20 @@ class FairLine final : public Line {
       last_ = snapshot_.job(id).queue;
       return id;
     }
-    if (std::exchange(outdated_, false) && AnyOpen()) WeighAnswered(ledger);
-    if (top_.turns.empty() || !AnyOpen()) return JobId();
-    Pending* queue = &top_;
-    // The jobs of a queue go before the jobs of its child queues.
-    while (!Peek(*queue).valid()) {
-      last_ = QueueId(queue->turns.begin()->queue);
-      queue = &QueueAt(last_);
+    while (!top_.turns.empty() && AnyOpen()) {
+      Pending* queue = &top_;
+      // The jobs of a queue go before the jobs of its child queues.
+      while (!Peek(*queue).valid() && !queue->turns.empty()) {
+        queue = &QueueAt(QueueId(queue->turns.begin()->queue));
+      }
+      // The job that gave the queue this turn may have its answer meanwhile.
+      if (queue == &top_ || Peek(*queue) == queue->weighed) {
+        last_ = queue->id;
+        return Pop(*queue);
+      }
+      Weigh(ledger, queue->id);
     }
-    return Pop(*queue);
+    return JobId();
   }
 
   void Asked(JobId id, bool placed) override {
@@ -109,12 +114,10 @@ class FairLine final : public Line {
 
   void Close(ShapeId shape, DurationMs from) override {
     shapes_.Close(shape, from, lines_.ShortestRun(shape));
-    outdated_ = true;
   }
 
   void Reopen() override {
     shapes_.Reopen();
-    outdated_ = true;
     for (Pending& queue : pending_) {
       if (queue.walk.has_value()) queue.walk->Reopen();
     }
@@ -123,7 +126,6 @@ class FairLine final : public Line {
   void OnlyDue(QueueId id) override {
     if (!others_) return;
     others_ = id.valid();
-    outdated_ = true;
     if (id.valid()) return LeaveOthers(QueueAt(id));
     for (Pending& queue : pending_) LeaveOthers(queue);
   }
@@ -316,7 +318,6 @@ class FairLine final : public Line {
     }
     for (; !by_depth.empty(); by_depth.pop_back()) {
       for (const QueueId queue : by_depth.back()) {
-        lined_up_.push_back(queue);
         TakeTurn(ledger, queue);
       }
     }
@@ -348,21 +349,6 @@ class FairLine final : public Line {
     }
   }
 
-  // Updates the turns of queues whose next job got the answer of another queue's job meanwhile.
-  void WeighAnswered(const Ledger& ledger) {
-    for (const QueueId id : lined_up_) {
-      Pending& queue = QueueAt(id);
-      const JobId next = NextIn(queue);
-      if (next == queue.weighed) continue;
-      const ShapeId shape = turns_.ShapeOf(next);
-      if (shape.valid() && shape == turns_.ShapeOf(queue.weighed)) {
-        queue.weighed = next;  // it asks for as much
-      } else {
-        WeighOne(ledger, queue);
-      }
-    }
-  }
-
   const Snapshot& snapshot_;
   const WaitingLines& lines_;
   std::vector<JobId> alone_;       // the jobs that no line asks, by id
@@ -370,8 +356,6 @@ class FairLine final : public Line {
   std::size_t next_in_part_ = 0;
   QueueTurns turns_;
   DueShapes shapes_;
-  std::vector<QueueId> lined_up_;  // all that have had a turn, the lowest first
-  bool outdated_ = false;          // the next jobs of many queues may have their answer
   bool others_ = false;            // jobs of lines that are not due may get a reservation
   bool evicts_ = false;            // tasks may be evicted for these
   std::size_t singles_ = 0;  // jobs of queues that are in no line and have not had their turn

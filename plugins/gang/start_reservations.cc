@@ -52,6 +52,14 @@ void StartReservations::CloseFull(Line& line) {
   counted_.clear();
 }
 
+// Whether its queue keeps the gang from room that exists. A limit of at least the whole cluster does
+// not: when the gang has room, its queue is within that limit.
+bool StartReservations::IsOwnQuota(const Reason& reason) const {
+  if (!IsQuota(reason.obstacle)) return false;
+  const Resources& cluster = cycle_.empty().ledger().occupancy().free_total();
+  return reason.obstacle != Obstacle::kQueueLimit || reason.limit < cluster[reason.binding];
+}
+
 bool StartReservations::TriedLast(JobId id) const {
   return cycle_.reservation_plan() != nullptr && given_ > 0 && !MayHave(id) &&
          cycle_.snapshot().config().reservations.order == ReservationSettings::Order::kShortestFirst;
@@ -98,14 +106,14 @@ StartReservations::Given StartReservations::Give(const GangAsk& ask, Verdict ver
                                                  Reason& reason,
                                                  std::optional<Decision>& decision) {
   const JobRow& job = cycle_.snapshot().job(ask.job);
-  const bool quota = IsQuota(reason.obstacle);
-  const bool in_time = quota || IsRoom(reason.obstacle) || reason.obstacle == Obstacle::kReserved;
+  const bool in_time = IsQuota(reason.obstacle) || IsRoom(reason.obstacle) || reason.obstacle == Obstacle::kReserved;
   if (cycle_.reservation_plan() == nullptr || verdict != Verdict::kWait || job.keeps_room() ||
       job.broken || !in_time) {
     return Given::kMayNotHave;
   }
   // What its own queue keeps from a gang, the gang must not keep from other queues.
-  if (!MayHave(ask.job) || (quota && !cycle_.policies().reservations->ReservesAll())) {
+  if (!MayHave(ask.job) ||
+      (IsOwnQuota(reason) && !cycle_.policies().reservations->ReservesAll())) {
     reason.untimed = Untimed::kDepth;
     return Given::kMayNotHave;
   }

@@ -60,6 +60,7 @@ class StartReservations {
  private:
   bool Delays(const GangAsk& ask, std::size_t mark);
   bool MayHave(JobId id) const;
+  bool IsOwnQuota(const Reason& reason) const;
   void Count(QueueId queue) {
     ++given_;
     ++given_in_[queue];
