@@ -81,7 +81,7 @@ struct MoveSettings {
 
 // Which loss of work an eviction for the share of a queue is worth.
 struct LossSettings {
-  std::int32_t max_loss_percent = 10;
+  std::int32_t max_loss_percent = 5;
   DurationMs patience_ms = 24 * 3600 * kSecondMs;
   DurationMs quota_patience_ms = 0;
   DurationMs restart_cost_ms = 10 * 60 * kSecondMs;

@@ -48,7 +48,7 @@ struct ExcessLoss {
   // When victims are searched again. A job that started since may be a cheaper victim, so the search does
   // not wait until `again_at`. The waits grow in proportion, so that a long wait has few searches.
   TimeMs SearchedFrom(TimeMs now) const {
-    return RoundedUp(std::min(again_at, now + std::max(60 * kSecondMs, (now - since) / 16)));
+    return std::min(again_at, RoundedUp(now + std::max(60 * kSecondMs, (now - since) / 16)));
   }
 };
 

@@ -209,7 +209,8 @@ LeastLosses VictimBook::LeastLossesOf(const Rights& rights,
 
 std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights, const LeastLosses& losses,
                                                std::int64_t gpus) const {
-  const LossLimit& limit = std::max(rights.quota_limit, rights.share_limit);  // of the higher `most`
+  LossLimit limit = std::max(rights.quota_limit, rights.share_limit);  // of the higher `most`
+  limit.none_from = std::min(rights.quota_limit.none_from, rights.share_limit.none_from);
   const std::int64_t least = losses.Of(gpus);
   if (least <= limit.most) return std::nullopt;
   return ExcessLoss{least, limit.most, limit.since, limit.none_from,

@@ -107,7 +107,7 @@ class SweepReader {
       base_ = With(base_, {"outputs", "large_gangs"}, Under(root, "large_gangs"));
       ReadLargeGangs(large);
     }
-    ReadPolicyMap(policies, Under(root, "policies"));
+    TEPHRA_RETURN_IF_ERROR(ReadPolicySource(policies, Under(root, "policies")));
     ReadBaseline(top);
     ReadListOrOne(top.At("seeds"), [&](const Item& one) { ReadSeeds(one, sweep_.seeds); });
     if (sweep_.seeds.empty()) sweep_.seeds.push_back(1);
@@ -164,20 +164,33 @@ class SweepReader {
     return absl::OkStatus();
   }
 
+  // The map itself, or the path of a file that holds it.
+  absl::Status ReadPolicySource(const Item& item, const Yaml::Ptr& policies) {
+    if (item.node->kind != Yaml::Kind::kText) {
+      ReadPolicyMap(item, policies);
+      return absl::OkStatus();
+    }
+    const std::string path = Resolved(path_, item.node->text);
+    TEPHRA_ASSIGN_OR_RETURN(const Yaml::Ptr map, ReadYaml(path));
+    Diagnosis wrong(path);
+    ReadPolicyMap({map.get(), "", &wrong}, map);
+    return wrong.status();
+  }
+
   void ReadPolicyMap(const Item& item, const Yaml::Ptr& map) {
     if (item.node->entries.size() > kMostPolicies) {
       return item.Wrong("at most " + std::to_string(kMostPolicies) + " policies");
     }
     ReadMap(item, [&](const std::string& name, const Item& one) {
       if (!IsFolderName(name)) {
-        wrong_.Wrong(one.node->line, item.path, name,
+        item.wrong->Wrong(one.node->line, item.path, name,
                      "a name of at most " + std::to_string(kMostName) +
                          " letters, digits, \"-\", \"_\" and \".\" (it names a folder)");
       }
       const Yaml::Ptr document = With(base_, {"policies"}, Under(map, name));
       const Yaml::Ptr policies = Under(document, "policies");
       if (policies != nullptr && policies->kind != Yaml::Kind::kNull) {
-        ReadPolicies({policies.get(), one.path, &wrong_});
+        ReadPolicies({policies.get(), one.path, item.wrong});
       }
       sweep_.policies.push_back({name, document});
     });

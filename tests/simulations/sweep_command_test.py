@@ -89,25 +89,27 @@ class SweepCommand(unittest.TestCase):
     def test_every_experiment_can_be_made(self):
         folder = self.folder / "experiments"
         shutil.copytree(ROOT / "simulations/experiments", folder)
-        made = folder / "made.yaml"
-        made.write_text(made.read_text().replace("jobs: 2000", "jobs: 20"))
+        for made in ("made.yaml", "made-unsaved.yaml", "departments.yaml"):
+            (folder / made).write_text((folder / made).read_text().replace("jobs: 2000", "jobs: 20"))
         philly = self.folder / "philly.csv"
         philly.write_text("id,vc,gpu,submit,dur\n1,6214e9,16,0,90\n2,ed69ec,3,5,60\n")
         alea = self.folder / "alea.swf"
         rest = "0 60 2 60 1 2 600 1 1 0 1 -1 0 -1 -1 -1 0 60"
         alea.write_text(f"; Version: 1.0\n1 5 {rest} all\n2 6 {rest} normal\n")
+        kth = self.folder / "kth.swf"
+        kth.write_text("; Version: 2.2\n; MaxProcs: 4\n1 0 0 60 2 -1 -1 2 600 -1 1 1 1 1 1 -1 -1 -1\n")
         pathlib.Path(f"{alea}.queues").write_text("0 priority_queue 100 50\n")
         pathlib.Path(f"{alea}.machines").write_text("0 cl 8 1 1 256 normal 4\n")
         sweeps = sorted(folder.glob("*-sweep.yaml"))
-        self.assertEqual(len(sweeps), 4)
+        self.assertEqual(len(sweeps), 7)
+        traces = {"philly": philly, "alea": alea, "kth": kth}
         for sweep in sweeps:
             with self.subTest(sweep=sweep.name):
-                trace = ["--trace", philly if "philly" in sweep.name else alea]
-                done = run("sweep", sweep, "--out", self.folder / sweep.stem, "--output", "json",
-                           *([] if "made" in sweep.name else trace))
+                trace = [option for name, file in traces.items() if sweep.name.startswith(name) for option in ("--trace", file)]
+                done = run("sweep", sweep, "--out", self.folder / sweep.stem, "--output", "json", *trace)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 values = {(row["metric"], row["policy"]): row["value"] for row in json.loads(done.stdout)["comparison"]}
-                self.assertIsNotNone(values["mean_wait_s", "no-backfill"])
+                self.assertIsNotNone(values["evictions", "no-backfill"])
 
 
 if __name__ == "__main__":

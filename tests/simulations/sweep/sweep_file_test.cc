@@ -27,6 +27,23 @@ std::string Fault(const std::string& sweep, const std::string& base = kMade) {
   return message.rfind(folder, 0) == 0 ? message.substr(folder.size()) : message;
 }
 
+TEST_CASE("Sweep: several sweeps use the policies of one file, and its faults are its own") {
+  const MadeSweep made;
+  made.Write("base.yaml", kMade);
+  made.Write("p.yaml", "plain: { backfill: { mode: none } }\ndefault:\n");
+  const std::string file = made.Write("s.yaml", "simulation: base.yaml\npolicies: p.yaml\n");
+  const auto sweep = LoadSweep(file, {});
+  REQUIRE(sweep.ok());
+  REQUIRE(sweep->policies.size() == 2);
+  CHECK(sweep->policies[0].name == "plain");
+  made.Write("p.yaml", "plain:\n  backfill: { mode: eager }\n");
+  CHECK(LoadSweep(file, {}).status().message() ==
+        made.Path("p.yaml") + ":2: plain.backfill.mode: \"eager\", expected none, easy or conservative");
+  made.Write("p.yaml", "[]\n");
+  CHECK(LoadSweep(file, {}).status().message().find(made.Path("p.yaml") + ":1: ") == 0);
+  CHECK(Fault("policies: missing.yaml\n").find("missing.yaml") != std::string::npos);
+}
+
 TEST_CASE("Sweep: a run is the simulation with the policy laid over it, its load and its seed") {
   const MadeSweep made;
   made.Write("base.yaml", kMade);
