@@ -108,7 +108,8 @@ std::vector<ConfigField> Table() {
           0, kLongestMs),
       Row<OF_LOST_WORK(quota_patience_ms)>(
           "reclaim.quota_patience", Type::kDuration,
-          "The same for a job whose queue stays within its `deserved` or `guarantee`.", 0, kLongestMs),
+          "A job whose queue stays within its `deserved` or `guarantee`, and that waited so long, has other jobs "
+          "evicted, whatever they lose. 0s: at once.", 0, kLongestMs),
       Row<OF_LOST_WORK(restart_cost_ms)>(
           "reclaim.restart_cost", Type::kDuration,
           "What each restart costs a task, beside the work since its last checkpoint.", 0, kLongestMs),

@@ -114,7 +114,7 @@ std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
       return "; the eviction search reached its limit and found no solution, but one may exist";
     case Remedy::kLoss:
       return "; no reclaim yet: the victims would lose at least " + GpuHours(reason.loss_gpu_s) +
-             " of work, and the wait of this job is worth " + GpuHours(reason.loss_limit_gpu_s) +
+             " of work, and the wait so far allows a loss of " + GpuHours(reason.loss_limit_gpu_s) +
              "; any loss is accepted " + InstantText(reason.any_loss_from_ms);
     case Remedy::kOnce:
       return "; tasks were evicted for this job before, and nothing has changed since";

@@ -75,7 +75,7 @@ def chart(results):
     try:
         import matplotlib
     except ImportError:
-        sys.exit("experiment: no matplotlib for the chart: apt-get install python3-matplotlib, then /usr/bin/python3 hack/experiment.py")
+        sys.exit("experiment: wrote the tables but no chart, because matplotlib is missing: apt-get install python3-matplotlib, then /usr/bin/python3 hack/experiment.py")
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "tephra"  # the same identifiers in each run
     from matplotlib import pyplot
