@@ -29,6 +29,7 @@ struct KnownPool {
   std::vector<KindSet> over;  // VictimBook::OverIn when the pool was made
   VictimSelector::Pool victims;
   LeastLosses losses;
+  bool limited = false;  // the loss of some victims
   std::optional<ExcessLoss> excess;  // of tasks that lose too much: the one that may be evicted first
 };
 
@@ -167,7 +168,8 @@ class EvictionSelection final : public VictimSelection {
     KnownPool& pool = it->second;
     std::vector<KindSet> over = book_.OverIn(rights);
     if (!fresh && over == pool.over) return pool;
-    pool = KnownPool{std::move(over), {}, {}, {}};
+    const bool limited = !rights.quota_limit.none() || !rights.share_limit.none();
+    pool = KnownPool{std::move(over), {}, {}, limited, {}};
     const auto& candidates = book_.CandidatesFor(rights.queue);
     for (std::uint32_t c = 0; c < candidates.size(); ++c) {
       for (std::uint32_t v = 0; v < candidates[c].victims.size(); ++v) {
@@ -207,10 +209,13 @@ class EvictionSelection final : public VictimSelection {
     for (const VictimRef ref : victims) answer.victims.push_back(book_.at(ref).task);
     answer.gangs = static_cast<std::int32_t>(book_.CostOf(victims).gangs / EvictionCost::kGang);
     answer.outcome = Outcome::kPlaced;
-    // The surplus of jobs that keep running has shrunk.
+    // The surplus of jobs that keep running has shrunk. So their other tasks go with the whole job, which
+    // may lose too much.
+    bool shrunk = false;
     for (const VictimRef ref : victims) {
       const Candidate& candidate = book_.of(ref);
       if (candidate.victims.size() == 1) continue;
+      shrunk = true;
       for (const Candidate::Victim& other : candidate.victims) {
         if (other.evicted) continue;
         for (auto& [key, pool] : pools_) {
@@ -220,6 +225,7 @@ class EvictionSelection final : public VictimSelection {
         }
       }
     }
+    if (shrunk) std::erase_if(pools_, [](const auto& one) { return one.second.limited; });
     book_.Evicted(victims);
     book_.Placed(ask.job);
     return true;

@@ -59,6 +59,14 @@ EvictionCost Candidate::cost() const {
   return all;
 }
 
+std::int64_t Candidate::loss() const {
+  std::int64_t all = 0;
+  for (const Victim& victim : victims) {
+    if (!victim.evicted) all += victim.loss;
+  }
+  return all;
+}
+
 const QueueBook& VictimBook::queues() const {
   if (!queues_) queues_.emplace(later_);
   return *queues_;
@@ -188,7 +196,6 @@ void VictimBook::AddCandidate(JobId id) {
           {task_id, r, *cost,
            HoldingsOf(snapshot().hardware(), snapshot().cls(task.cls), task.node, task.slices),
            later_.policies().worth->LossOf(snapshot(), task_id, snapshot().now())});
-      candidate.loss += candidate.victims.back().loss;
     }
   }
   if (candidate.victims.empty()) return;

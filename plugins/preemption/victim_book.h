@@ -52,9 +52,8 @@ struct Candidate {
   std::int32_t surplus = 0;     // tasks beyond the gang's minimum
   std::vector<std::int32_t> role_surplus;  // and beyond the minimum of each role
 
-  std::int64_t loss = 0;  // of all victims
-
   EvictionCost cost() const;  // of all tasks that are not evicted
+  std::int64_t loss() const;  // the same
 };
 
 struct VictimRef {

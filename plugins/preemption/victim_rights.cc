@@ -156,7 +156,7 @@ const LossLimit& VictimBook::LimitFor(const Rights& rights, const Candidate& can
 std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights, VictimRef ref) const {
   const Candidate& candidate = of(ref);
   const LossLimit& limit = LimitFor(rights, candidate);
-  const std::int64_t loss = candidate.surplus > 0 ? at(ref).loss : candidate.loss;
+  const std::int64_t loss = candidate.surplus > 0 ? at(ref).loss : candidate.loss();
   const TimeMs end = snapshot().task(at(ref).task).expected_end;
   const DurationMs left = std::max<DurationMs>(end - snapshot().now(), 0);
   if (limit.Allows(loss, left)) return std::nullopt;
@@ -166,7 +166,7 @@ std::optional<ExcessLoss> VictimBook::ExcessOf(const Rights& rights, VictimRef r
   if (saves > 0 && saves < again_at) {
     std::int64_t then = 0;
     for (const Candidate::Victim& victim : candidate.victims) {
-      if (candidate.surplus > 0 && victim.task != at(ref).task) continue;
+      if (victim.evicted || (candidate.surplus > 0 && victim.task != at(ref).task)) continue;
       then += later_.policies().worth->LossOf(snapshot(), victim.task, saves);
     }
     if (limit.CoversAt(snapshot().now(), then) <= saves) again_at = saves;

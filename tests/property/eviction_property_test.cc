@@ -328,7 +328,7 @@ TEST_CASE("Evictions come to an end, and each gang with victims starts") {
 TEST_CASE(
     "The victims for a gang are the fewest and cheapest, and none only if no evictions help") {
   Tally tally;
-  ForEachSeed(5000, [&](std::uint64_t seed) { TryOne(seed, tally); });
+  ForEachSeed(5000, {65839}, [&](std::uint64_t seed) { TryOne(seed, tally); });
   WARN(tally.judged << " gangs judged: " << tally.evicted << " helped by evictions, "
                     << tally.impossible << " proven beyond help; " << tally.unproven
                     << " answers without a proof, " << tally.given_up
