@@ -92,9 +92,9 @@ class Cycle {
   // No job of the shape can start that runs at least as long as `from`: for lack of room, or, if
   // `reserved`, because it would delay a reservation. None of them is asked.
   void CloseShape(ShapeId shape, DurationMs from, bool reserved);
-  // Time alone may change the answer at this time.
   // No victims are searched for the job before that time.
   void HoldEvictions(JobId job, TimeMs until) { plan_.evictions_from.emplace_back(job, until); }
+  // Time alone may change the answer at this time.
   void AskAgain(TimeMs at);
 
   // The plan. Nothing may be committed afterwards.

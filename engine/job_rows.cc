@@ -58,10 +58,14 @@ void TaskTable::CountPriority(QueueId queue, std::int32_t priority, int sign) {
 // The list of pending jobs, and its lines: whether and where this one is in them.
 void TaskTable::RefreshWaiting(JobId id) {
   JobRow& job = books_.jobs[id.index()];
+  if (job.satisfied()) {
+    job.waits_since = JobRow::kRuns;
+  } else if (job.waits_since == JobRow::kRuns) {
+    job.waits_since = cycle_time_;
+  }
   const bool waits = job.waits();
   if (waits == (job.waiting_at != JobRow::kNotWaiting)) return books_.lines.Follow(books_, id);
   if (waits) {
-    if (job.standing.asked) job.waits_since = cycle_time_;
     job.waiting_at = static_cast<std::uint32_t>(books_.waiting.size());
     books_.waiting.push_back(id);
     return books_.lines.Follow(books_, id);

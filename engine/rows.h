@@ -82,7 +82,8 @@ struct JobRow {
   QueueId queue;
   std::int32_t priority = 0;
   TimeMs created = 0;
-  TimeMs waits_since = 0;  // when it last lost a place; 0: it never had one
+  static constexpr TimeMs kRuns = -1;
+  TimeMs waits_since = 0;  // when it last fell below its minimum; kRuns: it has it; 0: it never had it
   TimeMs evictions_from = 0;  // until then victims would lose too much work (ExcessLoss)
   std::int32_t min_member = 0;
   bool pods_exist = false;

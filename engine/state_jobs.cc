@@ -51,8 +51,8 @@ absl::Status State::On(const JobUpserted& fact) {
     std::vector<GroupSpec> groups;
     for (const GroupRow& group : job.groups) groups.push_back(group.spec);
     return std::make_tuple(job.queue, job.priority, job.min_member, job.preemptible, job.min_run_ms,
-                           job.checkpoint_interval_ms, job.estimated_runtime_ms, job.evicts, job.movable, job.locality,
-                           std::move(roles), std::move(groups));
+                           job.checkpoint_interval_ms, job.estimated_runtime_ms, job.evicts,
+                           job.movable, job.locality, std::move(roles), std::move(groups));
   };
   const auto asked = fresh ? decltype(asks()){} : asks();
   const bool broken = job.broken;  // half reshaped it may seem whole

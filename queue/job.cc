@@ -132,8 +132,9 @@ absl::Status ValidateJob(const JobSpec& job) {
   const std::string where = "job \"" + job.name + "\"";
   if (job.uid.empty()) return absl::InvalidArgumentError(where + ": uid: empty");
   if (job.min_run_ms < 0) return Invalid(where, "min_run_ms", job.min_run_ms, "at least 0");
-  if (job.checkpoint_interval_ms < 0) {
-    return Invalid(where, "checkpoint_interval_ms", job.checkpoint_interval_ms, "at least 0");
+  if (job.checkpoint_interval_ms < 0 || job.checkpoint_interval_ms > kMostRunMs) {
+    return Invalid(where, "checkpoint_interval_ms", job.checkpoint_interval_ms,
+                   "0 to " + std::to_string(kMostRunMs));
   }
   if (job.estimated_runtime_ms < 0 || job.estimated_runtime_ms > kMostRunMs) {
     return Invalid(where, "estimated_runtime_ms", job.estimated_runtime_ms,

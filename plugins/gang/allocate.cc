@@ -246,7 +246,7 @@ class AllocatePass {
   // Adds to the reason why evictions do not help. Nothing to add if there are no victims at all.
   void ExplainNoVictims(JobId id, const VictimSelection::Answer& answer, Reason& no) {
     if (!answer.any_candidate) return;
-    no.remedy = answer.excess                                            ? Remedy::kLoss
+    no.remedy = answer.excess                                          ? Remedy::kLoss
                 : answer.outcome == VictimSelection::Outcome::kUnknown ? Remedy::kSearch
                 : answer.over.valid()                                ? Remedy::kOverShare
                                                                      : Remedy::kImpossible;

@@ -29,7 +29,7 @@ struct KnownPool {
   std::vector<KindSet> over;  // VictimBook::OverIn when the pool was made
   VictimSelector::Pool victims;
   LeastLosses losses;
-  bool limited = false;  // the loss of some victims
+  bool limited = false;  // some victims may lose a limited amount only
   std::optional<ExcessLoss> excess;  // of tasks that lose too much: the one that may be evicted first
 };
 

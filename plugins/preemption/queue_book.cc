@@ -64,7 +64,7 @@ bool QueueBook::SideOf(const Rights& rights, QueueId victim, std::vector<QueueId
 std::size_t QueueBook::LevelsInQuota(QueueId queue, const Resources& asked) const {
   std::size_t levels = 0;
   for (; queue.valid() && queues().present(queue); queue = queues().parent(queue), ++levels) {
-    const Resources quota = 
+    const Resources quota =
         Resources::Max(queues().spec(queue).deserved, queues().spec(queue).guarantee);
     const KindSet kinds = asked.NonZero() & quota.NonZero();
     if (kinds == 0) break;

@@ -25,7 +25,7 @@ std::int64_t SizeOf(const JobRow& job, const Resources& asked) {
 }  // namespace
 
 LossLimit RentOrBuy::LimitFor(const Snapshot& snapshot, JobId id, const Resources& asked,
-                                 bool in_quota) const {
+                              bool in_quota) const {
   const JobRow& job = snapshot.job(id);
   const TimeMs since = std::max(job.created, job.waits_since);
   const DurationMs waited = std::max<DurationMs>(snapshot.now() - since, 0);

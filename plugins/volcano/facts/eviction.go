@@ -137,7 +137,7 @@ func (f *Feed) tellEvictability(g *group, job *tephrav1.Job) {
 	}
 	job.NotPreemptible, job.MinRunMs = g.protection.never, minRun.Milliseconds()
 	job.Evictions, job.Held = g.evictions, g.held
-	job.Movable, job.CheckpointIntervalMs = g.movable, g.checkpointInterval.Milliseconds()
+	job.Movable, job.CheckpointIntervalMs = g.movable, min(g.checkpointInterval.Milliseconds(), mostRunMs)
 	job.NeverEvicts = f.neverEvicts(g)
 }
 
