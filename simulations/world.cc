@@ -135,7 +135,7 @@ JobRecord& World::Add(Arrival& arrival) {
   record.arrival = arrival.at;
   record.run = arrival.run;
   if (arrival.job.checkpoint_interval_ms == 0 && simulation_.restarts.checkpoints.has_value()) {
-    arrival.job.checkpoint_interval_ms = 
+    arrival.job.checkpoint_interval_ms =
         std::clamp<DurationMs>(*simulation_.restarts.checkpoints, 1, kMostRunMs);
   }
   record.fails_whole = arrival.fails_whole;
