@@ -89,17 +89,10 @@ struct LossSettings {
   bool operator==(const LossSettings&) const = default;
 };
 
-// How run times are predicted, from earlier jobs of the same user in the same queue.
-struct RunPrediction {
-  enum class By : std::uint8_t {
-    kNone,
-    kLastTwo,   // the mean of the last two
-    kQuantile,  // at least as long as `percent` of the last ones
-  };
-  By by = By::kLastTwo;
-  std::int32_t percent = 90;
-
-  bool operator==(const RunPrediction&) const = default;
+// How run times are predicted.
+enum class RunPrediction : std::uint8_t {
+  kNone,     // they are as owners state them
+  kLearned,  // from earlier jobs (RunHistory)
 };
 
 // Reservations for pending jobs (docs/explanation/backfill.md).
@@ -118,7 +111,7 @@ struct ReservationSettings {
   Order order = Order::kTurn;
   std::int32_t count = 1;
   bool per_queue = false;
-  RunPrediction predict;
+  RunPrediction predict = RunPrediction::kLearned;
 
   bool operator==(const ReservationSettings&) const = default;
 };
@@ -162,10 +155,7 @@ struct EngineConfig {
   std::int32_t moves_per_hour() const { return moves.moves_per_hour; }
   // Room is reserved for a moved task until it has been gone for so long.
   DurationMs move_return_timeout_ms() const { return moves.return_timeout_ms; }
-  // How run times are predicted; null: no policy goes by them.
-  const RunPrediction* run_prediction() const {
-    return reservations.mode == ReservationSettings::Mode::kNone ? nullptr : &reservations.predict;
-  }
+  bool predicts_runs() const { return reservations.predict != RunPrediction::kNone; }
   bool operator==(const EngineConfig&) const = default;
 };
 

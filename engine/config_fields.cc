@@ -156,14 +156,11 @@ std::vector<ConfigField> Table() {
       Row<OF_RESERVATIONS(per_queue)>("backfill.per_queue", Type::kSwitch,
                                   "`true`: `reservations` is the number for each queue. `false`: "
                                   "for all queues together."),
-      Row<OF_RESERVATIONS(predict), &RunPrediction::by>(
+      Row<OF_RESERVATIONS(predict)>(
           "backfill.predict", Type::kWord,
-          "Prediction of the run time of a job without an estimate, from earlier jobs of its user "
-          "in its queue. `last-two` is the mean of the last two, `quantile` a quantile of the last "
-          "ones.",
-          0, 0, {"none", "last-two", "quantile"}),
-      Row<OF_RESERVATIONS(predict), &RunPrediction::percent>(
-          "backfill.predict_percent", Type::kWhole, "The quantile of `predict: quantile`.", 1, 100),
+          "Where run-time estimates come from. `learned`: earlier jobs that are alike; the estimate "
+          "of the owner is the most. `none`: the owner alone.",
+          0, 0, {"none", "learned"}),
       Row<OF(evict_from_unhealthy)>(
           "evict_from_unhealthy_devices", Type::kSwitch,
           "Whether gangs that hold slices of an unhealthy GPU are evicted."),

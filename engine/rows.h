@@ -78,7 +78,7 @@ struct Standing {
 struct JobRow {
   std::string uid;
   std::string name;
-  Boxed<std::string> queue_name, user;  // shared by all jobs that have the same
+  Boxed<std::string> queue_name, user, program;  // shared by all jobs that have the same
   QueueId queue;
   std::int32_t priority = 0;
   TimeMs created = 0;
@@ -92,7 +92,8 @@ struct JobRow {
   bool evicts = true;  // other jobs may be evicted for it
   DurationMs min_run_ms = 0;
   DurationMs checkpoint_interval_ms = 0;
-  DurationMs estimated_runtime_ms = 0;  // by its owner, or by earlier runs; 0: not known
+  DurationMs stated_runtime_ms = 0;     // by its owner; 0: not stated
+  DurationMs estimated_runtime_ms = 0;  // of its owner, or less by earlier jobs; 0: not known
   Reservation reservation;
   Boxed<Locality> locality;
   std::int32_t evictions = 0;                // how often plans evicted tasks of it

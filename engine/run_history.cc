@@ -1,28 +1,133 @@
 #include "engine/run_history.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <absl/container/inlined_vector.h>
+
+#include "topology/base/hash.h"
 
 namespace tephra {
+namespace {
 
-void RunHistory::Ended(QueueId queue, const std::string& user, DurationMs run) {
-  std::deque<DurationMs>& runs = runs_[{queue, user}];
-  runs.push_front(run);
-  if (runs.size() > kKept) runs.pop_back();
+constexpr double kKept = 0.9;
+
+// Before any job ended, a stated run time may be off by a factor of e, either way.
+constexpr double kFirstSquares = 2.08;
+
+// The keys of the groups of a job, the largest group first.
+absl::InlinedVector<std::uint64_t, 7> KeysOf(const RunSubject& job) {
+  const bool stated = job.stated > 0;
+  const auto key = [stated](std::uint64_t level, std::uint64_t of) {
+    return Mix(2 * level + (stated ? 1 : 0), of);
+  };
+  const auto size = static_cast<std::uint64_t>(job.size);
+  const auto run = static_cast<std::uint64_t>(job.stated);
+  const std::uint64_t user = Mix(job.queue.value, HashOf(job.user));
+  const std::uint64_t program = Mix(user, HashOf(job.program));
+  absl::InlinedVector<std::uint64_t, 7> keys = {key(0, 0), key(1, job.queue.value), key(2, user),
+                                                key(3, Mix(user, size))};
+  if (stated) keys.push_back(key(4, Mix(user, run)));
+  if (!job.program.empty()) keys.push_back(key(5, program));
+  if (stated || !job.program.empty()) keys.push_back(key(6, Mix(program, Mix(size, run))));
+  return keys;
 }
 
-DurationMs RunHistory::Predict(QueueId queue, const std::string& user,
-                               const RunPrediction& how) const {
-  const auto found = runs_.find({queue, user});
-  if (found == runs_.end() || how.by == RunPrediction::By::kNone) return 0;
-  const std::deque<DurationMs>& runs = found->second;
-  if (how.by == RunPrediction::By::kLastTwo) {
-    return runs.size() < 2 ? runs[0] : (runs[0] + runs[1]) / 2;
+// The base-2 logarithm to 16 binary places, the same on every machine. REQUIRES: x > 0.
+double Octaves(double x) {
+  int whole = 0;
+  double part = 2 * std::frexp(x, &whole);  // in [1, 2)
+  double octaves = whole - 1;
+  for (double place = 0.5; place >= 1.0 / 65536; place /= 2) {
+    part *= part;
+    if (part < 2) continue;
+    part /= 2;
+    octaves += place;
   }
-  std::vector<DurationMs> sorted(runs.begin(), runs.end());
-  const std::size_t rank = (sorted.size() * static_cast<std::size_t>(how.percent) + 99) / 100;
-  const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
-  std::nth_element(sorted.begin(), at, sorted.end());
-  return *at;
+  return octaves;
+}
+
+// `ms` times 2^octaves. It rounds up to eighths of an octave, so that jobs that are alike have
+// equal estimates.
+DurationMs Times(double ms, double octaves) {
+  constexpr std::array<double, 8> kEighths = {1,
+                                              1.0905077326652577,
+                                              1.1892071150027210,
+                                              1.2968395546510096,
+                                              1.4142135623730951,
+                                              1.5422108254079408,
+                                              1.6817928305074290,
+                                              1.8340080864093424};
+  const double eighths = std::ceil(octaves * 8);
+  const double whole = std::floor(eighths / 8);
+  const auto rest = static_cast<std::size_t>(eighths - whole * 8);
+  const double product = std::ldexp(ms * kEighths[rest], static_cast<int>(whole));
+  return static_cast<DurationMs>(std::clamp(product, 1.0, 0x1p40));  // kMostRunMs
+}
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool Separates(char c) { return c == '-' || c == '_' || c == '.'; }
+
+}  // namespace
+
+std::string ProgramOf(std::string_view job_name, std::string_view image) {
+  // Parts with a digit at the end of the name tell runs apart: a date, a number, a random suffix.
+  std::string_view stem = job_name;
+  while (!stem.empty()) {
+    std::size_t at = stem.size();
+    while (at > 0 && !Separates(stem[at - 1]) && stem[at - 1] != '/') --at;
+    const std::string_view part = stem.substr(at);
+    if (std::none_of(part.begin(), part.end(), IsDigit) && !part.empty()) break;
+    if (at == 0 || stem[at - 1] == '/') {  // the whole name
+      while (!stem.empty() && IsDigit(stem.back())) stem.remove_suffix(1);
+      break;
+    }
+    stem = stem.substr(0, at - 1);
+  }
+  if (stem.empty() && image.empty()) return {};
+  return std::string(stem) + '\n' + std::string(image);
+}
+
+const RunHistory::Group* RunHistory::Find(std::uint64_t key) const {
+  for (const Groups* groups : {&recent_, &older_}) {
+    if (const auto found = groups->find(key); found != groups->end()) return &found->second;
+  }
+  return nullptr;
+}
+
+void RunHistory::Ended(const RunSubject& job, DurationMs run) {
+  const auto stated = static_cast<double>(std::max<DurationMs>(job.stated, 1));
+  const double octaves = Octaves(static_cast<double>(std::max<DurationMs>(run, 1)) / stated);
+  for (const std::uint64_t key : KeysOf(job)) {
+    const auto [at, fresh] = recent_.try_emplace(key);
+    Group& group = at->second;
+    if (fresh) {
+      if (const auto old = older_.find(key); old != older_.end()) group = old->second;
+    }
+    group.jobs = group.jobs * kKept + 1;
+    group.sum = group.sum * kKept + octaves;
+    group.squares = group.squares * kKept + octaves * octaves;
+  }
+  if (recent_.size() < kMostGroups / 2) return;
+  older_ = std::move(recent_);
+  recent_.clear();
+}
+
+DurationMs RunHistory::Predict(const RunSubject& job) const {
+  // As if one job before had the mean and the squares that larger groups say.
+  double weight = job.stated > 0 ? 1 : 0, mean = 0, squares = kFirstSquares;
+  for (const std::uint64_t key : KeysOf(job)) {
+    const Group* group = Find(key);
+    if (group == nullptr) continue;
+    mean = (group->sum + weight * mean) / (group->jobs + weight);
+    squares = (group->squares + weight * squares) / (group->jobs + weight);
+    weight = 1;
+  }
+  if (weight == 0) return 0;
+  const double octaves = mean + std::sqrt(std::max(squares - mean * mean, 0.0));
+  if (job.stated == 0) return Times(1, octaves);
+  return octaves >= 0 ? job.stated : Times(static_cast<double>(job.stated), octaves);
 }
 
 }  // namespace tephra

@@ -56,6 +56,7 @@ absl::Status State::On(const JobUpserted& fact) {
   };
   const auto asked = fresh ? decltype(asks()){} : asks();
   const bool broken = job.broken;  // half reshaped it may seem whole
+  const RunSubject ran_as = table_.SubjectOf(job);
 
   const QueueId queue = rows().queues.Reserve(spec.queue);
   rows().occupancy.Grow(rows().facts());
@@ -105,9 +106,8 @@ absl::Status State::On(const JobUpserted& fact) {
   job.preemptible = spec.preemptible;
   job.min_run_ms = spec.min_run_ms;
   job.checkpoint_interval_ms = spec.checkpoint_interval_ms;
-  const DurationMs ran_for = job.estimated_runtime_ms;
-  job.estimated_runtime_ms = spec.estimated_runtime_ms;
-  if (job.estimated_runtime_ms == 0) table_.PredictRun(job);
+  job.program = table_.Text(ProgramOf(spec.name, spec.image));
+  job.stated_runtime_ms = spec.estimated_runtime_ms;
   job.evicts = spec.evicts;
   job.locality = spec.locality;
   job.evictions = std::max(job.evictions, spec.evictions);
@@ -153,7 +153,10 @@ absl::Status State::On(const JobUpserted& fact) {
       for (TaskId task : role.tasks) table_.TakeOverReservation(task);
     }
   }
-  if (job.estimated_runtime_ms != ran_for) table_.FollowTimeline(job);
+  if (fresh || job.estimated_runtime_ms == 0 || table_.SubjectOf(job) != ran_as) {
+    table_.EstimateRun(job);
+    table_.FollowTimeline(job);
+  }
   job.broken = broken && !job.satisfied();
   if (job.satisfied()) table_.DropSatisfied(id);
   if (fresh || asks() != asked) {

@@ -5,21 +5,36 @@
 
 namespace tephra {
 
-void TaskTable::PredictRun(JobRow& job) const {
-  const RunPrediction* how = books_.config.run_prediction();
-  if (how != nullptr) job.estimated_runtime_ms = books_.runs.Predict(job.queue, job.user, *how);
+RunSubject TaskTable::SubjectOf(const JobRow& job) const {
+  RunSubject subject = {job.queue, *job.user, *job.program, 0, job.stated_runtime_ms};
+  std::int64_t gpus = 0, cpus = 0;
+  for (const RoleRow& role : job.roles) {
+    const auto tasks = static_cast<std::int64_t>(role.tasks.size());
+    if (tasks == 0) continue;
+    const Resources& demand = books_.classes[role.cls].demand;
+    gpus += tasks * demand[kGpu];
+    cpus += tasks * demand[kCpu];
+  }
+  subject.size = gpus > 0 ? gpus : cpus;
+  return subject;
+}
+
+void TaskTable::EstimateRun(JobRow& job) const {
+  job.estimated_runtime_ms = books_.config.predicts_runs() ? books_.runs.Predict(SubjectOf(job))
+                                                           : job.stated_runtime_ms;
 }
 
 void TaskTable::NoteRun(const TaskRow& task) {
   if (!task.job.valid()) return;
   const JobRow& job = books_.jobs[task.job.index()];
+  if (job.evictions > 0 || !books_.config.predicts_runs()) return;  // a part of a run says little
   const auto first = [&](const RoleRow& role) {
     return std::none_of(role.tasks.begin(), role.tasks.end(), [&](TaskId other) {
       return books_.tasks[other.index()].phase == TaskPhase::kSucceeded;
     });
   };
   if (std::all_of(job.roles.begin(), job.roles.end(), first)) {
-    ended_.push_back({job.queue, job.user, task.started});
+    ended_.push_back({SubjectOf(job), task.started});
   }
 }
 
@@ -27,8 +42,11 @@ void TaskTable::NoteRun(const TaskRow& task) {
 TimeMs TaskTable::ExpectedEndOf(const TaskRow& task) const {
   const bool runs = task.phase == TaskPhase::kRunning;
   if (!runs && task.phase != TaskPhase::kAssumed) return 0;
-  const DurationMs run = task.job.valid() ? books_.jobs[task.job.index()].estimated_runtime_ms
-                                          : task.estimated_runtime_ms;
+  RunEstimate run = {task.estimated_runtime_ms, task.estimated_runtime_ms};
+  if (task.job.valid()) {
+    const JobRow& job = books_.jobs[task.job.index()];
+    run = {job.estimated_runtime_ms, job.stated_runtime_ms};
+  }
   return ExpectedEnd(runs ? task.started : task.assumed_at, run, cycle_time_);
 }
 
@@ -58,7 +76,7 @@ void TaskTable::FollowTimeline(const JobRow& job) {
 // Predictions learn from tasks that ended. A task that outlives its estimate gets a later end,
 // and reservations that rest on it are made again.
 void TaskTable::FollowTimeline(TimeMs now) {
-  for (const Run& run : ended_) books_.runs.Ended(run.queue, run.user, now - run.started);
+  for (const Run& run : ended_) books_.runs.Ended(run.job, now - run.started);
   ended_.clear();
   const Timeline::Ends& ends = books_.timeline.ends();
   while (!ends.empty() && ends.begin()->first < now) {

@@ -104,8 +104,9 @@ class TaskTable {
 
   // --- run times (task_estimates.cc) ---
 
-  // Estimates the run time of a job that has no estimate of its own.
-  void PredictRun(JobRow& job) const;
+  RunSubject SubjectOf(const JobRow& job) const;
+  // Estimates the run time of the job, from what its owner stated and from earlier jobs.
+  void EstimateRun(JobRow& job) const;
   // A task succeeded. The first task of each job stands for the job.
   void NoteRun(const TaskRow& task);
   // When the task ends may have changed; when all tasks of the job do, as its estimate changed.
@@ -124,8 +125,7 @@ class TaskTable {
   };
   // A task that succeeded since the last cycle.
   struct Run {
-    QueueId queue;
-    std::string user;
+    RunSubject job;
     TimeMs started;
   };
 

@@ -4,13 +4,19 @@
 
 namespace tephra {
 
-TimeMs ExpectedEnd(TimeMs started, DurationMs estimated_runtime, TimeMs now) {
-  if (estimated_runtime <= 0) return 0;
+TimeMs ExpectedEnd(TimeMs started, RunEstimate estimate, TimeMs now) {
+  if (estimate.expected <= 0) return 0;
+  if (estimate.stated <= 0) {
+    DurationMs run = estimate.expected;
+    while (run < now - started) run *= 4;
+    return started + run;
+  }
   constexpr DurationMs kMinute = 60 * kSecondMs, kHour = 60 * kMinute;
   constexpr std::array<DurationMs, 11> kMore = {kMinute,    5 * kMinute, 15 * kMinute, 30 * kMinute,
                                                 kHour,      2 * kHour,   5 * kHour,    10 * kHour,
                                                 20 * kHour, 50 * kHour,  100 * kHour};
-  const TimeMs expected = started + estimated_runtime;
+  if (started + estimate.expected >= now) return started + estimate.expected;
+  const TimeMs expected = started + estimate.stated;
   if (expected >= now) return expected;
   for (const DurationMs more : kMore) {
     if (expected + more >= now) return expected + more;

@@ -1,9 +1,11 @@
 // Timeline: when what runs is expected to end, in exact time. A derived index of State: equal to
 // one built from scratch.
 //
-// One that outlives what was expected is taken to run on for a while more, each time longer, as in
-// Tsafrir, Etsion and Feitelson, "Backfilling using system-generated predictions rather than user
-// runtime estimates", IEEE TPDS 2007.
+// If a task outlives a prediction, the run time that its owner stated becomes the estimate. If the
+// owner stated nothing, four times the prediction becomes the estimate, again and again. If a task
+// outlives what its owner stated, the estimate grows in steps, as in Tsafrir, Etsion and Feitelson,
+// "Backfilling using system-generated predictions rather than user runtime estimates", IEEE TPDS
+// 2007.
 #pragma once
 
 #include <utility>
@@ -15,9 +17,14 @@
 
 namespace tephra {
 
-// When what began at `started` and was expected to take `estimated_runtime` is expected to end, now
-// that it still runs at `now`: at least `now`. 0: it is not known.
-TimeMs ExpectedEnd(TimeMs started, DurationMs estimated_runtime, TimeMs now);
+struct RunEstimate {
+  DurationMs expected = 0;  // 0: not known
+  DurationMs stated = 0;    // by the owner; 0: not stated
+};
+
+// When a task that began at `started` and still runs at `now` is expected to end: at least `now`.
+// 0: it is not known.
+TimeMs ExpectedEnd(TimeMs started, RunEstimate estimate, TimeMs now);
 
 class Timeline {
  public:

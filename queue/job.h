@@ -171,6 +171,7 @@ struct JobSpec {
   std::string user;            // for fairness among the users of a queue; empty: no user
   Locality locality;
   DurationMs estimated_runtime_ms = 0;  // run-time estimate of each task; 0: none
+  std::string image;  // of the first container: jobs with equal images run alike; empty: not known
 
   bool operator==(const JobSpec&) const = default;
 };

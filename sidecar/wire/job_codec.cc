@@ -184,6 +184,7 @@ void Encode(const JobSpec& in, TextCopier& text, v1::Job* out) {
   out->set_not_preemptible(!in.preemptible);
   out->set_min_run_ms(in.min_run_ms);
   out->set_checkpoint_interval_ms(in.checkpoint_interval_ms);
+  text.Copy(in.image, out->mutable_image());
   out->set_estimated_runtime_ms(in.estimated_runtime_ms);
   out->set_evictions(in.evictions);
   out->set_never_evicts(!in.evicts);
@@ -210,6 +211,7 @@ absl::Status Decode(const v1::Job& in, const FieldPath& at, JobSpec& out) {
   out.preemptible = !in.not_preemptible();
   out.min_run_ms = in.min_run_ms();
   out.checkpoint_interval_ms = in.checkpoint_interval_ms();
+  out.image = in.image();
   out.estimated_runtime_ms = in.estimated_runtime_ms();
   out.evictions = in.evictions();
   out.evicts = !in.never_evicts();

@@ -24,7 +24,8 @@ class SwfParser final : public TraceParser {
            row_.Time(kSwfRun, kSecondMs, true, job.run) &&
            row_.Time(kSwfRequestedTime, kSecondMs, true, job.requested) && Size(job) &&
            Memory(job) && Status(job) && Number(kSwfUser, job.user) &&
-           Number(kSwfGroup, job.group) && Number(kSwfQueue, job.queue) &&
+           Number(kSwfGroup, job.group) &&
+           Number(kSwfExecutable, job.executable) && Number(kSwfQueue, job.queue) &&
            Number(kSwfPartition, job.partition);
   }
   bool Size(TraceJob& job) {

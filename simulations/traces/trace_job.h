@@ -19,6 +19,7 @@ struct TraceJob {
   std::string id;  // as in the file; may not be unique
   int line = 0;    // from 1
   std::string user, group, queue;
+  std::string executable;  // the program
   std::string partition;  // the partition of the machine; empty: any
 
   TimeMs submit = 0;  // since the trace's own time 0

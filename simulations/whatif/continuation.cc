@@ -72,20 +72,24 @@ class Continuer {
     return seen.empty() ? kUsualGraceMs : seen[seen.size() / 2];
   }
 
-  // The run-time estimate, 0 if unknown. Its source is counted.
-  DurationMs Expected(const RecordedJob& job, bool counts) {
-    if (job.spec.estimated_runtime_ms > 0) {
-      out_.runs.expected += counts;
-      return job.spec.estimated_runtime_ms;
-    }
+  // The run-time estimate; unknown: 0. Its source is counted.
+  RunEstimate Expected(const RecordedJob& job, bool counts) {
+    const DurationMs stated = job.spec.estimated_runtime_ms;
     const JobId id = job.standing ? state_.FindJob(job.spec.uid) : JobId();
-    if (id.valid() && state_.books().jobs[id.index()].estimated_runtime_ms > 0) {
+    const DurationMs predicted =
+        id.valid() ? state_.books().jobs[id.index()].estimated_runtime_ms : 0;
+    if (predicted > 0 && predicted != stated) {
       out_.runs.predicted += counts;
-      return state_.books().jobs[id.index()].estimated_runtime_ms;
+      return {predicted, stated};
+    }
+    if (stated > 0) {
+      out_.runs.expected += counts;
+      return {stated, stated};
     }
     out_.runs.assumed += counts && options_.default_runtime.has_value();
     out_.runs.unknown += counts && !options_.default_runtime.has_value();
-    return options_.default_runtime.value_or(0);
+    const DurationMs assumed = options_.default_runtime.value_or(0);
+    return {assumed, assumed};
   }
 
   // `job` is the job at the end of the journal.
@@ -94,7 +98,8 @@ class Continuer {
     bool recorded = false, open = false;
     for (const auto& [name, task] : job.tasks) recorded = recorded || task.end >= 0;
     out_.runs.recorded += recorded;
-    const DurationMs expected = Expected(job, !recorded);
+    const RunEstimate estimate = Expected(job, !recorded);
+    const DurationMs expected = estimate.expected;
     for (const auto& [name, task] : job.tasks) {
       if (task.end >= 0) {
         runs.tasks[name] = task.done + std::max<DurationMs>(task.end - task.start, 0);
@@ -108,7 +113,7 @@ class Continuer {
         const TimeMs last = job.gone >= 0 ? job.gone + 1 : history_.end;
         seen = std::max(seen, task.done + last - task.start);
       }
-      if (seen > 0) runs.tasks[name] = ExpectedEnd(0, expected, seen);
+      if (seen > 0) runs.tasks[name] = ExpectedEnd(0, estimate, seen);
     }
     if (expected > 0 && !recorded) runs.all = expected;
     for (const auto& [name, run] : runs.tasks) {

@@ -40,7 +40,7 @@ void PrintBeginning(const WhatifResult& result, std::ostream& out) {
   };
   add(runs.recorded, " recorded");
   add(runs.expected, " estimated");
-  add(runs.predicted, " predicted from earlier jobs of the user");
+  add(runs.predicted, " predicted from earlier jobs");
   add(runs.assumed, " from --default-runtime");
   add(runs.unknown, " unknown, so these jobs never end (see --default-runtime)");
   if (!sources.empty()) out << "run times: " << sources << "\n";

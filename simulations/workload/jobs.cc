@@ -170,6 +170,7 @@ JobSpec ReadJob(Sections& sections, Fields& fields) {
   if (before != nullptr) job = *before;
   fields.Text("queue", job.queue);
   fields.Text("user", job.user);
+  fields.Text("image", job.image);
   fields.Whole("priority", job.priority);
   fields.Switch("preemptible", job.preemptible);
   fields.Switch("movable", job.movable);

@@ -58,6 +58,7 @@ class JobArrivals : public Arrivals {
     job.name = job_.id;
     job.queue = job_.queue.empty() ? "default" : job_.queue;
     job.user = job_.user;
+    job.image = job_.executable;
     job.created = out.at;
     job.movable = workload_.movable;
     job.preemptible = workload_.preemptible;

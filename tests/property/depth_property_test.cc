@@ -217,7 +217,7 @@ class History {
     config.reservations.mode = dice_.Pick<ReservationSettings::Mode>(
         {ReservationSettings::Mode::kNone, ReservationSettings::Mode::kFirst});
     config.reservations.count = dice_.From(1, 2);
-    config.reservations.predict.by = RunPrediction::By::kNone;
+    config.reservations.predict = RunPrediction::kNone;
     if (dice_.Percent(20)) config.reservations.order = ReservationSettings::Order::kShortestFirst;
     config.job_order = dice_.Pick<JobOrder>(
         {JobOrder::kCreated, JobOrder::kEstimatedRuntime, JobOrder::kRemaining});

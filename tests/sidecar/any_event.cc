@@ -306,7 +306,8 @@ Event AnyEvent(Dice& dice, int variant) {
                   {},
                   Word(dice),
                   {OneOf(dice, Locality::Mode::kRequired), Number<std::int32_t>(dice), Word(dice)},
-                  Number<std::int64_t>(dice)};
+                  Number<std::int64_t>(dice),
+                  Word(dice)};
       if (dice.Percent(30)) {
         job.held.push_back({Word(dice), Number<std::int32_t>(dice), Word(dice), Task(dice).slices});
       }

@@ -54,3 +54,23 @@ func (g *group) estimatedRuntimeMs() int64 {
 	}
 	return min(longest, mostRunMs)
 }
+
+// image: of the first container of its pods. If there are several, the one that sorts first: any of them tells programs apart.
+func (g *group) image() string {
+	first := ""
+	add := func(spec *corev1.PodSpec) {
+		if len(spec.Containers) == 0 || spec.Containers[0].Image == "" {
+			return
+		}
+		if image := spec.Containers[0].Image; first == "" || image < first {
+			first = image
+		}
+	}
+	for _, p := range g.pods {
+		add(&p.obj.Spec)
+	}
+	for _, m := range g.templates {
+		add(&m.pod.Spec)
+	}
+	return first
+}

@@ -44,3 +44,17 @@ func TestHowLongAGroupRunsIsReported(t *testing.T) {
 		}
 	}
 }
+
+func TestTheImageOfAGroupSortsFirst(t *testing.T) {
+	feed := idleFeed(t, Options{Admit: true})
+	feed.setGroup(someGroup("g", 1))
+	for name, image := range map[string]string{"p": "pytorch:2", "q": "launcher:1", "r": ""} {
+		feed.setPod(somePod(name, "g", func(p *corev1.Pod) {
+			p.Spec.Containers[0].Image = image
+			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "sidecar", Image: "a-sidecar"})
+		}))
+	}
+	if got := wholeModel(t, feed).jobs["group-g"].Image; got != "launcher:1" {
+		t.Errorf("image %q, expected launcher:1", got)
+	}
+}

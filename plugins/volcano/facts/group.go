@@ -244,6 +244,7 @@ func (f *Feed) settle(g *group) {
 	g.fact.Locality, _ = localityOf(localityAt, g.obj.Spec.NetworkTopology) // what is wrong with it gangOf has said
 	f.tellEvictability(g, g.fact)
 	g.fact.EstimatedRuntimeMs = g.estimatedRuntimeMs()
+	g.fact.Image = g.image()
 }
 
 // userName is the name that the user gave it: Volcano names a Job's group by the Job's uid as well.

@@ -5,7 +5,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "engine/run_history.h"
 #include "engine/timeline.h"
 #include "tests/support/dice.h"
 
@@ -66,32 +65,21 @@ TEST_CASE("A task without an end starts where there is always room") {
 }
 
 TEST_CASE("A task that outlives its estimate gets a longer estimate each time") {
-  CHECK(ExpectedEnd(100, 0, 500) == 0);
-  CHECK(ExpectedEnd(100, 50, 150) == 150);
-  CHECK(ExpectedEnd(100, 50, 151) == 150 + kMinuteMs);
-  CHECK(ExpectedEnd(100, 50, 150 + kMinuteMs) == 150 + kMinuteMs);
-  CHECK(ExpectedEnd(100, 50, 151 + kMinuteMs) == 150 + 5 * kMinuteMs);
-  CHECK(ExpectedEnd(0, 50, 51 + 50 * kHourMs) == 50 + 100 * kHourMs);
-  CHECK(ExpectedEnd(0, 50, 51 + 100 * kHourMs) == 50 + 200 * kHourMs);
+  CHECK(ExpectedEnd(100, {0, 0}, 500) == 0);
+  CHECK(ExpectedEnd(100, {50, 50}, 150) == 150);
+  CHECK(ExpectedEnd(100, {50, 50}, 151) == 150 + kMinuteMs);
+  CHECK(ExpectedEnd(100, {50, 50}, 150 + kMinuteMs) == 150 + kMinuteMs);
+  CHECK(ExpectedEnd(100, {50, 50}, 151 + kMinuteMs) == 150 + 5 * kMinuteMs);
+  CHECK(ExpectedEnd(0, {50, 50}, 51 + 50 * kHourMs) == 50 + 100 * kHourMs);
+  CHECK(ExpectedEnd(0, {50, 50}, 51 + 100 * kHourMs) == 50 + 200 * kHourMs);
 }
 
-TEST_CASE("The estimate of a job comes from earlier jobs of its user") {
-  RunHistory history;
-  const RunPrediction last_two, most{RunPrediction::By::kQuantile, 90},
-      none{RunPrediction::By::kNone, 90};
-  const QueueId queue(std::size_t{1});
-  CHECK(history.Predict(queue, "ann", last_two) == 0);
-  history.Ended(queue, "ann", 100);
-  CHECK(history.Predict(queue, "ann", last_two) == 100);
-  for (int run = 1; run <= 10; ++run) history.Ended(queue, "ann", run * 10);
-  CHECK(history.Predict(queue, "ann", last_two) == 95);
-  CHECK(history.Predict(queue, "ann", most) == 100);  // of 11, ten are no longer
-  CHECK(history.Predict(queue, "ann", {RunPrediction::By::kQuantile, 50}) == 60);
-  CHECK(history.Predict(queue, "ann", none) == 0);
-  CHECK(history.Predict(queue, "ben", last_two) == 0);
-  CHECK(history.Predict(QueueId(std::size_t{2}), "ann", last_two) == 0);
-  for (int run = 0; run < 32; ++run) history.Ended(queue, "ann", 7);
-  CHECK(history.Predict(queue, "ann", {RunPrediction::By::kQuantile, 100}) == 7);
+TEST_CASE("If a task outlives a prediction, its stated run time becomes the estimate") {
+  CHECK(ExpectedEnd(100, {50, 600}, 150) == 150);
+  CHECK(ExpectedEnd(100, {50, 600}, 151) == 700);
+  CHECK(ExpectedEnd(100, {50, 600}, 701) == 700 + kMinuteMs);
+  CHECK(ExpectedEnd(100, {50, 0}, 151) == 300);
+  CHECK(ExpectedEnd(100, {50, 0}, 301) == 900);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST_CASE("Sweep: a run is the simulation with the policy laid over it, its load
   const auto last = LoadSimulation(sweep->simulation, DocumentOf(*sweep, runs[11]));
   REQUIRE(last.ok());
   CHECK(last->config.reservations.mode == ReservationSettings::Mode::kFirst);
-  CHECK(last->config.reservations.predict.by == RunPrediction::By::kNone);  // the simulation's own
+  CHECK(last->config.reservations.predict == RunPrediction::kNone);  // the simulation's own
   CHECK(last->config.job_order == JobOrder::kEstimatedRuntime);
   CHECK(last->dequeue == Dequeue::kFifo);
   CHECK(last->config.seed == 9);
