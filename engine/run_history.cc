@@ -48,8 +48,13 @@ double Octaves(double x) {
   return octaves;
 }
 
-// `ms` times 2^octaves. It rounds up to eighths of an octave, so that jobs that are alike have
-// equal estimates.
+// To eighths of an octave, so that jobs that are alike have equal estimates; at least `least`.
+double Rounded(double octaves, double least) {
+  const double eighths = std::floor(octaves * 8 + 0.5);
+  return (eighths < least * 8 ? eighths + 1 : eighths) / 8;
+}
+
+// `ms` times 2^octaves. REQUIRES: whole eighths of an octave.
 DurationMs Times(double ms, double octaves) {
   constexpr std::array<double, 8> kEighths = {1,
                                               1.0905077326652577,
@@ -59,9 +64,8 @@ DurationMs Times(double ms, double octaves) {
                                               1.5422108254079408,
                                               1.6817928305074290,
                                               1.8340080864093424};
-  const double eighths = std::ceil(octaves * 8);
-  const double whole = std::floor(eighths / 8);
-  const auto rest = static_cast<std::size_t>(eighths - whole * 8);
+  const double whole = std::floor(octaves);
+  const auto rest = static_cast<std::size_t>((octaves - whole) * 8);
   const double product = std::ldexp(ms * kEighths[rest], static_cast<int>(whole));
   return static_cast<DurationMs>(std::clamp(product, 1.0, 0x1p40));  // kMostRunMs
 }
@@ -125,7 +129,7 @@ DurationMs RunHistory::Predict(const RunSubject& job) const {
     weight = 1;
   }
   if (weight == 0) return 0;
-  const double octaves = mean + std::sqrt(std::max(squares - mean * mean, 0.0));
+  const double octaves = Rounded(mean + std::sqrt(std::max(squares - mean * mean, 0.0)), mean);
   if (job.stated == 0) return Times(1, octaves);
   return octaves >= 0 ? job.stated : Times(static_cast<double>(job.stated), octaves);
 }
