@@ -182,7 +182,7 @@ void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, 
     if (domain == Hardware::kNoDomain) continue;
     Counts& counts = limits_[limit.index()];
     const auto it = counts.try_emplace(domain).first;
-    it->second.Add(cls.pod.limits[i].max, sign);
+    it->second.Add(cls.pod.limits[i], sign);
     if (it->second.empty()) counts.erase(it);
     limit_log_.Add(limit);
   }
@@ -264,7 +264,7 @@ std::int32_t Occupancy::LimitRoom(const Facts& facts, const TaskClass& cls, Node
     const std::uint32_t domain =
         facts.hardware.domain(facts.classes.topology_key(cls.limits[i]), node);
     if (domain == Hardware::kNoDomain) continue;
-    room = std::min(room, limit_count(cls.limits[i], domain).Left(cls.pod.limits[i].max));
+    room = std::min(room, limit_count(cls.limits[i], domain).Left(cls.pod.limits[i]));
   }
   return room;
 }

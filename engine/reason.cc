@@ -43,6 +43,15 @@ std::string RoomCause(const ResourceKinds& kinds, const Reason& reason) {
   return "enough free " + kind + " in total, but too few nodes have room for a task";
 }
 
+// "; limit port-8080 has no place left, held by job web on node n1, which is not preemptible".
+std::string LimitText(const Reason& reason) {
+  if (reason.full_group.empty()) return "";
+  std::string text = "; limit " + reason.full_group + " has no place left";
+  if (reason.holder.empty()) return text;
+  text += ", held by job " + reason.holder + " on node " + reason.holder_node;
+  return text + (reason.holder_preemptible ? "" : ", which is not preemptible");
+}
+
 // "the job needs 4 tasks of role worker x 8 GPUs; eligible nodes have 19 of 32 GPUs free and room
 // for 2 tasks; the most suitable node for a task, n3, has 7 GPUs free; ...". `place` has the room.
 std::string NumbersText(const ResourceKinds& kinds, const Reason& reason,
@@ -60,7 +69,7 @@ std::string NumbersText(const ResourceKinds& kinds, const Reason& reason,
     text += "; the most suitable node for a task, " + reason.best_node + ", has " +
             AmountText(kinds, reason.binding, reason.best_free) + " free";
   }
-  return text + NodesText(reason);
+  return text + NodesText(reason) + LimitText(reason);
 }
 
 std::string RoomText(const ResourceKinds& kinds, const Reason& reason) {
@@ -325,7 +334,10 @@ std::size_t ReasonHash::operator()(const Reason& reason) const {
     hash = Mix(hash, static_cast<std::uint64_t>(number));
   }
   for (const std::int32_t number : reason.nodes) hash = Mix(hash, static_cast<std::uint64_t>(number));
-  return Mix(Mix(Mix(hash, HashOf(reason.ahead)), HashOf(reason.over_queue)), HashOf(reason.queue));
+  for (const std::string* name : {&reason.ahead, &reason.over_queue, &reason.queue, &reason.holder}) {
+    hash = Mix(hash, HashOf(*name));
+  }
+  return hash;
 }
 
 std::string ReasonText(const ResourceKinds& kinds, const Reason& reason) {

@@ -121,6 +121,10 @@ struct Reason {
   std::string best_node;                       // the closest node; empty if no node is eligible
   std::int64_t best_free = 0;                  // of `binding` there
   std::array<std::int32_t, kMisfits> nodes{};  // number of nodes by what they lack for one task
+  // Of the first node on which a limit allows no more tasks: the group of the limit, a job that holds a
+  // place of it (empty: none was found), the node of its task, and whether that job is preemptible.
+  std::string full_group, holder, holder_node;
+  bool holder_preemptible = true;
 
   // kLocality: the domain with the most room for that role, and the number of domains of at most
   // that tier that are part of no other such domain. The numbers above describe that domain.

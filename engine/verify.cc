@@ -188,7 +188,7 @@ std::string Verifier::CheckPlace(Side& side, const Placement& placement) {
         hardware.domain(snapshot_->classes().topology_key(cls.limits[i]), placement.node);
     if (domain == Hardware::kNoDomain) continue;
     const BoundedCount& count = CountOf(side, cls.limits[i], domain);
-    const std::int32_t left = count.Left(cls.pod.limits[i].max);
+    const std::int32_t left = count.Left(cls.pod.limits[i]);
     if (left <= 0) {
       return "node " + spec.name + " has " + Numbers(count.total(), count.total() + left) +
              " tasks of group " + cls.pod.limits[i].group;
@@ -281,7 +281,7 @@ void Verifier::Take(Side& side, TaskId id, NodeId node, const Slices& slices, in
     const std::string& key = snapshot_->classes().topology_key(cls.limits[i]);
     const std::uint32_t domain = snapshot_->hardware().domain(key, node);
     if (domain == Hardware::kNoDomain) continue;
-    CountOf(side, cls.limits[i], domain).Add(cls.pod.limits[i].max, sign);
+    CountOf(side, cls.limits[i], domain).Add(cls.pod.limits[i], sign);
   }
 }
 

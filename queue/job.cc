@@ -112,8 +112,11 @@ absl::Status ValidatePod(const std::string& where, const PodTemplate& pod) {
     TEPHRA_RETURN_IF_ERROR(ValidateSum(where, sum.Add(AmountsOf(container))));
   }
   for (const DomainLimit& limit : pod.limits) {
-    if (limit.max < 1)
-      return Invalid(where, "limit \"" + limit.group + "\" max", limit.max, "at least 1");
+    const std::int32_t least = limit.counted ? 1 : 0;
+    if (limit.max < least) {
+      return Invalid(where, "limit \"" + limit.group + "\" max", limit.max,
+                     limit.counted ? "at least 1" : "at least 0");
+    }
     if (limit.topology_key.empty() || limit.group.empty()) {
       return absl::InvalidArgumentError(where + ": a limit needs a group and a topology key");
     }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -67,16 +68,21 @@ struct ContainerSpec {
 };
 
 // At most `max` tasks of `group` in one domain, a domain being the nodes that share a value of
-// the label `topology_key` ("kubernetes.io/hostname": the node itself). Self-anti-affinity is
-// max 1 of the job's own group; a host port is max 1 of a group named after the port. Nodes
-// without the label are not limited.
+// the label `topology_key` ("kubernetes.io/hostname": the node itself). Nodes without the label
+// are not limited.
 //
-// If tasks of one group have different bounds, the smallest bound in the domain applies to all
-// tasks: in Kubernetes the anti-affinity of a running pod also excludes other pods.
+// If tasks with a limit of one group have different bounds, the smallest bound in the domain
+// applies to all tasks of the group: in Kubernetes the anti-affinity of a running pod also excludes
+// other pods. So a group says what stands in the way of what:
+//   - a host port: every pod that has it is of the group, max 1
+//   - anti-affinity: pods that carry the term have max 1, or max 0 if the term does not match them,
+//     which then are not `counted`; pods that it matches and that do not carry it have no bound
 struct DomainLimit {
+  static constexpr std::int32_t kNoBound = std::numeric_limits<std::int32_t>::max();
   std::string group;
   std::string topology_key;
   std::int32_t max = 1;
+  bool counted = true;  // whether the task itself is of the group
 
   bool operator==(const DomainLimit&) const = default;
 };

@@ -206,22 +206,23 @@ void DeviceCharges(const TaskClass& cls, const Slices& slices,
   TakeWhole(out);
 }
 
-void BoundedCount::Add(std::int32_t bound, std::int32_t sign) {
-  auto it = std::lower_bound(by_bound_.begin(), by_bound_.end(), bound,
-                             [](const auto& entry, std::int32_t b) { return entry.first < b; });
-  if (it == by_bound_.end() || it->first != bound) it = by_bound_.insert(it, {bound, 0});
-  it->second += sign;
-  if (it->second == 0) by_bound_.erase(it);
+void BoundedCount::Add(const DomainLimit& limit, std::int32_t sign) {
+  auto it = std::lower_bound(bounds_.begin(), bounds_.end(), limit.max,
+                             [](const Bound& bound, std::int32_t max) { return bound.max < max; });
+  if (it == bounds_.end() || it->max != limit.max) it = bounds_.insert(it, {limit.max, 0, 0});
+  (limit.counted ? it->counted : it->uncounted) += sign;
+  if (it->counted == 0 && it->uncounted == 0) bounds_.erase(it);
 }
 
 std::int32_t BoundedCount::total() const {
   std::int32_t sum = 0;
-  for (const auto& [bound, count] : by_bound_) sum += count;
+  for (const Bound& bound : bounds_) sum += bound.counted;
   return sum;
 }
 
-std::int32_t BoundedCount::Left(std::int32_t bound) const {
-  return (by_bound_.empty() ? bound : std::min(bound, by_bound_[0].first)) - total();
+std::int32_t BoundedCount::Left(const DomainLimit& limit) const {
+  if (!limit.counted) return total() <= limit.max ? DomainLimit::kNoBound : limit.max - total();
+  return (bounds_.empty() ? limit.max : std::min(limit.max, bounds_.front().max)) - total();
 }
 
 ClassId ClassTable::Acquire(const PodTemplate& pod) {

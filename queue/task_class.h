@@ -64,19 +64,24 @@ struct DeviceCharge {
 void DeviceCharges(const TaskClass& cls, const Slices& slices,
                    std::span<const MigPlacements* const> mig, std::vector<DeviceCharge>& out);
 
-// How many tasks of a group run in a domain, by the bound of each task.
+// How many tasks with a limit of one group run in a domain, by their bounds.
 class BoundedCount {
  public:
   // `sign` is +1 or -1.
-  void Add(std::int32_t bound, std::int32_t sign);
-  std::int32_t total() const;
-  // How many more tasks with that bound may run; below zero if too many run.
-  std::int32_t Left(std::int32_t bound) const;
-  bool empty() const { return by_bound_.empty(); }
+  void Add(const DomainLimit& limit, std::int32_t sign);
+  std::int32_t total() const;  // of the group
+  // How many more tasks with that limit may run; below zero if too many run.
+  std::int32_t Left(const DomainLimit& limit) const;
+  bool empty() const { return bounds_.empty(); }
   bool operator==(const BoundedCount&) const = default;
 
  private:
-  std::vector<std::pair<std::int32_t, std::int32_t>> by_bound_;  // rising; without zeros
+  struct Bound {
+    std::int32_t max = 0, counted = 0, uncounted = 0;
+
+    bool operator==(const Bound&) const = default;
+  };
+  std::vector<Bound> bounds_;  // by max, rising; each of some task
 };
 
 // Equal pods share one id, with a reference count. An unused class is kept for a while, because

@@ -81,6 +81,64 @@ RankSpan BestDomain(Workbench& bench, const GangAsk& ask, const RoleAsk& role, R
   return best;
 }
 
+// The first of the tasks, by pod, that holds a place of the limit.
+const TaskRow* HolderAmong(const Snapshot& snapshot, const std::vector<TaskId>& tasks,
+                           LimitId limit) {
+  const TaskRow* holder = nullptr;
+  for (const TaskId id : tasks) {
+    const TaskRow& task = snapshot.task(id);
+    const std::vector<LimitId>& limits = snapshot.cls(task.cls).limits;
+    if (!task.job.valid() || std::find(limits.begin(), limits.end(), limit) == limits.end()) continue;
+    if (holder == nullptr || task.uid < holder->uid) holder = &task;
+  }
+  return holder;
+}
+
+// The first node of the domain with a task that holds a place of the limit.
+void AddHolder(const Snapshot& snapshot, LimitId limit, NodeId node, Reason& reason) {
+  constexpr std::size_t kMostTasks = 4096;  // that are looked at
+  const Hardware& hardware = snapshot.hardware();
+  const std::string& key = snapshot.classes().topology_key(limit);
+  const bool wide = key != kHostnameKey;
+  std::size_t looked_at = 0;
+  const auto& running = snapshot.books().tasks_on;
+  for (std::uint32_t rank = wide ? 0 : hardware.rank(node); looked_at < kMostTasks; ++rank) {
+    if (rank == hardware.ranked().size()) return;
+    const NodeId other = hardware.ranked()[rank];
+    if (hardware.domain(key, other) == hardware.domain(key, node) && other.index() < running.size()) {
+      looked_at += running[other.index()].size();
+      const TaskRow* holder = HolderAmong(snapshot, running[other.index()], limit);
+      if (holder != nullptr) {
+        const JobRow& job = snapshot.job(holder->job);
+        reason.holder = job.name;
+        reason.holder_node = hardware.spec(other).name;
+        reason.holder_preemptible = job.preemptible && holder->preemptible;
+        return;
+      }
+    }
+    if (!wide) return;
+  }
+}
+
+// Which limit of the class allows no more tasks, and a job that holds a place of it.
+void AddFullLimit(const Ledger& ledger, const Ranking& ranking, const TaskClass& cls,
+                  RankSpan within, Reason& reason) {
+  if (reason.nodes[static_cast<std::size_t>(Misfit::kLimit)] == 0) return;
+  const Hardware& hardware = ledger.snapshot().hardware();
+  std::uint32_t rank = within.first;
+  while (ranking.misfit(rank) != Misfit::kLimit) ++rank;
+  const NodeId node = hardware.ranked()[rank];
+  for (std::size_t i = 0; i < cls.limits.size(); ++i) {
+    const std::string& key = ledger.snapshot().classes().topology_key(cls.limits[i]);
+    const std::uint32_t domain = hardware.domain(key, node);
+    if (domain == Hardware::kNoDomain) continue;
+    const BoundedCount& held = ledger.occupancy().limit_count(cls.limits[i], domain);
+    if (held.Left(cls.pod.limits[i]) > 0) continue;
+    reason.full_group = cls.pod.limits[i].group;
+    return AddHolder(ledger.snapshot(), cls.limits[i], node, reason);
+  }
+}
+
 }  // namespace
 
 Reason ShortageReason(Workbench& bench, const GangAsk& ask, const Placer::Answer& answer) {
@@ -116,6 +174,7 @@ Reason ShortageReason(Workbench& bench, const GangAsk& ask, const Placer::Answer
   reason.tasks_needed = LeastOf(bench, ask, role, within);
   reason.tasks_fit = ranking.room(within);
   reason.nodes = ranking.NodesByMisfit(within);
+  AddFullLimit(ledger, ranking, cls, within, reason);
   const NodeId nearest = ranking.Nearest(ledger.snapshot(), within);
   if (!nearest.valid()) return reason;
   reason.binding = BindingKind(cls, ledger.occupancy().node(nearest).free);

@@ -1,14 +1,15 @@
 #include "plugins/preemption/node_table.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 namespace tephra {
 namespace {
 
 constexpr std::uint32_t kNone = 0xffffffffu;
-constexpr std::int32_t kUnlimited = std::numeric_limits<std::int32_t>::max();
+// Of a domain with more holders than this no holder is evicted for a task on another node. It keeps
+// the look at a node short.
+constexpr std::size_t kMostHolders = 64;
 
 // The number of nodes with tasks of the job that are not evicted.
 std::int64_t NodesOf(const Snapshot& snapshot, const Candidate& candidate) {
@@ -34,35 +35,106 @@ std::uint64_t LikenessOf(const NodeView& view, const TaskRow& task) {
 
 }  // namespace
 
-NodeTable::NodeTable(ClassId cls, const VictimsByNode& victims, const Snapshot& snapshot)
-    : cls_(cls), index_(snapshot.hardware().slots(), kNone) {
-  for (const auto& [id, refs] : victims) {
+NodeTable::NodeTable(ClassId cls, const VictimsByNode& victims, const VictimBook& book)
+    : cls_(cls), index_(book.snapshot().hardware().slots(), kNone) {
+  const Hardware& hardware = book.snapshot().hardware();
+  NoteWideLimits(victims, book);
+  const auto add = [&](NodeId id) {
+    const auto here = victims.find(id);
     Node& node = nodes_.emplace_back();
     node.id = id;
-    node.victims = &refs;
+    node.victims = here == victims.end() ? nullptr : &here->second;
+  };
+  if (wide_.empty()) {
+    for (const auto& [id, refs] : victims) add(id);
+  } else {
+    for (const NodeId id : hardware.ranked()) add(id);
   }
   std::sort(nodes_.begin(), nodes_.end(), [&](const Node& a, const Node& b) {
-    return snapshot.hardware().rank(a.id) < snapshot.hardware().rank(b.id);
+    return hardware.rank(a.id) < hardware.rank(b.id);
   });
   for (std::uint32_t n = 0; n < nodes_.size(); ++n) index_[nodes_[n].id.index()] = n;
 }
 
+void NodeTable::NoteWideLimits(const VictimsByNode& victims, const VictimBook& book) {
+  const Snapshot& snapshot = book.snapshot();
+  const TaskClass& asks = snapshot.cls(cls_);
+  for (std::size_t i = 0; i < asks.limits.size(); ++i) {
+    if (snapshot.classes().topology_key(asks.limits[i]) == kHostnameKey) continue;
+    const DomainLimit& limit = asks.pod.limits[i];
+    wide_.push_back({asks.limits[i], limit.counted && limit.max == 1, {}});
+    // Two tasks on two nodes of one domain may become possible although neither node has room for
+    // one more.
+    complete_ = complete_ && wide_.back().exclusive;
+  }
+  if (wide_.empty()) return;
+  for (const auto& [node, refs] : victims) {
+    for (const VictimRef ref : refs) {
+      const TaskClass& holds = snapshot.cls(snapshot.task(book.at(ref).task).cls);
+      for (WideLimit& wide : wide_) {
+        const auto& limits = holds.limits;
+        if (std::find(limits.begin(), limits.end(), wide.limit) == limits.end()) continue;
+        const std::uint32_t domain = DomainOf(snapshot, wide, node);
+        if (domain != Hardware::kNoDomain) wide.holders[domain].push_back(ref);
+      }
+    }
+  }
+  for (WideLimit& wide : wide_) {
+    for (auto& [domain, holders] : wide.holders) {
+      if (holders.size() <= kMostHolders) continue;
+      holders.clear();
+      complete_ = false;
+    }
+  }
+}
+
+std::uint32_t NodeTable::DomainOf(const Snapshot& snapshot, const WideLimit& wide,
+                                  NodeId node) const {
+  return snapshot.hardware().domain(snapshot.classes().topology_key(wide.limit), node);
+}
+
+// The victims on the node, and those that hold a place in a domain of it; sorted.
+std::vector<VictimRef> NodeTable::InTheWay(const Snapshot& snapshot, const Node& node) const {
+  std::vector<VictimRef> refs;
+  if (node.victims != nullptr) refs = *node.victims;
+  for (const WideLimit& wide : wide_) {
+    const auto holders = wide.holders.find(DomainOf(snapshot, wide, node.id));
+    if (holders == wide.holders.end()) continue;
+    refs.insert(refs.end(), holders->second.begin(), holders->second.end());
+  }
+  std::sort(refs.begin(), refs.end());
+  refs.erase(std::unique(refs.begin(), refs.end()), refs.end());
+  return refs;
+}
+
 void NodeTable::Outdate(NodeId node) {
-  if (index_[node.index()] != kNone) nodes_[index_[node.index()]].outdated = true;
+  if (!wide_.empty()) {
+    for (Node& one : nodes_) one.outdated = true;
+  } else if (index_[node.index()] != kNone) {
+    nodes_[index_[node.index()]].outdated = true;
+  }
 }
 
 void NodeTable::Follow(const Ledger& ledger) {
-  const auto& log = ledger.occupancy().node_log();
-  if (!log.Covers(rows_seen_)) {
+  const auto& rows = ledger.occupancy().node_log();
+  const auto& limits = ledger.occupancy().limit_log();
+  bool all = !rows.Covers(rows_seen_);
+  if (!wide_.empty()) {
+    all = all || !limits.Covers(limits_seen_);
+    const auto look = [&](LimitId limit) {
+      for (const WideLimit& wide : wide_) all = all || wide.limit == limit;
+    };
+    if (!all) limits.EachSince(limits_seen_, look);
+  }
+  if (all) {
     for (Node& node : nodes_) node.outdated = true;
   } else {
-    log.EachSince(rows_seen_, [this](NodeId node) { Outdate(node); });
+    rows.EachSince(rows_seen_, [this](NodeId node) {
+      if (index_[node.index()] != kNone) nodes_[index_[node.index()]].outdated = true;
+    });
   }
-  rows_seen_ = log.end();
-}
-
-std::int32_t NodeTable::FitNow(const Ledger& ledger, const Node& node, const Fit& fit) const {
-  return fit.Copies(ledger.View(node.id), ledger.snapshot().cls(cls_), kUnlimited);
+  rows_seen_ = rows.end();
+  limits_seen_ = limits.end();
 }
 
 // Works out the pieces of the node, which are evicted as a whole, and their costs.
@@ -74,7 +146,7 @@ void NodeTable::Refresh(Workbench& later, const VictimBook& book, Node& node) {
   node.pieces.clear();
   node.refs.clear();
   node.choices.clear();
-  node.most = 0;
+  node.now = node.most = 0;
   const std::uint32_t rank = snapshot.hardware().rank(node.id);
   if (!MayUse(later.rankings().For(cls_).misfit(rank))) return;
 
@@ -83,11 +155,15 @@ void NodeTable::Refresh(Workbench& later, const VictimBook& book, Node& node) {
     std::vector<VictimRef> refs;
   };
   std::vector<Bundle> bundles;
-  const auto part = [&](VictimRef ref) -> Piece::Part {
+  const auto part = [&](VictimRef ref) -> Occupant {
     const TaskRow& task = snapshot.task(book.at(ref).task);
-    return {task.cls, &task.slices};
+    return {task.cls, task.node, &task.slices};
   };
-  const std::vector<VictimRef>& refs = *node.victims;
+  const auto likeness = [&](VictimRef ref) {
+    const TaskRow& task = snapshot.task(book.at(ref).task);
+    return task.node == node.id ? LikenessOf(view, task) : 0;
+  };
+  const std::vector<VictimRef> refs = InTheWay(snapshot, node);
   for (std::size_t i = 0; i < refs.size();) {
     const Candidate& candidate = book.of(refs[i]);
     const std::size_t begin = i;
@@ -99,7 +175,7 @@ void NodeTable::Refresh(Workbench& later, const VictimBook& book, Node& node) {
         Bundle& one = bundles.emplace_back();
         one.piece.cost = {0, 1, victim.cost};
         one.piece.parts.push_back(part(refs[i]));
-        one.piece.likeness = LikenessOf(view, snapshot.task(victim.task));
+        one.piece.likeness = likeness(refs[i]);
         one.refs.push_back(refs[i]);
         continue;
       }
@@ -109,35 +185,29 @@ void NodeTable::Refresh(Workbench& later, const VictimBook& book, Node& node) {
     }
     if (whole.refs.empty() || !candidate.whole) continue;
     whole.piece.cost.gangs = EvictionCost::kGang / NodesOf(snapshot, candidate);
-    if (whole.refs.size() == 1) {
-      whole.piece.likeness = LikenessOf(view, snapshot.task(book.at(whole.refs[0]).task));
-    }
+    if (whole.refs.size() == 1) whole.piece.likeness = likeness(whole.refs[0]);
     bundles.push_back(std::move(whole));
   }
   std::sort(bundles.begin(), bundles.end(), [](const Bundle& a, const Bundle& b) {
     if (a.piece.cost != b.piece.cost) return a.piece.cost > b.piece.cost;
     return a.refs < b.refs;
   });
-  NodeTrial trial(view);
+  PlaceTrial trial(ledger, cls_, node.id);
+  const Fit& fit = *later.policies().fit;
+  node.now = trial.Copies(fit);
   for (Bundle& bundle : bundles) {
-    for (const Piece::Part& one : bundle.piece.parts) {
-      trial.Charge(snapshot.cls(one.cls), *one.slices, -1);
-    }
+    for (const Occupant& one : bundle.piece.parts) trial.Charge(one, -1);
     node.pieces.push_back(std::move(bundle.piece));
     node.refs.push_back(std::move(bundle.refs));
   }
-  const Fit& fit = *later.policies().fit;
-  node.most = fit.Copies(trial.view(), snapshot.cls(cls_), kUnlimited) - FitNow(ledger, node, fit);
+  node.most = trial.Copies(fit) - node.now;
 }
 
 const NodeChoice& NodeTable::Choice(Workbench& later, Node& node, std::int32_t more) {
-  const Ledger& ledger = later.ledger();
-  const Fit& fit = *later.policies().fit;
   while (static_cast<std::int32_t>(node.choices.size()) < more) {
     const auto next = static_cast<std::int32_t>(node.choices.size()) + 1;
-    node.choices.push_back(CheapestOnNode(ledger.View(node.id), ledger.snapshot().classes(),
-                                          ledger.snapshot().cls(cls_), node.pieces,
-                                          FitNow(ledger, node, fit) + next, fit));
+    node.choices.push_back(CheapestOnNode(PlaceTrial(later.ledger(), cls_, node.id), node.pieces,
+                                          node.now + next, *later.policies().fit));
   }
   return node.choices[static_cast<std::size_t>(more) - 1];
 }
@@ -160,14 +230,50 @@ std::span<NodeTable::Node> NodeTable::NodesIn(Workbench& later, const VictimBook
   const std::span<Node> nodes(at(within.first), at(within.last));
   for (Node& node : nodes) {
     if (node.outdated) Refresh(later, book, node);
+    node.more = node.most;
   }
+  if (!wide_.empty() && wide_[0].exclusive) CloseServedDomains(later.ledger().snapshot(), nodes);
   return nodes;
+}
+
+// A domain takes one task, so one in which some node has room gets no more by evictions.
+void NodeTable::CloseServedDomains(const Snapshot& snapshot, std::span<Node> nodes) const {
+  std::set<std::uint32_t> served;
+  for (const Node& node : nodes) {
+    const std::uint32_t domain = DomainOf(snapshot, wide_[0], node.id);
+    if (node.now > 0 && domain != Hardware::kNoDomain) served.insert(domain);
+  }
+  for (Node& node : nodes) {
+    if (served.contains(DomainOf(snapshot, wide_[0], node.id))) node.more = 0;
+  }
+}
+
+// The nodes on which evictions help; of a domain that takes one task, the node on which that task
+// costs least.
+std::vector<NodeTable::Node*> NodeTable::NodesToChoose(Workbench& later, std::span<Node> nodes) {
+  std::vector<Node*> chosen;
+  std::map<std::uint32_t, std::size_t> of_domain;  // index into chosen
+  for (Node& node : nodes) {
+    if (node.more < 1) continue;
+    const std::uint32_t domain = wide_.empty() || !wide_[0].exclusive
+                                     ? Hardware::kNoDomain
+                                     : DomainOf(later.ledger().snapshot(), wide_[0], node.id);
+    const auto [it, fresh] = of_domain.try_emplace(domain, chosen.size());
+    if (fresh || domain == Hardware::kNoDomain) {
+      chosen.push_back(&node);
+    } else if (Choice(later, node, 1).cost < Choice(later, *chosen[it->second], 1).cost) {
+      chosen[it->second] = &node;
+    }
+  }
+  return chosen;
 }
 
 NodeTable::Answer NodeTable::Cheapest(Workbench& later, const VictimBook& book, std::int32_t more,
                                       RankSpan within) {
   const std::span<Node> nodes = NodesIn(later, book, within);
   Answer answer = more == 1 ? OneMore(later, nodes) : Many(later, nodes, more);
+  // A holder in the way in two domains would count for both.
+  answer.exact = answer.exact && complete_ && (more == 1 || wide_.size() < 2);
   std::sort(answer.victims.begin(), answer.victims.end());
   return answer;
 }
@@ -176,7 +282,7 @@ std::vector<NodeTable::Option> NodeTable::Options(Workbench& later, const Victim
                                                   RankSpan within) {
   std::vector<Option> options;
   for (Node& node : NodesIn(later, book, within)) {
-    if (node.most < 1) continue;
+    if (node.more < 1) continue;
     const NodeChoice& choice = Choice(later, node, 1);
     options.push_back({choice.exact ? choice.cost : EvictionCost{}, node.id, &node.pieces, &node.refs});
   }
@@ -189,7 +295,7 @@ NodeTable::Answer NodeTable::OneMore(Workbench& later, std::span<Node> nodes) {
   Answer answer;
   Node* best = nullptr;
   for (Node& node : nodes) {
-    if (node.most < 1) continue;
+    if (node.more < 1) continue;
     const NodeChoice& choice = Choice(later, node, 1);
     answer.exact = answer.exact && choice.exact;
     if (best == nullptr || choice.cost < answer.cost) best = &node, answer.cost = choice.cost;
@@ -203,16 +309,16 @@ NodeTable::Answer NodeTable::OneMore(Workbench& later, std::span<Node> nodes) {
 NodeTable::Answer NodeTable::Many(Workbench& later, std::span<Node> nodes, std::int32_t more) {
   Answer answer;
   const auto width = static_cast<std::size_t>(more) + 1;
+  const std::vector<Node*> chosen = NodesToChoose(later, nodes);
   std::int64_t most = 0;
-  for (const Node& node : nodes) most += std::max(node.most, 0);
+  for (const Node* node : chosen) most += node->more;
   if (most < more) return answer;
   std::vector<EvictionCost> reached(width, EvictionCost::Most());
   reached[0] = {};
-  std::vector<std::vector<std::uint16_t>> taken(nodes.size());
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    Node& node = nodes[n];
-    const std::int32_t here = std::min(node.most, more);
-    if (here < 1) continue;
+  std::vector<std::vector<std::uint16_t>> taken(chosen.size());
+  for (std::size_t n = 0; n < chosen.size(); ++n) {
+    Node& node = *chosen[n];
+    const std::int32_t here = std::min(node.more, more);
     taken[n].resize(width);
     for (std::int32_t m = 1; m <= here; ++m) {
       const bool exact = Choice(later, node, m).exact;
@@ -234,10 +340,10 @@ NodeTable::Answer NodeTable::Many(Workbench& later, std::span<Node> nodes, std::
   if (!answer.possible) return answer;
   answer.cost = reached.back();
   std::size_t j = width - 1;
-  for (std::size_t n = nodes.size(); n-- > 0 && j > 0;) {
-    if (taken[n].empty() || taken[n][j] == 0) continue;
+  for (std::size_t n = chosen.size(); n-- > 0 && j > 0;) {
+    if (taken[n][j] == 0) continue;
     const std::int32_t m = taken[n][j];
-    Take(nodes[n], nodes[n].choices[static_cast<std::size_t>(m) - 1], answer);
+    Take(*chosen[n], chosen[n]->choices[static_cast<std::size_t>(m) - 1], answer);
     j -= static_cast<std::size_t>(m);
   }
   return answer;

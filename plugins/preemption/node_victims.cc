@@ -1,7 +1,5 @@
 #include "plugins/preemption/node_victims.h"
 
-#include <limits>
-
 namespace tephra {
 namespace {
 
@@ -11,9 +9,9 @@ constexpr std::int32_t kMostSteps = 2000;
 // fit. Then tries every other choice that could cost less.
 class Search {
  public:
-  Search(const NodeView& node, const ClassTable& classes, const TaskClass& cls,
-         const std::vector<Piece>& pieces, std::int32_t copies, const Fit& fit)
-      : trial_(node), classes_(classes), cls_(cls), pieces_(pieces), copies_(copies), fit_(fit) {}
+  Search(const PlaceTrial& node, const std::vector<Piece>& pieces, std::int32_t copies,
+         const Fit& fit)
+      : trial_(node), pieces_(pieces), copies_(copies), fit_(fit) {}
 
   NodeChoice Run() {
     for (const Piece& piece : pieces_) Charge(piece, -1);
@@ -27,12 +25,11 @@ class Search {
 
  private:
   void Charge(const Piece& piece, int sign) {
-    for (const Piece::Part& part : piece.parts)
-      trial_.Charge(classes_[part.cls], *part.slices, sign);
+    for (const Occupant& part : piece.parts) trial_.Charge(part, sign);
   }
   bool Fits() {
     ++steps_;
-    return fit_.Copies(trial_.view(), cls_, std::numeric_limits<std::int32_t>::max()) >= copies_;
+    return trial_.Copies(fit_) >= copies_;
   }
 
   void Decide(std::size_t i, EvictionCost cost) {
@@ -60,9 +57,7 @@ class Search {
     evicted_[i] = false;
   }
 
-  NodeTrial trial_;
-  const ClassTable& classes_;
-  const TaskClass& cls_;
+  PlaceTrial trial_;
   const std::vector<Piece>& pieces_;
   const std::int32_t copies_;
   const Fit& fit_;
@@ -73,9 +68,9 @@ class Search {
 
 }  // namespace
 
-NodeChoice CheapestOnNode(const NodeView& node, const ClassTable& classes, const TaskClass& cls,
-                          const std::vector<Piece>& pieces, std::int32_t copies, const Fit& fit) {
-  return Search(node, classes, cls, pieces, copies, fit).Run();
+NodeChoice CheapestOnNode(const PlaceTrial& node, const std::vector<Piece>& pieces,
+                          std::int32_t copies, const Fit& fit) {
+  return Search(node, pieces, copies, fit).Run();
 }
 
 }  // namespace tephra

@@ -7,18 +7,15 @@
 
 #include "engine/policy.h"
 #include "plugins/preemption/eviction_cost.h"
+#include "plugins/preemption/place_trial.h"
 
 namespace tephra {
 
-// Tasks on one node that are evicted together.
+// Tasks that are evicted together and stand in the way on one node.
 struct Piece {
-  struct Part {
-    ClassId cls;
-    const Slices* slices;
-  };
   EvictionCost cost;
-  std::vector<Part> parts;
-  // Pieces of equal likeness free equal room, so the search tries them in order. 0: like no other.
+  std::vector<Occupant> parts;
+  // Pieces of equal likeness free the same, so the search tries them in order. 0: like no other.
   std::uint64_t likeness = 0;
 };
 
@@ -30,7 +27,7 @@ struct NodeChoice {
 };
 
 // REQUIRES: the pieces are sorted, the most expensive first, and are charged to the node.
-NodeChoice CheapestOnNode(const NodeView& node, const ClassTable& classes, const TaskClass& cls,
-                          const std::vector<Piece>& pieces, std::int32_t copies, const Fit& fit);
+NodeChoice CheapestOnNode(const PlaceTrial& node, const std::vector<Piece>& pieces,
+                          std::int32_t copies, const Fit& fit);
 
 }  // namespace tephra

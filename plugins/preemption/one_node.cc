@@ -1,20 +1,19 @@
 #include "plugins/preemption/one_node.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace tephra {
 
 struct OneNode::Here {
   const NodeTable::Option& option;
-  NodeTrial trial;        // without the pieces that are not given back
+  PlaceTrial trial;       // without the pieces that are not given back
   std::int32_t copies;    // that are to fit
   std::vector<bool> out;  // by piece: evicted
   std::vector<VictimRef> victims;
 
-  void Charge(const ClassTable& classes, const Piece& piece, int sign) {
-    for (const Piece::Part& part : piece.parts) trial.Charge(classes[part.cls], *part.slices, sign);
+  void Charge(const Piece& piece, int sign) {
+    for (const Occupant& part : piece.parts) trial.Charge(part, sign);
   }
 };
 
@@ -22,18 +21,15 @@ VictimSearch::Answer OneNode::Run(const std::vector<NodeTable::Option>& options)
   best_.cost = EvictionCost::Most();
   const Ledger& ledger = later_.ledger();
   const Fit& fit = *later_.policies().fit;
-  const auto fitting = [&](const NodeView& view) {
-    return fit.Copies(view, ledger.snapshot().cls(cls_), std::numeric_limits<std::int32_t>::max());
-  };
   for (const NodeTable::Option& option : options) {
     if (option.least >= best_.cost) break;
     if (Ended()) {
       MayMiss(option.least);
       break;
     }
-    const NodeView view = ledger.View(option.node);
-    Here here{option, NodeTrial(view), fitting(view) + 1, std::vector<bool>(option.pieces->size()), {}};
-    for (const Piece& piece : *option.pieces) here.Charge(ledger.snapshot().classes(), piece, -1);
+    const PlaceTrial trial(ledger, cls_, option.node);
+    Here here{option, trial, trial.Copies(fit) + 1, std::vector<bool>(option.pieces->size()), {}};
+    for (const Piece& piece : *option.pieces) here.Charge(piece, -1);
     Decide(here, 0, EvictionCost{});
   }
   best_.exact = best_.found ? missed_ >= best_.cost : missed_ == EvictionCost::Most();
@@ -59,15 +55,12 @@ void OneNode::Decide(Here& here, std::size_t piece, const EvictionCost& cost) {
   if (cost >= best_.cost) return;
   if (Ended()) return MayMiss(cost);
   if (piece == here.option.pieces->size()) return TryAll(here.victims);
-  const ClassTable& classes = book_.snapshot().classes();
   const Piece& one = (*here.option.pieces)[piece];
   if (!(SeemsAlike(here, piece) && here.out[piece - 1])) {
-    here.Charge(classes, one, +1);
+    here.Charge(one, +1);
     ++best_.steps;
-    const std::int32_t copies = later_.policies().fit->Copies(
-        here.trial.view(), book_.snapshot().cls(cls_), std::numeric_limits<std::int32_t>::max());
-    if (copies >= here.copies) Decide(here, piece + 1, cost);
-    here.Charge(classes, one, -1);
+    if (here.trial.Copies(*later_.policies().fit) >= here.copies) Decide(here, piece + 1, cost);
+    here.Charge(one, -1);
   }
   const std::vector<VictimRef>& refs = (*here.option.refs)[piece];
   const std::size_t before = here.victims.size();

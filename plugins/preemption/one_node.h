@@ -1,8 +1,8 @@
 // OneNode: the cheapest victims that make room for one more task of a gang.
 //
-// One more task needs room on one node. So victims on that node are enough, with the rest of the gangs
-// that lose a task there. Each node is searched separately, and the number of tasks in the cluster does
-// not matter.
+// One more task needs room on one node. So victims that stand in the way there are enough, with the
+// rest of the gangs that lose such a task. Each node is searched separately, and the number of tasks in
+// the cluster does not matter.
 //
 // Made for one gang, used once. One thread.
 #pragma once

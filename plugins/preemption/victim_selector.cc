@@ -70,14 +70,14 @@ std::optional<EvictionCost> VictimSelector::LeastCost(Pool& pool, const GangAsk&
     const NodeTable::Answer some =
         TableOf(pool, role.cls)
             .Cheapest(later_, book_, need - static_cast<std::int32_t>(room), ask.within);
-    if (!some.possible) return std::nullopt;
-    least = std::max(least, some.cost);
+    if (!some.possible && some.exact) return std::nullopt;
+    if (some.possible) least = std::max(least, some.cost);
   }
   return least;
 }
 
 NodeTable& VictimSelector::TableOf(Pool& pool, ClassId cls) {
-  return pool.tables.try_emplace(cls, cls, pool.by_node, snapshot()).first->second;
+  return pool.tables.try_emplace(cls, cls, pool.by_node, book_).first->second;
 }
 
 VictimSearch::Answer VictimSelector::Search(const Rules& rules, Pool& pool, const GangAsk& ask,
@@ -85,7 +85,7 @@ VictimSearch::Answer VictimSelector::Search(const Rules& rules, Pool& pool, cons
   VictimSearch::Answer found = Relax(rules, pool, ask);
   if (!found.exact && rules.hopeless(ask)) found.exact = true;
   if (found.exact) return found;
-  const bool one_more = rules.room_alone && OneTaskShort(ask);
+  const bool one_more = rules.room_alone && OneTaskShort(pool, ask);
   if (one_more) {
     VictimSearch::Answer here = OnOneNode(rules, pool, ask);
     steps += here.steps;
@@ -106,9 +106,9 @@ VictimSearch::Answer VictimSelector::Search(const Rules& rules, Pool& pool, cons
 }
 
 // Whether room for one more task is all that the gang lacks.
-bool VictimSelector::OneTaskShort(const GangAsk& ask) const {
+bool VictimSelector::OneTaskShort(Pool& pool, const GangAsk& ask) {
   if (ask.roles.size() != 1 || !ask.groups.empty()) return false;
-  if (!snapshot().cls(ask.roles[0].cls).limits.empty()) return false;
+  if (!TableOf(pool, ask.roles[0].cls).complete()) return false;
   return later_.rankings().WithRoom(ask.roles[0].cls).room(ask.within) == ask.least - 1;
 }
 
@@ -186,7 +186,7 @@ VictimSearch::Answer VictimSelector::Relax(const Rules& rules, Pool& pool, const
                 .Cheapest(later_, book_, need - static_cast<std::int32_t>(room), ask.within);
         exact = exact && some.exact;
         if (!some.possible) {
-          answer.exact = ask.roles.size() == 1;
+          answer.exact = ask.roles.size() == 1 && some.exact;
           return answer;
         }
         bound += some.cost;

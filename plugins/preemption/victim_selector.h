@@ -53,7 +53,7 @@ class VictimSelector {
  private:
   VictimSearch::Answer Search(const Rules& rules, Pool& pool, const GangAsk& ask,
                               std::int32_t& steps);
-  bool OneTaskShort(const GangAsk& ask) const;
+  bool OneTaskShort(Pool& pool, const GangAsk& ask);
   VictimSearch::Answer OnOneNode(const Rules& rules, Pool& pool, const GangAsk& ask);
   VictimSearch::Answer Relax(const Rules& rules, Pool& pool, const GangAsk& ask);
   std::optional<EvictionCost> LeastCost(Pool& pool, const GangAsk& ask);

@@ -154,6 +154,7 @@ void Encode(const PodTemplate& in, TextCopier& text, v1::PodTemplate* out) {
     text.Copy(limit.group, wire->mutable_group());
     text.Copy(limit.topology_key, wire->mutable_topology_key());
     wire->set_max(limit.max);
+    wire->set_uncounted(!limit.counted);
   }
   out->set_user_id(in.user_id);
 }
@@ -168,7 +169,7 @@ absl::Status Decode(const v1::PodTemplate& in, const FieldPath& at, PodTemplate&
     TEPHRA_RETURN_IF_ERROR(Decode(in.constraints(), at.At("constraints"), out.constraints));
   }
   for (const v1::DomainLimit& wire : in.limits()) {
-    out.limits.push_back({wire.group(), wire.topology_key(), wire.max()});
+    out.limits.push_back({wire.group(), wire.topology_key(), wire.max(), !wire.uncounted()});
   }
   out.user_id = in.user_id();
   return absl::OkStatus();

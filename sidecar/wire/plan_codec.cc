@@ -35,6 +35,10 @@ void Encode(const Reason& in, v1::Reason* out) {
     count->set_misfit(ToWire<v1::Misfit>(static_cast<Misfit>(misfit)));
     count->set_nodes(in.nodes[misfit]);
   }
+  out->set_full_group(in.full_group);
+  out->set_holder(in.holder);
+  out->set_holder_node(in.holder_node);
+  out->set_holder_not_preemptible(!in.holder_preemptible);
   out->set_queue(in.queue);
   out->set_limit(in.limit);
   out->set_used(in.used);

@@ -128,10 +128,11 @@ Toleration ReadToleration(const Item& item) {
 DomainLimit ReadLimit(const Item& item) {
   DomainLimit limit{"", kHostnameKey, 1};
   Fields fields(item);
+  fields.Switch("counted", limit.counted);
   fields.Need("group");
   fields.Text("group", limit.group);
   fields.Text("topology_key", limit.topology_key);
-  fields.Whole("max", limit.max, 1);
+  fields.Whole("max", limit.max, limit.counted ? 1 : 0);
   fields.Done();
   return limit;
 }

@@ -51,6 +51,32 @@ EngineConfig Evicting(Dice& dice, bool evicting) {
   return config;
 }
 
+// What stands in the way of a pod, beside the lack of room.
+enum class Way { kRoom, kLimits };
+
+// Host ports, and anti-affinities per node and per rack: terms that match their carrier, terms that
+// do not, and pods that carry no term and are matched.
+void AddLimits(Dice& dice, PodTemplate& pod) {
+  if (dice.Percent(25)) pod.limits.push_back({"port", kHostnameKey, 1});
+  for (const char* key : {kHostnameKey, "rack"}) {
+    const std::string group = std::string("app-") + (key == kHostnameKey ? "node" : "rack");
+    switch (dice.Below(6)) {
+      case 0:
+        pod.limits.push_back({group, key, 1});
+        break;
+      case 1:
+        pod.limits.push_back({group, key, 0, false});
+        break;
+      case 2:
+        pod.limits.push_back({group, key, DomainLimit::kNoBound});
+        break;
+      case 3:
+        pod.limits.push_back({group, key, 2});
+        break;
+    }
+  }
+}
+
 PodTemplate RandomPod(Dice& dice) {
   APod pod;
   pod.Cores(1 + dice.Below(2));
@@ -181,7 +207,7 @@ bool MayBeKeptOff(const Mirror& mirror, const std::string& uid) {
 }
 
 // A cluster on which jobs run that were placed without evictions, and others that have come since.
-std::unique_ptr<World> Crowded(Dice& dice) {
+std::unique_ptr<World> Crowded(Dice& dice, Way way = Way::kRoom) {
   auto made = std::make_unique<World>();
   World& world = *made;
   Dice settings = Aside(dice);
@@ -195,6 +221,7 @@ std::unique_ptr<World> Crowded(Dice& dice) {
     ANode node("n" + std::to_string(n));
     node.Cores(3 + dice.Below(8)).Gpus(1 + dice.Below(3));
     NodeSpec spec = node;
+    if (way == Way::kLimits && aside.Percent(90)) spec.labels["rack"] = aside.Percent(50) ? "a" : "b";
     for (DeviceHardware& device : spec.devices) {
       if (models) device.model = aside.Percent(60) ? "A" : "B";
     }
@@ -202,6 +229,7 @@ std::unique_ptr<World> Crowded(Dice& dice) {
   }
   const auto tell = [&](JobSpec job) {
     for (RoleSpec& role : job.gang.roles) {
+      if (way == Way::kLimits) AddLimits(aside, role.pod);
       if (models && aside.Percent(60)) {
         role.pod.constraints.device_models = {aside.Percent(60) ? "A" : "B"};
       }
@@ -223,9 +251,9 @@ std::unique_ptr<World> Crowded(Dice& dice) {
   return made;
 }
 
-void TryOne(std::uint64_t seed, Tally& tally) {
+void TryOne(std::uint64_t seed, Tally& tally, Way way = Way::kRoom) {
   Dice dice(seed + 5000000);
-  const std::unique_ptr<World> made = Crowded(dice);
+  const std::unique_ptr<World> made = Crowded(dice, way);
   World& world = *made;
   const TimeMs now = 200 * kSecondMs;
   // As the cycle finds it.
@@ -335,6 +363,17 @@ TEST_CASE(
                     << " too large for the brute force, " << tally.kept_off
                     << " that may have been kept off a GPU model");
   CHECK(tally.unproven <= tally.judged / 1000);
+}
+
+TEST_CASE("Pods in the way by host port or anti-affinity are evicted exactly if that is the cheapest way") {
+  Tally tally;
+  ForEachSeed(1000, [&](std::uint64_t seed) { TryOne(seed, tally, Way::kLimits); });
+  WARN(tally.judged << " gangs with limits judged: " << tally.evicted << " helped by evictions, "
+                    << tally.impossible << " proven beyond help; " << tally.unproven
+                    << " answers without a proof, " << tally.given_up
+                    << " too large for the brute force");
+  CHECK(tally.unproven <= tally.judged / 100);
+  if (AllSeeds()) CHECK(tally.evicted > 100);
 }
 
 }  // namespace

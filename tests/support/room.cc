@@ -183,8 +183,10 @@ void Room::TakeHost(const PodTemplate& pod, Node& node, int sign) {
   for (const DomainLimit& limit : pod.limits) {
     const std::string value = DomainValue(*node.spec, limit.topology_key);
     if (value.empty()) continue;
-    std::map<int, int>& held = held_[{limit.group, limit.topology_key, value}];
-    if ((held[limit.max] += sign) == 0) held.erase(limit.max);
+    auto& held = held_[{limit.group, limit.topology_key, value}];
+    auto& [tasks, counted] = held[limit.max];
+    tasks += sign, counted += limit.counted ? sign : 0;
+    if (tasks == 0) held.erase(limit.max);
   }
 }
 
@@ -241,9 +243,12 @@ std::string Room::HostRefuses(const PodTemplate& pod, const Node& node) const {
     if (value.empty()) continue;
     const auto held = held_.find({limit.group, limit.topology_key, value});
     if (held == held_.end()) continue;
-    int count = 0, most = limit.max;
-    for (const auto& [bound, tasks] : held->second) count += tasks, most = std::min(most, bound);
-    if (count >= most) {
+    int count = limit.counted ? 1 : 0, most = limit.max;
+    for (const auto& [bound, tasks] : held->second) {
+      count += tasks.second;
+      if (limit.counted) most = std::min(most, bound);
+    }
+    if (count > most) {
       return "group " + limit.group + " has " + std::to_string(count) + " in " + value;
     }
   }

@@ -117,7 +117,8 @@ class Room {
   std::vector<Node> nodes_;  // by name
   const Masks* masks_;
   ModelKinds models_;
-  std::map<Domain, std::map<int, int>> held_;  // tasks by the bound that each brought
+  // Tasks by the bound that each brought, and how many of them are of the group.
+  std::map<Domain, std::map<int, std::pair<int, int>>> held_;
 };
 
 }  // namespace tephra

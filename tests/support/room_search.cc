@@ -110,7 +110,7 @@ class Room::Search {
     for (const auto& [domain, held] : room_.held_) {
       if (held.empty()) continue;
       key += std::get<0>(domain) + "|" + std::get<1>(domain) + "|" + std::get<2>(domain);
-      for (const auto& [bound, count] : held) add(bound), add(count);
+      for (const auto& [bound, tasks] : held) add(bound), add(tasks.first), add(tasks.second);
     }
     return key;
   }
