@@ -93,7 +93,7 @@ std::uint32_t NodeTable::DomainOf(const Snapshot& snapshot, const WideLimit& wid
   return snapshot.hardware().domain(snapshot.classes().topology_key(wide.limit), node);
 }
 
-// The victims on the node, and those that hold a place in a domain of it; sorted.
+// The victims on the node, and the victims that hold a place in a domain of it; sorted.
 std::vector<VictimRef> NodeTable::InTheWay(const Snapshot& snapshot, const Node& node) const {
   std::vector<VictimRef> refs;
   if (node.victims != nullptr) refs = *node.victims;

@@ -120,8 +120,8 @@ VictimSearch::Answer VictimSelector::OnOneNode(const Rules& rules, Pool& pool, c
   return search.Run(TableOf(pool, ask.roles[0].cls).Options(later_, book_, ask.within));
 }
 
-// The victims that may make room: for a gang in one domain only jobs in that domain, unless the
-// gang's queue is what limits it.
+// The victims that may make room: for a gang in one domain only jobs in that domain and jobs that hold
+// places of its limits, unless the gang's queue is what limits it.
 std::vector<VictimRef> VictimSelector::Helpful(const Pool& pool, const GangAsk& ask) const {
   std::vector<VictimRef> helpful;
   std::set<std::uint32_t> inside;  // candidates
@@ -132,6 +132,18 @@ std::vector<VictimRef> VictimSelector::Helpful(const Pool& pool, const GangAsk& 
   for (const auto& [node, refs] : pool.by_node) {
     if (anywhere || !ask.within.contains(hardware.rank(node))) continue;
     for (const VictimRef ref : refs) inside.insert(ref.candidate);
+  }
+  std::set<LimitId> limits;
+  for (const RoleAsk& role : ask.roles) {
+    const std::vector<LimitId>& of_role = snapshot().cls(role.cls).limits;
+    limits.insert(of_role.begin(), of_role.end());
+  }
+  for (const VictimRef ref : pool.allowed) {
+    if (limits.empty() || anywhere) break;
+    const std::vector<LimitId>& held = snapshot().cls(snapshot().task(book_.at(ref).task).cls).limits;
+    const bool holds =
+        std::any_of(held.begin(), held.end(), [&](LimitId limit) { return limits.contains(limit); });
+    if (holds) inside.insert(ref.candidate);
   }
   std::copy_if(pool.allowed.begin(), pool.allowed.end(), std::back_inserter(helpful),
                [&](VictimRef ref) {
