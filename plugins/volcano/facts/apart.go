@@ -1,12 +1,15 @@
 package facts
 
 import (
+	"math"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
+
+	"tephra.sh/volcano/tephrav1"
 )
 
 // antiTerm is one required anti-affinity.
@@ -15,8 +18,9 @@ type antiTerm struct {
 	namespaces  []string // empty: every one
 	selector    k8slabels.Selector
 	topologyKey string
-	self        bool // it is against pods of the carrier's own namespace, the carrier among them
+	self        bool // it matches its carrier
 	numbered    bool // it tells pods of one template apart; taken for any pod of its namespaces
+	exact       bool // which pods it matches is known from their namespaces and labels alone
 }
 
 func (t *antiTerm) matches(namespace string, set k8slabels.Set) bool {
@@ -29,6 +33,27 @@ func namesIndex(selector k8slabels.Selector) bool {
 	return slices.ContainsFunc(requirements, func(r k8slabels.Requirement) bool {
 		return slices.Contains(indexLabels, r.Key())
 	})
+}
+
+// everyOrNone: there is no selector of namespaces, or it selects every namespace.
+func everyOrNone(selector *metav1.LabelSelector) bool {
+	return selector == nil || len(selector.MatchLabels)+len(selector.MatchExpressions) == 0
+}
+
+// group is what the engine calls the pods that the term matches.
+func (t *antiTerm) group() string {
+	return "anti-affinity/" + strings.Join(t.namespaces, ",") + "/" + t.selector.String()
+}
+
+// limit of a pod that carries the term, or that it matches.
+func (t *antiTerm) limit(carried bool) *tephrav1.DomainLimit {
+	out := &tephrav1.DomainLimit{Group: t.group(), TopologyKey: t.topologyKey, Max: math.MaxInt32}
+	if carried && t.self {
+		out.Max = 1
+	} else if carried {
+		out.Max, out.Uncounted = 0, true
+	}
+	return out
 }
 
 // antiAffinity are the pod's required anti-affinities. A namespace selector is taken for every
@@ -52,25 +77,28 @@ func antiAffinity(pod *corev1.Pod) []*antiTerm {
 		}
 		slices.Sort(read.namespaces)
 		read.numbered = namesIndex(selector)
-		read.self = !read.numbered && slices.Equal(read.namespaces, []string{pod.Namespace}) &&
-			selector.Matches(k8slabels.Set(pod.Labels))
+		read.exact = !read.numbered && everyOrNone(term.NamespaceSelector)
+		read.self = !read.numbered && read.matches(pod.Namespace, k8slabels.Set(pod.Labels))
 		read.id = strings.Join(read.namespaces, ",") + "|" + selector.String() + "|" + term.TopologyKey
-		if !read.self {
-			read.id += "|other"
+		if !read.exact {
+			read.id += "|" + metav1.FormatLabelSelector(term.NamespaceSelector)
 		}
 		out = append(out, read)
 	}
 	return out
 }
 
-// apart knows which living pods keep which other pods away. "At most one pod of these in a domain" is
-// exact, and the engine's own business, where every pod that an anti-affinity matches carries it
-// too. Where a term matches a stranger, one that does not carry it, both sides are crossed: only
-// Volcano's predicates can judge them.
+// mostTerms of one pod are reported to the engine: terms that it carries and terms that match it. A user chooses
+// how many there are.
+const mostTerms = 16
+
+// apart knows which living pods keep which other pods away. A term is a group of the engine: pods that
+// carry the term and pods that it matches have a limit of that group. Terms that cannot be reported are
+// judged by Volcano's predicates, for all of these pods.
 type apart struct {
 	terms   map[string]*livingTerm
 	kins    map[string]*kin
-	changes map[*kin]bool // whose crossed has changed since the last look
+	changes map[*kin]bool // whose terms are reported in another way since the last look
 }
 
 // kin are pods with the same namespace, labels and anti-affinities.
@@ -78,16 +106,23 @@ type kin struct {
 	id        string
 	namespace string
 	labels    k8slabels.Set
-	carries   []*livingTerm
+	carries   map[*livingTerm]*antiTerm // as it carries them
+	matchedBy map[*livingTerm]bool      // terms that it does not carry
 	pods      map[*pod]bool
-	crossings int // terms that match it and that it does not carry, and strangers to those it does
 }
+
+func (k *kin) terms() int    { return len(k.carries) + len(k.matchedBy) }
+func (k *kin) crowded() bool { return k.terms() > mostTerms }
 
 type livingTerm struct {
 	*antiTerm
 	carriers  map[*kin]bool
-	strangers map[*kin]bool
+	strangers map[*kin]bool // that it matches, and that do not carry it
+	crowded   int           // of both, kins with too many terms
 }
+
+// reported: the engine knows all pods that the term is about.
+func (t *livingTerm) reported() bool { return t.exact && t.crowded == 0 }
 
 // Labels that differ between the pods of one template.
 var indexLabels = []string{
@@ -129,7 +164,8 @@ func (a *apart) set(p *pod) {
 	a.remove(p)
 	k := a.kins[id]
 	if k == nil {
-		k = &kin{id: id, namespace: p.obj.Namespace, labels: sharedLabels(p.obj), pods: map[*pod]bool{}}
+		k = &kin{id: id, namespace: p.obj.Namespace, labels: sharedLabels(p.obj), carries: map[*livingTerm]*antiTerm{},
+			matchedBy: map[*livingTerm]bool{}, pods: map[*pod]bool{}}
 		a.kins[id] = k
 		a.join(k, terms)
 	}
@@ -153,83 +189,132 @@ func (a *apart) join(k *kin, terms []*antiTerm) {
 	for _, term := range terms {
 		living := a.terms[term.id]
 		if living == nil {
-			living = &livingTerm{term, map[*kin]bool{}, map[*kin]bool{}}
+			living = &livingTerm{antiTerm: term, carriers: map[*kin]bool{}, strangers: map[*kin]bool{}}
 			a.terms[term.id] = living
 			for _, other := range a.kins {
 				if other != k && term.matches(other.namespace, other.labels) {
-					living.strangers[other] = true
-					a.cross(other, +1)
+					living.strangers[other], other.matchedBy[living] = true, true
+					a.linked(other, living)
 				}
 			}
 		}
 		if living.carriers[k] {
 			continue // the same term twice
 		}
-		living.carriers[k] = true
-		k.carries = append(k.carries, living)
-		a.cross(k, len(living.strangers))
+		living.carriers[k], k.carries[living] = true, term
+		a.linked(k, living)
 	}
 	for _, living := range a.terms {
 		if !living.carriers[k] && living.matches(k.namespace, k.labels) {
-			living.strangers[k] = true
-			a.cross(k, +1)
-			for carrier := range living.carriers {
-				a.cross(carrier, +1)
-			}
+			living.strangers[k], k.matchedBy[living] = true, true
+			a.linked(k, living)
 		}
 	}
 }
 
 func (a *apart) leave(k *kin) {
-	for _, living := range k.carries {
+	for living := range k.carries {
 		delete(living.carriers, k)
+		delete(k.carries, living)
+		a.unlinked(k, living)
 		if len(living.carriers) > 0 {
 			continue
 		}
 		delete(a.terms, living.id)
 		for stranger := range living.strangers {
-			a.cross(stranger, -1)
+			delete(stranger.matchedBy, living)
+			a.unlinked(stranger, living)
 		}
 	}
-	for _, living := range a.terms {
-		if !living.strangers[k] {
-			continue
-		}
+	for living := range k.matchedBy {
 		delete(living.strangers, k)
-		for carrier := range living.carriers {
-			a.cross(carrier, -1)
-		}
+		delete(k.matchedBy, living)
+		a.unlinked(k, living)
 	}
 	delete(a.changes, k)
 }
 
-func (a *apart) cross(k *kin, by int) {
-	was := k.crossings > 0
-	k.crossings += by
-	if was != (k.crossings > 0) {
-		a.changes[k] = true
+// linked: the kin has one more term.
+func (a *apart) linked(k *kin, living *livingTerm) {
+	a.changes[k] = true
+	if k.terms() == mostTerms+1 {
+		k.each(func(term *livingTerm) { a.crowd(term, +1) })
+	} else if k.crowded() {
+		a.crowd(living, +1)
 	}
 }
 
-// crossed: some anti-affinity, its own or another's, must be judged by Volcano's predicates for
-// this pod, or for one made from this template.
-func (a *apart) crossed(pod *corev1.Pod) bool {
-	terms := antiAffinity(pod)
-	if slices.ContainsFunc(terms, func(term *antiTerm) bool { return !term.self }) {
-		return true
+// unlinked: the kin had that term, too.
+func (a *apart) unlinked(k *kin, living *livingTerm) {
+	a.changes[k] = true
+	if k.crowded() {
+		a.crowd(living, -1)
+	} else if k.terms() == mostTerms {
+		a.crowd(living, -1)
+		k.each(func(term *livingTerm) { a.crowd(term, -1) })
 	}
-	if len(a.terms) == 0 && len(terms) == 0 {
-		return false
+}
+
+func (k *kin) each(visit func(*livingTerm)) {
+	for term := range k.carries {
+		visit(term)
 	}
-	if k := a.kins[kinID(pod, terms)]; k != nil {
-		return k.crossings > 0
+	for term := range k.matchedBy {
+		visit(term)
+	}
+}
+
+func (a *apart) crowd(living *livingTerm, by int) {
+	was := living.reported()
+	living.crowded += by
+	if living.reported() == was {
+		return
+	}
+	for _, kins := range []map[*kin]bool{living.carriers, living.strangers} {
+		for k := range kins {
+			a.changes[k] = true
+		}
+	}
+}
+
+// limits are of the anti-affinities that the pod carries, or that match it, as far as they are reported to
+// the engine. crossed: Volcano's predicates must judge the others. The pod may be one made from a template. Of a
+// pod that has ended it is only what the pod says itself.
+func (a *apart) limits(pod *corev1.Pod) (out []*tephrav1.DomainLimit, crossed bool) {
+	carried := map[string]bool{}
+	for _, term := range antiAffinity(pod) {
+		if carried[term.id] {
+			continue
+		}
+		carried[term.id] = true
+		living := a.terms[term.id]
+		reported := living != nil && living.reported() || living == nil && term.self && term.exact
+		crossed = crossed || !reported
+		if reported && !ended(pod) || term.self && term.exact {
+			out = append(out, term.limit(true))
+		}
+	}
+	if ended(pod) {
+		return out, false
+	}
+	add := func(living *livingTerm) {
+		if living.reported() {
+			out = append(out, living.limit(false))
+		} else {
+			crossed = true
+		}
+	}
+	if k := a.kins[kinID(pod, antiAffinity(pod))]; k != nil {
+		for living := range k.matchedBy {
+			add(living)
+		}
+		return out, crossed
 	}
 	set := sharedLabels(pod)
 	for id, living := range a.terms {
-		carried := slices.ContainsFunc(terms, func(term *antiTerm) bool { return term.id == id })
-		if carried && len(living.strangers) > 0 || !carried && living.matches(pod.Namespace, set) {
-			return true
+		if !carried[id] && living.matches(pod.Namespace, set) {
+			add(living)
 		}
 	}
-	return false
+	return out, crossed
 }

@@ -216,6 +216,8 @@ func (f *Feed) settleAll() {
 				if p.group != nil {
 					f.reshape(p)
 				}
+				p.load = nil
+				f.tellTasks.touch(p.uid)
 			}
 		}
 		clear(f.translator.apart.changes)

@@ -54,7 +54,7 @@ func (t *translator) load(pod *corev1.Pod, on *tephrav1.Node, strict bool) (*tep
 		return nil, wrong.in("spec.overhead")
 	}
 	out.Overhead = overhead
-	out.Limits = domainLimits(pod)
+	out.Limits = t.domainLimits(pod)
 	return out, nil
 }
 
@@ -90,8 +90,8 @@ func overhead(pod *corev1.Pod) corev1.ResourceList {
 
 type domainLimit struct{ group, topologyKey string }
 
-// domainLimits are the host ports and the anti-affinities against the pod's own kind.
-func domainLimits(pod *corev1.Pod) []*tephrav1.DomainLimit {
+// domainLimits are the host ports and the anti-affinities that the engine can judge.
+func (t *translator) domainLimits(pod *corev1.Pod) []*tephrav1.DomainLimit {
 	limits := map[domainLimit]bool{}
 	containers := slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
 	for i, container := range containers {
@@ -111,13 +111,7 @@ func domainLimits(pod *corev1.Pod) []*tephrav1.DomainLimit {
 			limits[domainLimit{group, corev1.LabelHostname}] = true
 		}
 	}
-	for _, term := range antiAffinity(pod) {
-		if term.self {
-			limits[domainLimit{"anti-affinity/" + pod.Namespace + "/" + term.selector.String(),
-				term.topologyKey}] = true
-		}
-	}
-	var out []*tephrav1.DomainLimit
+	out, _ := t.apart.limits(pod)
 	for limit := range limits {
 		out = append(out, &tephrav1.DomainLimit{Group: limit.group, TopologyKey: limit.topologyKey, Max: 1})
 	}
@@ -242,7 +236,7 @@ func (t *translator) shapeOf(pod *corev1.Pod, on *tephrav1.Node) (*shape, *fault
 	}
 	template.Constraints = t.constraints(pod)
 	mask := ""
-	if !ended(pod) && (onlyGoCanJudge(pod) || t.apart.crossed(pod)) {
+	if _, crossed := t.apart.limits(pod); crossed || !ended(pod) && onlyGoCanJudge(pod) {
 		mask = maskName(pod)
 		if template.Constraints == nil {
 			template.Constraints = &tephrav1.NodeConstraints{}

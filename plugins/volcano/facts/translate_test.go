@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"tephra.sh/volcano/annotations"
 	"tephra.sh/volcano/tephrav1"
@@ -213,27 +214,14 @@ func TestWhatOnlyVolcanoCanJudgeNamesAMask(t *testing.T) {
 	if masked(claim("a")) == "" || masked(claim("a")) != masked(claim("a")) || masked(claim("a")) == masked(claim("b")) {
 		t.Error("a claim: want one mask for equal pods, another for another claim")
 	}
-	if masked(func(p *corev1.Pod) { p.Spec.Affinity = apartFrom("web") }) == "" {
-		t.Error("away from other pods: no mask")
-	}
 	if masked(func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} }) == "" {
 		t.Error("a resource claim: no mask")
 	}
-	self := func(p *corev1.Pod) { p.Labels["app"], p.Spec.Affinity = "web", apartFrom("web") }
-	if masked(self) != "" {
-		t.Error("away from its own kind alone: a mask")
-	}
-	// One that the term matches, and that does not carry it, crosses both sides.
-	feed.setPod(somePod("stranger", "", foreign, on("n1"), func(p *corev1.Pod) { p.Labels["app"] = "web" }))
-	feed.setPod(somePod("kin", "g", self))
-	if masked(self) == "" || feed.pods["pod-kin"].kin.crossings == 0 {
-		t.Error("away from its own kind, which other pods are of: no mask")
-	}
-	if masked(func(p *corev1.Pod) { p.Labels["app"] = "web" }) == "" {
-		t.Error("kept away by other pods: no mask")
-	}
-	feed.dropPod(feed.pods["pod-stranger"].obj)
-	if masked(self) != "" {
-		t.Error("the stranger is gone: still a mask")
+	if masked(func(p *corev1.Pod) {
+		p.Spec.Affinity = apartFrom("web")
+		terms := p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		terms[0].NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "x"}}
+	}) == "" {
+		t.Error("away from pods of namespaces by their labels: no mask")
 	}
 }
