@@ -33,6 +33,21 @@ std::uint64_t LikenessOf(const NodeView& view, const TaskRow& task) {
   return equal_devices && whole ? std::uint64_t{task.cls.value} + 1 : 0;
 }
 
+// Whether a domain has a place for no task with this limit, or for any number of them. If not, two tasks
+// on two nodes of a domain may become possible although neither node has room for one more.
+bool AllOrNothing(const Snapshot& snapshot, LimitId limit, const DomainLimit& asked) {
+  if (!asked.counted) return true;
+  if (asked.max != DomainLimit::kNoBound) return false;
+  for (std::size_t c = 0; c < snapshot.classes().size(); ++c) {
+    const TaskClass& cls = snapshot.cls(ClassId(c));
+    for (std::size_t i = 0; i < cls.limits.size(); ++i) {
+      const std::int32_t max = cls.pod.limits[i].max;
+      if (cls.limits[i] == limit && max > 1 && max != DomainLimit::kNoBound) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 NodeTable::NodeTable(ClassId cls, const VictimsByNode& victims, const VictimBook& book)
@@ -63,9 +78,7 @@ void NodeTable::NoteWideLimits(const VictimsByNode& victims, const VictimBook& b
     if (snapshot.classes().topology_key(asks.limits[i]) == kHostnameKey) continue;
     const DomainLimit& limit = asks.pod.limits[i];
     wide_.push_back({asks.limits[i], limit.counted && limit.max == 1, {}});
-    // Two tasks on two nodes of one domain may become possible although neither node has room for
-    // one more.
-    complete_ = complete_ && wide_.back().exclusive;
+    complete_ = complete_ && (wide_.back().exclusive || AllOrNothing(snapshot, asks.limits[i], limit));
   }
   if (wide_.empty()) return;
   for (const auto& [node, refs] : victims) {
@@ -272,8 +285,9 @@ NodeTable::Answer NodeTable::Cheapest(Workbench& later, const VictimBook& book, 
                                       RankSpan within) {
   const std::span<Node> nodes = NodesIn(later, book, within);
   Answer answer = more == 1 ? OneMore(later, nodes) : Many(later, nodes, more);
-  // A holder in the way in two domains would count for both.
-  answer.exact = answer.exact && complete_ && (more == 1 || wide_.size() < 2);
+  // For several tasks a holder may be in the way on several nodes, and would count for each.
+  const bool once = wide_.empty() || (wide_.size() == 1 && wide_[0].exclusive);
+  answer.exact = answer.exact && complete_ && (more == 1 || once);
   std::sort(answer.victims.begin(), answer.victims.end());
   return answer;
 }

@@ -48,6 +48,8 @@ class NodeTable {
   // Whether room for one more task in the cluster always is room for one more task on some node,
   // and all victims for it are counted there.
   bool complete() const { return complete_; }
+  // Whether a limit of the class is wider than a node.
+  bool wide() const { return !wide_.empty(); }
   // The cost of victims on the node changed.
   void Outdate(NodeId node);
 

@@ -98,11 +98,21 @@ VictimSearch::Answer VictimSelector::Search(const Rules& rules, Pool& pool, cons
   if (some) helpful = LeastUsed(pool, std::move(helpful), rules.most_tried);
   VictimSearch search(
       later_.ledger(), book_, rules.sets, std::move(helpful), [&] { return rules.fits(ask); },
-      std::max(ask.least, 1), budget_);
+      StepsOfATry(pool, ask), budget_);
   found = search.Run(std::move(found));
   found.exact = found.exact && !some;
   steps += found.steps;
   return found;
+}
+
+// A task with a limit that is wider than a node looks at all nodes again in each try.
+std::int32_t VictimSelector::StepsOfATry(Pool& pool, const GangAsk& ask) {
+  constexpr std::size_t kNodesOfAStep = 64;
+  const bool wide = std::any_of(ask.roles.begin(), ask.roles.end(), [&](const RoleAsk& role) {
+    return TableOf(pool, role.cls).wide();
+  });
+  const std::size_t looks = wide ? snapshot().hardware().ranked().size() / kNodesOfAStep : 0;
+  return std::max(ask.least, 1) + static_cast<std::int32_t>(looks);
 }
 
 // Whether room for one more task is all that the gang lacks.

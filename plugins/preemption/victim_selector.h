@@ -53,6 +53,7 @@ class VictimSelector {
  private:
   VictimSearch::Answer Search(const Rules& rules, Pool& pool, const GangAsk& ask,
                               std::int32_t& steps);
+  std::int32_t StepsOfATry(Pool& pool, const GangAsk& ask);
   bool OneTaskShort(Pool& pool, const GangAsk& ask);
   VictimSearch::Answer OnOneNode(const Rules& rules, Pool& pool, const GangAsk& ask);
   VictimSearch::Answer Relax(const Rules& rules, Pool& pool, const GangAsk& ask);
