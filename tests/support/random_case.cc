@@ -132,6 +132,11 @@ PodTemplate RandomPod(Dice& dice, const CaseSize& size) {
   if (dice.Percent(8)) pod.limits.push_back({"pair", kHostnameKey, dice.From(1, 3)});
   if (dice.Percent(10)) pod.limits.push_back({"wide", "rack", dice.From(1, 3)});
   if (aside.Percent(size.modes ? 75 : 10)) AddModes(aside, pod);
+  for (DomainLimit& limit : pod.limits) {
+    if (!aside.Percent(30)) continue;
+    limit.counted = aside.Percent(50);
+    limit.max = limit.counted ? DomainLimit::kNoBound : aside.Below(2);
+  }
   return pod;
 }
 
