@@ -77,7 +77,8 @@ void AddOpenbCommand(CLI::App& app, int& code) {
   command
       ->add_option("--orders", options.orders, "folder with the arrival orders, WORKLOAD_SEED.txt")
       ->required();
-  command->add_option("--published", options.published, "published curves (CSV)")->required();
+  command->add_option("--published", options.published,
+                      "published curves (CSV); default: there is nothing to compare with");
   command->add_option("--seeds", arguments->seeds, "seeds: numbers or ranges such as 42-46")
       ->capture_default_str()
       ->delimiter(',');
@@ -94,9 +95,13 @@ void AddOpenbCommand(CLI::App& app, int& code) {
       ->add_option("--random-tolerance", options.random_tolerance,
                    "the same for the mean of the policy Random over all seeds")
       ->capture_default_str();
-  command->add_flag(
+  CLI::Option* learn = command->add_flag(
       "--learn-pods", options.learn_pods,
       "let scores learn the distribution of pods during the run (default: it is configured)");
+  command
+      ->add_option("--expected", options.expected,
+                   "pod list (CSV) that scores expect (default: the list of the run)")
+      ->excludes(learn);
   command->add_option("--curves", options.curves,
                       "write the curves of this run to this file (CSV)");
   command->add_option("--output", arguments->output, "format of the report on stdout: text or json")

@@ -114,7 +114,9 @@ class Parity {
 
   absl::StatusOr<OpenbParityTotals> Run() {
     TEPHRA_RETURN_IF_ERROR(ChoosePolicies());
-    TEPHRA_ASSIGN_OR_RETURN(published_, ReadPublished(options_.published));
+    if (!options_.published.empty()) {
+      TEPHRA_ASSIGN_OR_RETURN(published_, ReadPublished(options_.published));
+    }
     TEPHRA_ASSIGN_OR_RETURN(nodes_, ReadOpenbNodes(options_.nodes));
     if (!options_.curves.empty()) {
       TEPHRA_ASSIGN_OR_RETURN(curves_, OutputFile::Create(options_.curves));
@@ -153,6 +155,8 @@ class Parity {
       policies_.push_back({"", name, false});
     }
     if (policies_.empty()) policies_ = OpenbPolicies();
+    if (!options_.published.empty()) return absl::OkStatus();
+    for (OpenbPolicy& policy : policies_) policy.published.clear();
     return absl::OkStatus();
   }
 
@@ -160,8 +164,7 @@ class Parity {
     const std::string workload = std::filesystem::path(path).stem().string();
     TEPHRA_ASSIGN_OR_RETURN(OpenbPods list, ReadOpenbPods(path, ModelsOf(nodes_)));
     const auto pods = std::make_shared<const OpenbPods>(std::move(list));
-    const std::vector<ExpectedPod> expected =
-        options_.learn_pods ? std::vector<ExpectedPod>{} : pods->Expected();
+    TEPHRA_ASSIGN_OR_RETURN(const std::vector<ExpectedPod> expected, ExpectedOf(*pods));
     for (const OpenbPolicy& policy : policies_) {
       std::vector<ByPercent> ours, theirs;
       for (const std::uint64_t seed : options_.seeds) {
@@ -192,9 +195,18 @@ class Parity {
         }
         Keep(workload, policy, seed, ours.back());
       }
-      if (policy.random) PrintRandom(workload, Compare(Mean(ours), Mean(theirs)));
+      if (policy.random && !theirs.empty())
+        PrintRandom(workload, Compare(Mean(ours), Mean(theirs)));
     }
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<ExpectedPod>> ExpectedOf(const OpenbPods& pods) const {
+    if (options_.learn_pods) return std::vector<ExpectedPod>{};
+    if (options_.expected.empty()) return pods.Expected();
+    TEPHRA_ASSIGN_OR_RETURN(const OpenbPods other,
+                            ReadOpenbPods(options_.expected, ModelsOf(nodes_)));
+    return other.Expected();
   }
 
   // "<short>_<seed>.txt", where the short name is without the common prefix "openb_pod_list_".
@@ -291,6 +303,7 @@ class Parity {
       out_ << all.dump(2) << "\n";
       return;
     }
+    if (options_.published.empty()) return;
     out_ << totals_.matched << " of " << totals_.curves << " curves match within "
          << Text("%g", options_.tolerance) << " percentage points at every whole percent\n";
     if (totals_.random_curves > 0) {

@@ -16,12 +16,13 @@ struct OpenbParityOptions {
   // CSVs "<workload>.csv"; the published curves are looked up by that name.
   std::vector<std::string> pods;
   std::string orders;     // folder of "<short workload>_<seed>.txt"
-  std::string published;  // CSV of curves
+  std::string published;  // CSV of curves; empty: there is nothing to compare with
   std::vector<std::uint64_t> seeds;
   std::vector<std::string> policies;  // published names, or scores; empty: all published
   double tolerance = 0.005;           // percentage points
   double random_tolerance = 0.5;      // of the mean of policy Random over the seeds
   bool learn_pods = false;            // scores learn the distribution of pods during the run
+  std::string expected;               // the pod list that scores expect; empty: that of the run
   bool json = false;
   std::string curves;  // a CSV to write with the curves of this run; empty: none
 };

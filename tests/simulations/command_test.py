@@ -381,6 +381,15 @@ class Command(unittest.TestCase):
         own = run(*arguments, "--published", published, "--curves", ours)
         self.assertEqual(own.returncode, 0, own.stderr)
         self.assertIn("pods,stranding,7", ours.read_text())
+        other = self.folder / "other.csv"
+        other.write_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1000,0,1,500\n")
+        self.assertEqual(run(*arguments, "--expected", other).returncode, 0)
+        self.assertEqual(run(*arguments, "--expected", other, "--learn-pods").returncode, 2)
+        self.assertEqual(run(*arguments, "--expected", self.folder / "none.csv").returncode, 2)
+        # Nothing to compare with.
+        arguments[-1] = "fgd"
+        plain = run(*arguments)
+        self.assertEqual((plain.returncode, b"curves match" in plain.stdout), (0, False), plain.stderr)
         arguments[-1] = "best"
         self.assertEqual(run(*arguments, "--published", ours).returncode, 2)
 
