@@ -121,7 +121,7 @@ struct EngineConfig {
   std::vector<WeightedName> device_scores = {{"stranding", 1000}, {"binpack", 1}};
   Ties ties = Ties::kFirstName;
   std::uint64_t seed = 0;
-  std::vector<ExpectedPod> expected_pods;  // most frequent first; none: RecentPods stand for them
+  std::vector<ExpectedPod> expected_pods;  // most frequent first; see also RecentPods
   std::int32_t search_budget = 20000;
   std::vector<WeightedName> victim_costs = {
       {"queue-priority", 16}, {"priority", 8}, {"share", 4}, {"lost-work", 2}, {"restarts", 1}};

@@ -86,8 +86,8 @@ std::vector<ConfigField> Table() {
                     kLeastInt64, kMostInt64),
       Row<OF(expected_pods)>(
           "expected_pods", Type::kPods,
-          "Pods to keep room for, for scores `fgd` and `stranding`. Without it, `stranding` uses "
-          "the pods that arrived recently."),
+          "Pods to keep room for, for scores `fgd` and `stranding`. Score `stranding` adds the pods "
+          "that arrived recently; the list counts as 100 pods."),
       Row<OF(search_budget)>("search_budget", Type::kWhole,
                              "Steps of the exact search for one gang.", 0, kMostInt32),
       Row<OF(eviction_budget)>("eviction_budget", Type::kWhole,

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kCpuStep = 500;
 constexpr std::size_t kMostKept = 512;  // shapes that are counted
 // The list is looked at after so many pods, or a part of all that count where that is more.
-constexpr std::int64_t kLookEvery = 64, kLookPart = 16;
+constexpr std::int64_t kLookEvery = RecentPods::kEnough, kLookPart = 16;
 // By how much of all GPUs asked for the shapes have to differ.
 constexpr double kShift = 0.1;
 
@@ -67,7 +67,9 @@ bool RecentPods::Settle() {
   until_look_ = std::max(kLookEvery, total_ / kLookPart);
   const std::vector<Counts::value_type> foremost = Foremost();
   Counts now(foremost.begin(), foremost.end());
-  if (!Shifted(now)) return false;
+  const bool grown = total_ * 2 >= listed_total_ * 3;
+  if (now.empty() || (!grown && !Shifted(now))) return false;
+  listed_total_ = total_;
   listed_ = std::move(now);
   std::int64_t pods = 0;
   for (const auto& [shape, count] : foremost) pods += count;
@@ -79,6 +81,24 @@ bool RecentPods::Settle() {
   }
   ++version_;
   return true;
+}
+
+std::vector<ExpectedPod> RecentPods::ExpectedWith(const std::vector<ExpectedPod>& given) const {
+  std::vector<ExpectedPod> all;
+  double shares = 0;
+  for (const ExpectedPod& pod : given) {
+    if (pod.devices <= 0 || pod.compute <= 0 || all.size() == kMostKept) continue;
+    all.push_back(pod);
+    shares += pod.share;
+  }
+  if (shares <= 0) return expected_;
+  const double part = 1 / static_cast<double>(kGiven + listed_total_);
+  for (ExpectedPod& pod : all) pod.share *= kGiven * part / shares;
+  for (ExpectedPod pod : expected_) {
+    pod.share *= static_cast<double>(listed_total_) * part;
+    all.push_back(std::move(pod));
+  }
+  return all;
 }
 
 std::vector<RecentPods::Counts::value_type> RecentPods::Foremost() const {
@@ -98,7 +118,6 @@ std::vector<RecentPods::Counts::value_type> RecentPods::Foremost() const {
 // Half the sum of the differences between the shares of the GPUs asked for.
 bool RecentPods::Shifted(const Counts& now) const {
   const double all_now = AllGpus(now), all_then = AllGpus(listed_);
-  if (all_now <= 0) return false;
   if (all_then <= 0) return true;
   double apart = 0;
   for (const auto& entry : now) {

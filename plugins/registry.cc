@@ -31,10 +31,10 @@
 namespace tephra {
 namespace {
 
-// What some scores look at: the pods that are expected, by the configuration or as they came
-// late.
+// What some scores look at; empty where none of them does.
 struct Outlook {
-  std::vector<ExpectedPod> pods;
+  std::vector<ExpectedPod> given;  // expected by the configuration
+  std::vector<ExpectedPod> pods;   // expected by the configuration and as they came recently
   Scarcity scarcity;
 
   bool operator==(const Outlook&) const = default;
@@ -54,7 +54,7 @@ std::map<std::string, MakeScore>& Scores() {
       {"dotprod", Make<DotProduct>},
       {"fgd",
        [](const Outlook& outlook) -> std::unique_ptr<Score> {
-         return std::make_unique<Fgd>(outlook.pods);
+         return std::make_unique<Fgd>(outlook.given);
        }},
       {"gpuclustering", Make<GpuClustering>},
       {"gpupacking", Make<GpuPacking>},
@@ -121,7 +121,7 @@ class WeightedScore final : public Score {
     return static_cast<Points>(sum / weights);
   }
 
-  Outlook outlook_;  // empty where none of them looks at it
+  Outlook outlook_;
   std::vector<Weighted> nodes_, devices_;
 };
 
@@ -134,9 +134,9 @@ bool Uses(const EngineConfig& config, const std::string& name) {
 std::shared_ptr<const Score> MakeWeighted(const EngineConfig& config, const Books& books,
                                           std::shared_ptr<const Score> current) {
   Outlook outlook;
-  if (Uses(config, "fgd") || Uses(config, "stranding")) {
-    const bool given = !config.expected_pods.empty();
-    outlook.pods = given ? config.expected_pods : books.recent_pods.expected();
+  if (Uses(config, "fgd")) outlook.given = config.expected_pods;
+  if (Uses(config, "stranding")) {
+    outlook.pods = books.recent_pods.ExpectedWith(config.expected_pods);
     outlook.scarcity = ScarcityOf(outlook.pods, books.hardware);
   }
   const auto* known = dynamic_cast<const WeightedScore*>(current.get());

@@ -1,14 +1,15 @@
-// Scarcity: the part of each GPU model that expected pods without a choice of model will request,
-// so that other pods leave these GPUs free.
+// Scarcity: how scarce the room for each expected pod is, so that other pods leave it free.
 //
-// Expected pods are scaled so that they request as many GPUs as the cluster has. For each pod that
-// names models, scarcity is the requested GPUs over the GPUs that the pod may use, summed by model,
-// at most 1. It has steps of a sixteenth, so one node more or less seldom changes it. Pure.
+// Expected pods are scaled so that they request as many GPUs as the cluster has. The room of a pod
+// m is the GPUs that pods like m would use if they filled the idle cluster. The pods tied to m are
+// m itself and all pods that fit only where m fits. With demand in GPUs,
+//
+//   scarcity(m) = min(1, demand(m) / room(m)) x min(1, demand of all pods tied to m / room(m))^2.
+//
+// The number of nodes of a kind has four significant bits, so one node more or less seldom changes
+// the scarcity. Pure.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <string>
 #include <vector>
 
 #include "engine/config.h"
@@ -16,9 +17,7 @@
 
 namespace tephra {
 
-// By model, in sixteenths; 0 for a model that is missing here.
-using Scarcity = std::map<std::string, std::int32_t>;
-constexpr std::int32_t kWhollyScarce = 16;
+using Scarcity = std::vector<double>;  // by expected pod, 0 to 1
 
 Scarcity ScarcityOf(const std::vector<ExpectedPod>& expected, const Hardware& hardware);
 

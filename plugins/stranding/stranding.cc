@@ -10,8 +10,10 @@ namespace tephra {
 namespace {
 
 // README.md says how these were chosen.
-constexpr double kScarce = 0.2;     // worth of an idle device of a model with scarcity 1
-constexpr double kUnbroken = 0.07;  // extra worth of each device of an idle node
+constexpr double kRoom = 0.6;       // worth of a device of room that is wholly scarce
+constexpr double kUnbroken = 0.01;  // worth of each device of an idle node, whatever is expected
+
+constexpr std::size_t kMostDrawn = 32;  // kinds of pods that are drawn
 
 // Strictly rising for any gain. In the middle, one point step is a 125,000th of a device.
 Points PointsOf(double gain) {
@@ -19,21 +21,46 @@ Points PointsOf(double gain) {
   return static_cast<Points>(kMaxPoints / 2 * (1 + gain / (4 + size)));
 }
 
-// The expected pods that may use the model; null: a model that no pod names.
-std::vector<Drawn> DrawnOn(const std::vector<ExpectedPod>& expected, const std::string* model) {
+// The expected pods that may use the model, equal kinds together; null: a model that no pod names.
+std::vector<Drawn> DrawnOn(const std::vector<ExpectedPod>& expected, const Scarcity& scarcity,
+                           const std::string* model) {
   double asked = 0;
   for (const ExpectedPod& pod : expected) asked += pod.share * pod.devices * pod.compute;
   std::vector<Drawn> drawn;
-  for (const ExpectedPod& pod : expected) {
-    if (pod.devices <= 0 || pod.compute <= 0 || pod.share <= 0) continue;
-    const bool open = pod.models.empty() || (model && ModelAllowed(pod.models, *model));
-    if (!open) continue;
-    const double rate = pod.share * pod.devices * pod.compute / asked;
-    const bool share = pod.devices == 1 && pod.compute <= 990;
-    drawn.push_back({static_cast<double>(pod.cpu), share ? 0 : pod.devices,
-                     share ? (pod.compute + 9) / 10 : 0, rate});
+  for (std::size_t p = 0; p < expected.size(); ++p) {
+    const ExpectedPod& pod = expected[p];
+    if (!NeedsDevices(pod)) continue;
+    if (!pod.models.empty() && !(model && ModelAllowed(pod.models, *model))) continue;
+    const PodKind kind = PodKind::Of(pod);
+    auto same = std::find_if(drawn.begin(), drawn.end(),
+                             [&](const Drawn& each) { return each.pod == kind; });
+    if (same == drawn.end()) same = drawn.insert(drawn.end(), {kind, 0, 0});
+    same->rate += pod.share * pod.devices * pod.compute / asked;
+    same->weight += kRoom * scarcity[p];
   }
   return drawn;
+}
+
+// The kinds with the highest rates are drawn for all.
+void LimitDrawn(std::vector<Drawn>& drawn) {
+  if (drawn.size() <= kMostDrawn) return;
+  std::stable_sort(drawn.begin(), drawn.end(),
+                   [](const Drawn& a, const Drawn& b) { return a.rate > b.rate; });
+  double all = 0, most = 0;
+  for (std::size_t d = 0; d < drawn.size(); ++d) {
+    all += drawn[d].rate;
+    if (d < kMostDrawn) most += drawn[d].rate;
+  }
+  for (std::size_t d = 0; d < drawn.size(); ++d) {
+    drawn[d].rate = d < kMostDrawn ? drawn[d].rate * all / most : 0;
+  }
+}
+
+Futures FuturesOn(const std::vector<ExpectedPod>& expected, const Scarcity& scarcity,
+                  const std::string* model) {
+  std::vector<Drawn> drawn = DrawnOn(expected, scarcity, model);
+  LimitDrawn(drawn);
+  return Futures(drawn);
 }
 
 // Per mille of the device that is still free: the lesser of compute and memory. Below 1000 if the
@@ -98,48 +125,36 @@ class Stranding::Trial {
 };
 
 bool Stranding::Foresees(const std::vector<ExpectedPod>& expected) {
-  return std::any_of(expected.begin(), expected.end(), [](const ExpectedPod& pod) {
-    return pod.devices > 0 && pod.compute > 0 && pod.share > 0;
-  });
+  return std::any_of(expected.begin(), expected.end(), NeedsDevices);
 }
 
-Stranding::Stranding(const std::vector<ExpectedPod>& expected, const Scarcity& scarcity) {
-  TEPHRA_CHECK(Foresees(expected));
+Stranding::Stranding(const std::vector<ExpectedPod>& expected, const Scarcity& scarcity)
+    : unnamed_(FuturesOn(expected, scarcity, nullptr)) {
+  TEPHRA_CHECK(Foresees(expected) && scarcity.size() == expected.size());
   for (const ExpectedPod& pod : expected) {
     for (const std::string& name : pod.models) {
       const bool known = std::any_of(models_.begin(), models_.end(),
-                                     [&](const Model& model) { return model.name == name; });
-      if (known) continue;
-      const auto scarce = scarcity.find(name);
-      const double part = scarce == scarcity.end() ? 0 : scarce->second;
-      models_.push_back({name, futures_.size(), part / kWhollyScarce});
-      futures_.emplace_back(DrawnOn(expected, &name));
+                                     [&](const auto& model) { return model.first == name; });
+      if (!known) models_.emplace_back(name, FuturesOn(expected, scarcity, &name));
     }
   }
-  models_.push_back({"", futures_.size(), 0});
-  futures_.emplace_back(DrawnOn(expected, nullptr));
 }
 
-const Stranding::Model& Stranding::ModelOf(const NodeView& view) const {
+const Futures& Stranding::FuturesOf(const NodeView& view) const {
   if (!view.spec.devices.empty()) {
-    for (const Model& model : models_) {
-      if (model.name == view.spec.devices[0].model) return model;
+    for (const auto& [name, futures] : models_) {
+      if (name == view.spec.devices[0].model) return futures;
     }
   }
-  return models_.back();
-}
-
-double Stranding::WorthOf(const Model& model, double idle, std::size_t devices, double left) {
-  return kScarce * model.scarcity * idle + kUnbroken * idle * idle / static_cast<double>(devices) -
-         left;
+  return unnamed_;
 }
 
 double Stranding::Worth(const NodeView& view, const Trial& trial) const {
-  const Futures& futures = futures_[ModelOf(view).futures];
+  const Futures& futures = FuturesOf(view);
   const auto cpu = static_cast<double>(trial.cpu);
   std::int64_t idle = 0, free = 0;
   std::int32_t largest = 0;
-  double left = 0;
+  double worth = 0;
   for (std::size_t d = 0; d < trial.rows().size(); ++d) {
     const std::int32_t has = trial.Free(view, d);
     free += has;
@@ -148,16 +163,19 @@ double Stranding::Worth(const NodeView& view, const Trial& trial) const {
       continue;
     }
     const std::int32_t percent = has / 10;
-    left += has % 10 / 1000.0;
+    worth -= has % 10 / 1000.0;
     // All partly used devices but the largest count as if filled separately.
     const std::int32_t lesser = std::min(percent, largest);
-    if (lesser > 0) left += futures.Left(0, lesser, cpu);
+    if (lesser > 0) worth += futures.Worth(0, lesser, cpu);
     largest = std::max(percent, largest);
   }
   if (free == 0) return 0;
-  left += futures.Left(idle, largest, cpu);
-  const double worth = static_cast<double>(free) / static_cast<double>(kWholeGpu);
-  return WorthOf(ModelOf(view), worth, trial.rows().size(), left);
+  const double devices = static_cast<double>(free) / static_cast<double>(kWholeGpu);
+  return worth + futures.Worth(idle, largest, cpu) + UnbrokenWorth(devices, trial.rows().size());
+}
+
+double Stranding::UnbrokenWorth(double idle, std::size_t devices) {
+  return devices == 0 ? 0 : kUnbroken * idle * idle / static_cast<double>(devices);
 }
 
 // Takes the device after which the node is worth most, if any device fits.
@@ -192,14 +210,14 @@ std::optional<Points> Stranding::RateWhole(const NodeView& view, const TaskClass
     takers += CanTake(view, cls, cls.lasting[0].request, d, view.devices[d]);
   }
   if (takers < count) return {};
-  const Model& model = ModelOf(view);
+  const Futures& futures = FuturesOf(view);
   const auto worth = [&](std::int64_t devices, std::int64_t cpu) {
-    return WorthOf(model, static_cast<double>(devices), view.devices.size(),
-                   futures_[model.futures].Left(devices, 0, static_cast<double>(cpu)));
+    return futures.Worth(devices, 0, static_cast<double>(cpu)) +
+           UnbrokenWorth(static_cast<double>(devices), view.devices.size());
   };
   const std::int64_t cpu = view.row.free[kCpu];
-  const double before = idle == 0 ? 0 : worth(idle, cpu);
-  const double after = idle == count ? 0 : worth(idle - count, cpu - cls.demand[kCpu]);
+  const double before = worth(idle, cpu);
+  const double after = worth(idle - count, cpu - cls.demand[kCpu]);
   return PointsOf(after - before);
 }
 

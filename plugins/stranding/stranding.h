@@ -1,14 +1,15 @@
 // Stranding: rates a node by how much the task would cost expected pods there. README.md has the
 // rule and an example. Immutable after construction; any thread.
 //
-// Worth(node) = 0.2 x scarcity x idle + 0.07 x idle^2 / devices - left, in devices of compute, with
-// `left` from Futures. The points fall with the worth that the task takes.
+// Worth(node) = 0.6 x scarce room - left + 0.01 x idle^2 / devices, in devices of compute, with
+// room and `left` from Futures. The points fall with the worth that the task takes.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/policy.h"
@@ -29,21 +30,15 @@ class Stranding final : public Score {
 
  private:
   class Trial;
-  struct Model {
-    std::string name;
-    std::size_t futures = 0;  // index into futures_
-    double scarcity = 0;      // 0 to 1
-  };
-  const Model& ModelOf(const NodeView& view) const;
+  const Futures& FuturesOf(const NodeView& view) const;
   std::optional<Points> RateWhole(const NodeView& view, const TaskClass& cls) const;
-  // Of the free compute `idle`, in devices, `left` is expected to stay free.
-  static double WorthOf(const Model& model, double idle, std::size_t devices, double left);
+  static double UnbrokenWorth(double idle, std::size_t devices);
   double Worth(const NodeView& view, const Trial& trial) const;
   void PlaceShare(const NodeView& view, const TaskClass& cls, const DeviceRequest& request,
                   Trial& trial) const;
 
-  std::vector<Futures> futures_;
-  std::vector<Model> models_;  // named by pods; the last one stands for all other models
+  std::vector<std::pair<std::string, Futures>> models_;  // named by pods
+  Futures unnamed_;                                      // of all other models
 };
 
 }  // namespace tephra

@@ -37,15 +37,39 @@ TEST_CASE("Recent pods: shares are of pods, the order is by the GPUs that they a
 TEST_CASE("Recent pods: the list follows when what comes has shifted, and not before") {
   RecentPods recent;
   const TaskClass one = Of(APod().Gpus(1)), two = Of(APod().Gpus(2));
-  recent.Came(one, 1000);
-  REQUIRE(recent.Settle());
   recent.Came(one, 5000);
+  REQUIRE(recent.Settle());
+  recent.Came(one, 1000);
   recent.Came(two, 200);  // 400 of 6,400 GPUs
   CHECK_FALSE(recent.Settle());
   recent.Came(two, 800);  // 2,000 of 8,000
   CHECK(recent.Settle());
   CHECK(recent.expected().size() == 2);
   CHECK(recent.version() == 2);
+}
+
+TEST_CASE("Recent pods: the list follows when half as many more have come") {
+  RecentPods recent;
+  const TaskClass one = Of(APod().Gpus(1));
+  recent.Came(one, 1000);
+  REQUIRE(recent.Settle());
+  recent.Came(one, 499);
+  CHECK_FALSE(recent.Settle());
+  recent.Came(one, 100);
+  CHECK(recent.Settle());
+}
+
+TEST_CASE("Recent pods: a configured list counts as some pods that came") {
+  RecentPods recent;
+  const std::vector<ExpectedPod> given = {{0, 0, 0, {}, 0.5}, {4000, 8, 1000, {}, 0.5}};
+  REQUIRE(recent.ExpectedWith(given).size() == 1);  // pods without GPUs are left out
+  CHECK(recent.ExpectedWith(given)[0] == ExpectedPod{4000, 8, 1000, {}, 1});
+  recent.Came(Of(APod().Gpus(1)), 3 * RecentPods::kGiven);
+  REQUIRE(recent.Settle());
+  REQUIRE(recent.ExpectedWith(given).size() == 2);
+  CHECK(recent.ExpectedWith(given)[0].share == 0.25);
+  CHECK(recent.ExpectedWith(given)[1].share == 0.75);
+  CHECK(recent.ExpectedWith({}) == recent.expected());
 }
 
 TEST_CASE("Recent pods: what came long ago fades") {
