@@ -74,7 +74,7 @@ struct Plan {
   std::vector<LineAnswer> line_answers{};
   // Jobs of these shapes would delay a reservation, wherever they started. None of them was asked.
   std::vector<ShapeId> reserved_shapes{};
-  // The reserved start of these was looked for again and is what it was.
+  // Jobs whose reserved start is the earliest as of this plan, in the order of their turns.
   std::vector<JobId> starts_confirmed{};
   // No victims are searched for these before that time, because they would lose too much work. Then
   // the jobs are asked again.

@@ -338,7 +338,7 @@ class ReservationPlan {
   // The jobs whose reservation has moved since the last plan, to another place, or to a time at
   // which there is one.
   virtual std::vector<JobId> Moved() const = 0;
-  // The jobs whose reservation was looked for again and is what it was.
+  // The jobs whose reserved start is the earliest as of this plan, in the order of their turns.
   virtual std::vector<JobId> Confirmed() const { return {}; }
   // The plan decided so, and it is charged to the ledger of now.
   virtual void Follow(const Decision&) = 0;

@@ -35,6 +35,7 @@ struct Reservation {
   std::uint64_t as_of = 0;
   std::uint64_t held_as_of = 0;  // kStart: Books::losses when the job had that place
   DurationMs run = 0;
+  std::uint64_t turn = 0;  // kStart: a job with a smaller number was planned before this job
 
   static Reservation Start(TimeMs at, std::int32_t tasks, std::vector<Placement> where) {
     return {Kind::kStart, 0, at, tasks, std::move(where)};

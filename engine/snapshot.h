@@ -72,6 +72,7 @@ struct Books {
   std::uint64_t news = 0;     // grows with every change that no plan brought about
   // Grows when room comes or goes in another way, or at another time, than plans and run-time
   // estimates said.
+  std::uint64_t turns = 0;  // as Reservation::turn counts them
   std::uint64_t surprises = 1;
   // Grows with those of them after which a job may not have the place that is reserved for it.
   std::uint64_t losses = 1;

@@ -40,6 +40,8 @@ void TaskTable::ReserveStart(JobId id, Reservation start) {
 
 void TaskTable::ConfirmStart(JobId id) {
   JobRow& job = books_.jobs[id.index()];
+  if (job.reservation.kind != Reservation::Kind::kStart) return;
+  job.reservation.turn = ++books_.turns;
   job.reservation.as_of = books_.surprises;
   job.reservation.held_as_of = books_.losses;
   job.reservation.run = job.estimated_runtime_ms;

@@ -25,6 +25,11 @@ class PlacedPlan final : public ReservationPlan {
   PlacedPlan(Workbench& now, Workbench& ahead, const std::vector<JobId>& standing,
              StandingRoom& standing_room)
       : bench_(now), snapshot_(now.ledger().snapshot()), places_(now, ahead, standing_room) {
+    for (const JobId id : snapshot_.books().reserved_starts) {
+      const Reservation& reservation = snapshot_.job(id).reservation;
+      if (reservation.at != 0) to_come_.emplace(reservation.turn, id);
+    }
+    for (const JobId id : standing) Came(id);
     for (const JobId id : standing) Stand(MissingMinimum(snapshot_, id));
   }
 
@@ -67,11 +72,13 @@ class PlacedPlan final : public ReservationPlan {
   }
 
   Answer Reserve(const GangAsk& ask) override {
+    Came(ask.job);
     if (const Reservation* known = IsKnown(ask)) {
       confirmed_.push_back(ask.job);
       return Give(ask, *known);
     }
     const Answer answer = Search(ask);
+    if (answer.reservation.at != 0) confirmed_.push_back(ask.job);
     Took(ask.job, answer.reservation.where, answer.reservation.at);
     return answer;
   }
@@ -98,6 +105,7 @@ class PlacedPlan final : public ReservationPlan {
   std::vector<JobId> Confirmed() const override { return confirmed_; }
 
   void Follow(const Decision& decision) override {
+    Came(decision.job);
     if (decision.verdict == Verdict::kStart && decision.evictions.empty()) {
       Took(decision.job, decision.placements, snapshot_.now());
     } else {
@@ -116,12 +124,24 @@ class PlacedPlan final : public ReservationPlan {
     return {std::move(reservation), Untimed::kNotAsked};
   }
 
+  // The job has its turn in this plan.
+  void Came(JobId id) { to_come_.erase({snapshot_.job(id).reservation.turn, id}); }
+
+  // Whether a job that was planned before this one, and may have been in its way, comes after it now.
+  bool WentAhead(const Reservation& reservation) const {
+    const auto end = to_come_.lower_bound({reservation.turn, JobId(std::size_t{0})});
+    return std::any_of(to_come_.begin(), end, [&](const auto& other) {
+      return snapshot_.job(other.second).reservation.at < reservation.at;
+    });
+  }
+
   // What was reserved for it is the earliest, too, if all has gone as expected since then, the jobs
-  // before it keep what they had, and what they took besides is not in its way.
+  // before it are the same or more and keep what they had, and what they took besides is not in its
+  // way.
   const Reservation* IsKnown(const GangAsk& ask) {
     const Reservation& reservation = snapshot_.job(ask.job).reservation;
     const bool known = none_left_ && reservation.as_of == snapshot_.books().surprises &&
-                       reservation.run == RunOf(ask.job);
+                       reservation.run == RunOf(ask.job) && !WentAhead(reservation);
     return known ? Stands(ask) : nullptr;
   }
 
@@ -161,7 +181,6 @@ class PlacedPlan final : public ReservationPlan {
     auto first = places_.First(ask, before != nullptr ? before->at : kForever);
     if (first) return Give(ask, *std::move(first));
     if (before == nullptr) return {{}, Untimed::kEnds};
-    confirmed_.push_back(ask.job);
     return Give(ask, *before);
   }
 
@@ -214,7 +233,8 @@ class PlacedPlan final : public ReservationPlan {
   Workbench& bench_;
   const Snapshot& snapshot_;
   ReservedPlaces places_;
-  std::vector<JobId> confirmed_;
+  std::vector<JobId> confirmed_;  // in turn
+  std::set<std::pair<std::uint64_t, JobId>> to_come_;  // jobs with a reserved start, by their last turn
   struct Taken {
     TimeMs from;
     TimeMs until;
