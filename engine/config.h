@@ -89,10 +89,11 @@ struct LossSettings {
   bool operator==(const LossSettings&) const = default;
 };
 
-// How run times are predicted.
+// Which jobs have a run time predicted from earlier jobs (RunHistory).
 enum class RunPrediction : std::uint8_t {
-  kNone,     // they are as owners state them
-  kLearned,  // from earlier jobs (RunHistory)
+  kNone,
+  kUnstated,  // jobs whose owner states no run time
+  kAll,       // all jobs; what the owner states is the most
 };
 
 // Reservations for pending jobs (docs/explanation/backfill.md).
@@ -111,7 +112,7 @@ struct ReservationSettings {
   Order order = Order::kTurn;
   std::int32_t count = 1;
   bool per_queue = false;
-  RunPrediction predict = RunPrediction::kLearned;
+  RunPrediction predict = RunPrediction::kUnstated;
 
   bool operator==(const ReservationSettings&) const = default;
 };
@@ -155,7 +156,10 @@ struct EngineConfig {
   std::int32_t moves_per_hour() const { return moves.moves_per_hour; }
   // Room is reserved for a moved task until it has been gone for so long.
   DurationMs move_return_timeout_ms() const { return moves.return_timeout_ms; }
-  bool predicts_runs() const { return reservations.predict != RunPrediction::kNone; }
+  bool learns_runs() const { return reservations.predict != RunPrediction::kNone; }
+  bool predicts_run(bool stated) const {
+    return stated ? reservations.predict == RunPrediction::kAll : learns_runs();
+  }
   bool operator==(const EngineConfig&) const = default;
 };
 

@@ -158,9 +158,9 @@ std::vector<ConfigField> Table() {
                                   "for all queues together."),
       Row<OF_RESERVATIONS(predict)>(
           "backfill.predict", Type::kWord,
-          "Where run-time estimates come from. `learned`: earlier jobs that are alike; the estimate "
-          "of the owner is the most. `none`: the owner alone.",
-          0, 0, {"none", "learned"}),
+          "Which jobs get a run-time estimate from earlier jobs. `unstated`: jobs whose owner states "
+          "no run time. `all`: all jobs; the stated run time is the most. `none`: no job.",
+          0, 0, {"none", "unstated", "all"}),
       Row<OF(evict_from_unhealthy)>(
           "evict_from_unhealthy_devices", Type::kSwitch,
           "Whether gangs that hold slices of an unhealthy GPU are evicted."),

@@ -20,14 +20,15 @@ RunSubject TaskTable::SubjectOf(const JobRow& job) const {
 }
 
 void TaskTable::EstimateRun(JobRow& job) const {
-  job.estimated_runtime_ms = books_.config.predicts_runs() ? books_.runs.Predict(SubjectOf(job))
-                                                           : job.stated_runtime_ms;
+  job.estimated_runtime_ms = books_.config.predicts_run(job.stated_runtime_ms > 0)
+                                 ? books_.runs.Predict(SubjectOf(job))
+                                 : job.stated_runtime_ms;
 }
 
 void TaskTable::NoteRun(const TaskRow& task) {
   if (!task.job.valid()) return;
   const JobRow& job = books_.jobs[task.job.index()];
-  if (job.evictions > 0 || !books_.config.predicts_runs()) return;  // a part of a run says little
+  if (job.evictions > 0 || !books_.config.learns_runs()) return;  // a part of a run says little
   const auto first = [&](const RoleRow& role) {
     return std::none_of(role.tasks.begin(), role.tasks.end(), [&](TaskId other) {
       return books_.tasks[other.index()].phase == TaskPhase::kSucceeded;
