@@ -43,13 +43,13 @@ std::string RoomCause(const ResourceKinds& kinds, const Reason& reason) {
   return "enough free " + kind + " in total, but too few nodes have room for a task";
 }
 
-// "; limit port-8080 has no place left, held by job web on node n1, which is not preemptible".
+// "; limit port/TCP/8080/0.0.0.0 has no place left: job web holds it on node n1 and is not preemptible".
 std::string LimitText(const Reason& reason) {
   if (reason.full_group.empty()) return "";
   std::string text = "; limit " + reason.full_group + " has no place left";
   if (reason.holder.empty()) return text;
-  text += ", held by job " + reason.holder + " on node " + reason.holder_node;
-  return text + (reason.holder_preemptible ? "" : ", which is not preemptible");
+  text += ": job " + reason.holder + " holds it on node " + reason.holder_node;
+  return text + (reason.holder_preemptible ? "" : " and is not preemptible");
 }
 
 // "the job needs 4 tasks of role worker x 8 GPUs; eligible nodes have 19 of 32 GPUs free and room

@@ -93,7 +93,7 @@ struct JobRow {
   DurationMs min_run_ms = 0;
   DurationMs checkpoint_interval_ms = 0;
   DurationMs stated_runtime_ms = 0;     // by its owner; 0: not stated
-  DurationMs estimated_runtime_ms = 0;  // of its owner, or less by earlier jobs; 0: not known
+  DurationMs estimated_runtime_ms = 0;  // stated, or from earlier jobs; 0: not known
   Reservation reservation;
   Boxed<Locality> locality;
   std::int32_t evictions = 0;                // how often plans evicted tasks of it

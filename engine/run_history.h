@@ -33,8 +33,8 @@ struct RunSubject {
   bool operator==(const RunSubject&) const = default;
 };
 
-// What jobs of the same program are called: the name without numbers at its end, and the image.
-// Empty: neither says anything.
+// What jobs of the same program have in common: the name without numbers and suffixes with a digit
+// at its end, and the image. Empty: neither says anything.
 std::string ProgramOf(std::string_view job_name, std::string_view image);
 
 class RunHistory {

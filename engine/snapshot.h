@@ -70,9 +70,9 @@ struct Books {
   std::uint64_t config_version = 0;
   std::uint64_t version = 0;  // grows with every fact
   std::uint64_t news = 0;     // grows with every change that no plan brought about
+  std::uint64_t turns = 0;    // as Reservation::turn counts them
   // Grows when room comes or goes in another way, or at another time, than plans and run-time
   // estimates said.
-  std::uint64_t turns = 0;  // as Reservation::turn counts them
   std::uint64_t surprises = 1;
   // Grows with those of them after which a job may not have the place that is reserved for it.
   std::uint64_t losses = 1;

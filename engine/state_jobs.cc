@@ -56,7 +56,7 @@ absl::Status State::On(const JobUpserted& fact) {
   };
   const auto asked = fresh ? decltype(asks()){} : asks();
   const bool broken = job.broken;  // half reshaped it may seem whole
-  const RunSubject ran_as = table_.SubjectOf(job);
+  const RunSubject ran_as = fresh ? RunSubject{} : table_.SubjectOf(job);
 
   const QueueId queue = rows().queues.Reserve(spec.queue);
   rows().occupancy.Grow(rows().facts());

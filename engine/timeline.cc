@@ -1,6 +1,7 @@
 #include "engine/timeline.h"
 
 #include <array>
+#include <limits>
 
 namespace tephra {
 
@@ -8,7 +9,9 @@ TimeMs ExpectedEnd(TimeMs started, RunEstimate estimate, TimeMs now) {
   if (estimate.expected <= 0) return 0;
   if (estimate.stated <= 0) {
     DurationMs run = estimate.expected;
-    while (run < now - started) run *= 4;
+    const DurationMs ran = now - started;
+    constexpr DurationMs kMost = std::numeric_limits<DurationMs>::max() / 4;
+    while (run < ran) run = run < kMost ? run * 4 : ran;
     return started + run;
   }
   constexpr DurationMs kMinute = 60 * kSecondMs, kHour = 60 * kMinute;

@@ -281,8 +281,12 @@ func (a *apart) crowd(living *livingTerm, by int) {
 // the engine. crossed: Volcano's predicates must judge the others. The pod may be one made from a template. Of a
 // pod that has ended it is only what the pod says itself.
 func (a *apart) limits(pod *corev1.Pod) (out []*tephrav1.DomainLimit, crossed bool) {
+	terms := antiAffinity(pod)
+	if len(terms) == 0 && len(a.terms) == 0 {
+		return nil, false
+	}
 	carried := map[string]bool{}
-	for _, term := range antiAffinity(pod) {
+	for _, term := range terms {
 		if carried[term.id] {
 			continue
 		}
@@ -304,7 +308,7 @@ func (a *apart) limits(pod *corev1.Pod) (out []*tephrav1.DomainLimit, crossed bo
 			crossed = true
 		}
 	}
-	if k := a.kins[kinID(pod, antiAffinity(pod))]; k != nil {
+	if k := a.kins[kinID(pod, terms)]; k != nil {
 		for living := range k.matchedBy {
 			add(living)
 		}

@@ -1,6 +1,7 @@
 #include "plugins/backfill/profile.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -80,6 +81,8 @@ TEST_CASE("If a task outlives a prediction, its stated run time becomes the esti
   CHECK(ExpectedEnd(100, {50, 600}, 701) == 700 + kMinuteMs);
   CHECK(ExpectedEnd(100, {50, 0}, 151) == 300);
   CHECK(ExpectedEnd(100, {50, 0}, 301) == 900);
+  constexpr TimeMs kLast = std::numeric_limits<TimeMs>::max();
+  CHECK(ExpectedEnd(1, {1, 0}, kLast) == kLast);
 }
 
 }  // namespace
