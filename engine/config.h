@@ -50,6 +50,12 @@ enum class EnqueueGate : std::uint8_t {
   kVolcano,  // jobs that Volcano's action enqueue would admit
 };
 
+// What jobs that are not preemptible may use of a queue.
+enum class NonPreemptibleQuota : std::uint8_t {
+  kNone,      // as other jobs
+  kDeserved,  // at most what the queue deserves, if other queues may reclaim from it
+};
+
 // Placement of gangs that request no locality.
 enum class GangLocality : std::uint8_t {
   kNear,  // as near as there is room, where domains are known
@@ -131,6 +137,8 @@ struct EngineConfig {
   MoveSettings moves;
   ReservationSettings reservations;
   bool evict_from_unhealthy = false;
+  NonPreemptibleQuota non_preemptible_quota = NonPreemptibleQuota::kDeserved;
+  DurationMs incomplete_gang_timeout_ms = 0;  // 0: never
   DurationMs assume_timeout_ms = 30 * kSecondMs;
   // Without it, jobs of low priority can starve behind jobs of high priority that keep arriving.
   DurationMs priority_boost_ms = 0;

@@ -164,6 +164,17 @@ std::vector<ConfigField> Table() {
       Row<OF(evict_from_unhealthy)>(
           "evict_from_unhealthy_devices", Type::kSwitch,
           "Whether gangs that hold slices of an unhealthy GPU are evicted."),
+      Row<OF(incomplete_gang_timeout_ms)>(
+          "incomplete_gang_timeout", Type::kDuration,
+          "A gang that has run with less than its minimum for so long is evicted whole. 0s: never; "
+          "the controller of the job decides.",
+          0, kLongestMs),
+      Row<OF(non_preemptible_quota)>(
+          "non_preemptible_quota", Type::kWord,
+          "What jobs that are not preemptible may use of a queue from which other queues may reclaim. "
+          "`deserved`: at most its `deserved` or `guarantee`, for resources of which a queue with the "
+          "same parent deserves something. `none`: as much as other jobs.",
+          0, 0, {"none", "deserved"}),
       Row<OF(assume_timeout_ms)>(
           "assume_timeout", Type::kDuration,
           "How long Tephra waits for facts. A placement that no fact has confirmed counts as used "

@@ -28,7 +28,7 @@ Plan Engine::Tick(TimeMs now) {
   {
     const Snapshot snapshot = state_.Freeze(now);
     // No job to ask, and nothing that concerns what runs.
-    if (due.empty() && !snapshot.config().evict_from_unhealthy) {
+    if (due.empty() && !snapshot.config().evict_from_unhealthy && !state_.TimesOut()) {
       return {snapshot.version(), now, {}, {}, std::move(memory)};
     }
     plan = RunCycle(snapshot, *policies_, assembly_.actions, std::move(due), *tools_, observer_);

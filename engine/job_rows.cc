@@ -55,14 +55,78 @@ void TaskTable::CountPriority(QueueId queue, std::int32_t priority, int sign) {
   if (it->second == 0) jobs.erase(it);
 }
 
-// The list of pending jobs, and its lines: whether and where this one is in them.
-void TaskTable::RefreshWaiting(JobId id) {
+void TaskTable::SetPreemptible(JobId id, bool preemptible, std::int32_t more_protected) {
   JobRow& job = books_.jobs[id.index()];
-  if (job.satisfied()) {
+  const bool was = job.is_protected();
+  job.preemptible = preemptible;
+  job.protected_tasks += more_protected;
+  if (job.is_protected() == was) return;
+  bool moved = false;
+  const auto move = [&](const TaskRow& task) {
+    if (!HoldsRoom(task.phase) || !books_.hardware.present(task.node)) return;
+    books_.occupancy.Protect(books_.queues, job.queue, HeldBy(task), was ? -1 : +1);
+    moved = true;
+  };
+  for (const RoleRow& role : job.roles) {
+    for (const TaskId task : role.tasks) {
+      const TaskRow& row = books_.tasks[task.index()];
+      move(row);
+      if (row.reserved_row.valid()) move(books_.tasks[row.reserved_row.index()]);
+    }
+  }
+  // Other jobs that are not preemptible may have what it leaves of the quota.
+  if (moved && was) wake_ups_.capacity().Anywhere();
+  books_.lines.Follow(books_, id);
+}
+
+TimeMs TaskTable::DelayedUntil(const JobRow& job) const {
+  if (!books_.queues.delays() || job.satisfied()) return 0;
+  const DurationMs delay = books_.queues.EvictionDelay(job.queue);
+  const TimeMs until = std::max(job.created, job.waits_since) + delay;
+  return delay > 0 && until > cycle_time_ ? until : 0;
+}
+
+void TaskTable::FollowDelay(JobId id) {
+  JobRow& job = books_.jobs[id.index()];
+  const TimeMs until = DelayedUntil(job);
+  if (until == job.delayed_until) return;
+  job.delayed_until = until;
+  if (until != 0) {
+    wake_ups_.DelayedUntil(until, id);
+  } else if (job.waits() && !job.satisfied()) {
+    MarkDue(id);
+  }
+  books_.lines.Follow(books_, id);
+}
+
+void TaskTable::FollowMinimum(JobId id) {
+  JobRow& job = books_.jobs[id.index()];
+  const bool satisfied = job.satisfied();
+  if (satisfied) {
     job.waits_since = JobRow::kRuns;
   } else if (job.waits_since == JobRow::kRuns) {
     job.waits_since = cycle_time_;
   }
+  if (books_.queues.delays()) FollowDelay(id);
+  if (books_.config.incomplete_gang_timeout_ms == 0) return;
+  if (!satisfied && job.counted() > 0) {
+    books_.incomplete.try_emplace(id, cycle_time_);
+  } else {
+    books_.incomplete.erase(id);
+  }
+}
+
+void TaskTable::ListIncomplete() {
+  books_.incomplete.clear();
+  for (std::size_t j = 0; j < books_.jobs.size(); ++j) {
+    if (books_.jobs[j].live) FollowMinimum(JobId(j));
+  }
+}
+
+// The list of pending jobs, and its lines: whether and where this one is in them.
+void TaskTable::RefreshWaiting(JobId id) {
+  JobRow& job = books_.jobs[id.index()];
+  FollowMinimum(id);
   const bool waits = job.waits();
   if (waits == (job.waiting_at != JobRow::kNotWaiting)) return books_.lines.Follow(books_, id);
   if (waits) {
@@ -103,10 +167,12 @@ void TaskTable::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, Cl
     const bool asks = task.phase == TaskPhase::kPending || task.phase == TaskPhase::kAbsent;
     if (asks) ChangeClass(task, cls);
   }
+  std::int32_t protected_gone = 0;
   while (tasks.size() > wanted) {
     const TaskId gone = tasks.back();
     tasks.pop_back();
     TaskRow& task = books_.tasks[gone.index()];
+    protected_gone += task.preemptible ? 0 : 1;
     if (task.uid.empty() || !HoldsRoom(task.phase)) {
       DropTask(gone);
       continue;
@@ -136,6 +202,7 @@ void TaskTable::ReshapeRole(JobId id, std::uint32_t r, std::int32_t replicas, Cl
     Count(task, +1);
   }
   books_.jobs[id.index()].roles[r].tasks = std::move(tasks);
+  if (protected_gone > 0) SetPreemptible(id, books_.jobs[id.index()].preemptible, -protected_gone);
 }
 
 }  // namespace tephra

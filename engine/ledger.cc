@@ -64,8 +64,15 @@ void Ledger::Uncharge(ClassId cls, QueueId queue, const Placement& placement) {
 
 void Ledger::Apply(ClassId cls, QueueId queue, const Placement& placement, int sign) {
   // No queue holds anything in an empty cluster.
-  occupancy_.Charge(facts(), snapshot_->cls(cls), basis_ == Basis::kEmpty ? QueueId() : queue,
-                    placement.node, placement.slices, sign);
+  const Holder holder =
+      basis_ == Basis::kEmpty ? Holder(QueueId()) : Holder(queue, IsProtected(placement.task));
+  occupancy_.Charge(facts(), snapshot_->cls(cls), holder, placement.node, placement.slices, sign);
+}
+
+bool Ledger::IsProtected(TaskId id) const {
+  if (!id.valid()) return false;
+  const JobId job = snapshot_->task(id).job;
+  return job.valid() && snapshot_->job(job).is_protected();
 }
 
 std::vector<TaskId> Ledger::FreedSince(std::size_t mark) const {

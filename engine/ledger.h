@@ -50,6 +50,7 @@ class Ledger {
 
  private:
   void Apply(ClassId cls, QueueId queue, const Placement& placement, int sign);
+  bool IsProtected(TaskId task) const;
 
   struct Entry {
     ClassId cls;

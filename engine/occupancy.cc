@@ -55,6 +55,8 @@ void Occupancy::Grow(const Facts& facts) {
   if (queue_own_.size() < facts.queues.size()) {
     queue_own_.resize(facts.queues.size());
     queue_total_.resize(facts.queues.size());
+    protected_own_.resize(facts.queues.size());
+    protected_total_.resize(facts.queues.size());
     if (!queue_claims_.empty()) queue_claims_.resize(facts.queues.size());
   }
   if (limits_.size() < facts.classes.limit_count()) limits_.resize(facts.classes.limit_count());
@@ -153,8 +155,9 @@ void NodeTrial::Charge(const TaskClass& cls, const Slices& slices, int sign) {
   ChargeRow(row_, devices_, node_.model_kinds, node_.mig, cls, slices, sign, scratch_);
 }
 
-void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, NodeId node,
+void Occupancy::Charge(const Facts& facts, const TaskClass& cls, Holder holder, NodeId node,
                        const Slices& slices, int sign) {
+  const QueueId queue = holder.queue;
   const std::span<DeviceRow> devices(devices_.data() + facts.hardware.first_device(node),
                                      facts.hardware.device_count(node));
   const RowCharge charged =
@@ -172,6 +175,7 @@ void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, 
       queue_log_.Add(up);
     }
     if (!queue_claims_.empty()) ChargeClaims(facts.queues, queue, amount, sign, kinds);
+    if (holder.is_protected) Protect(facts.queues, queue, amount, sign);
   } else {
     outside_queues_.AddKinds(amount, sign, kinds);
   }
@@ -185,6 +189,14 @@ void Occupancy::Charge(const Facts& facts, const TaskClass& cls, QueueId queue, 
     it->second.Add(cls.pod.limits[i], sign);
     if (it->second.empty()) counts.erase(it);
     limit_log_.Add(limit);
+  }
+}
+
+void Occupancy::Protect(const QueueTree& queues, QueueId queue, const Resources& amount, int sign) {
+  protected_own_[queue.index()].Add(amount, sign);
+  for (QueueId up = queue; up.valid(); up = queues.parent(up)) {
+    protected_total_[up.index()].Add(amount, sign);
+    queue_log_.Add(up);
   }
 }
 
@@ -233,9 +245,11 @@ bool Occupancy::AddEmptyQueue(const QueueTree& queues, QueueId id) {
 
 void Occupancy::RollUpQueues(const QueueTree& queues) {
   std::fill(queue_total_.begin(), queue_total_.end(), Resources{});
+  std::fill(protected_total_.begin(), protected_total_.end(), Resources{});
   for (std::size_t q = 0; q < queue_own_.size(); ++q) {
     for (QueueId up(q); up.valid(); up = queues.parent(up)) {
       queue_total_[up.index()].Add(queue_own_[q]);
+      protected_total_[up.index()].Add(protected_own_[q]);
     }
   }
   queue_claims_.clear();
@@ -287,6 +301,8 @@ void Occupancy::CopyChanges(const Hardware& hardware, const Occupancy& truth) {
   devices_.resize(truth.devices_.size());
   queue_own_.resize(truth.queue_own_.size());
   queue_total_.resize(truth.queue_total_.size());
+  protected_own_.resize(truth.protected_own_.size());
+  protected_total_.resize(truth.protected_total_.size());
   queue_claims_.resize(truth.queue_claims_.size());
   kept_free_ = truth.kept_free_;
   outside_queues_ = truth.outside_queues_;
@@ -304,11 +320,15 @@ void Occupancy::CopyChanges(const Hardware& hardware, const Occupancy& truth) {
       [&](QueueId q) {
         queue_own_[q.index()] = truth.queue_own_[q.index()];
         queue_total_[q.index()] = truth.queue_total_[q.index()];
+        protected_own_[q.index()] = truth.protected_own_[q.index()];
+        protected_total_[q.index()] = truth.protected_total_[q.index()];
         if (!queue_claims_.empty()) queue_claims_[q.index()] = truth.queue_claims_[q.index()];
       },
       [&] {
         queue_own_ = truth.queue_own_;
         queue_total_ = truth.queue_total_;
+        protected_own_ = truth.protected_own_;
+        protected_total_ = truth.protected_total_;
         queue_claims_ = truth.queue_claims_;
       });
   Follow(
@@ -344,7 +364,8 @@ bool Occupancy::SameColumns(const Occupancy& other) const {
                     same_row) &&
          devices_ == other.devices_ && free_total_ == other.free_total_ &&
          outside_queues_ == other.outside_queues_ && queue_own_ == other.queue_own_ &&
-         queue_total_ == other.queue_total_ && queue_claims_ == other.queue_claims_ &&
+         queue_total_ == other.queue_total_ && protected_own_ == other.protected_own_ &&
+         protected_total_ == other.protected_total_ && queue_claims_ == other.queue_claims_ &&
          kept_free_ == other.kept_free_ && limits_ == other.limits_;
 }
 

@@ -84,6 +84,15 @@ class NodeTrial {
   std::vector<DeviceCharge> scratch_;
 };
 
+// Whose a charge is.
+struct Holder {
+  // NOLINTNEXTLINE(google-explicit-constructor): as a rule the queue is all that matters
+  Holder(QueueId queue, bool is_protected = false) : queue(queue), is_protected(is_protected) {}
+
+  QueueId queue;              // invalid: none
+  bool is_protected = false;  // JobRow::is_protected
+};
+
 class Occupancy {
  public:
   // Rows for all slots, queues and limits that the facts know; new ones are empty.
@@ -93,8 +102,10 @@ class Occupancy {
   // Empties the rows of the node's devices, which may be about to move. REQUIRES: as ResetNode.
   void ClearDevices(const Hardware& hardware, NodeId node);
   // `sign` is +1 or -1. A slice of a device that the node no longer has is not counted.
-  void Charge(const Facts& facts, const TaskClass& cls, QueueId queue, NodeId node,
+  void Charge(const Facts& facts, const TaskClass& cls, Holder holder, NodeId node,
               const Slices& slices, int sign);
+  // Jobs of the queue that hold so much became protected; with sign -1, no longer are.
+  void Protect(const QueueTree& queues, QueueId queue, const Resources& amount, int sign);
   // Names the node as changed although no amount moved.
   void Touch(NodeId node);
   // A queue has come, without any under it. False where that is not enough to bring the totals up
@@ -123,6 +134,8 @@ class Occupancy {
   // Held by the queue and everything under it.
   const Resources& queue_total(QueueId id) const { return queue_total_[id.index()]; }
   const Resources& queue_own(QueueId id) const { return queue_own_[id.index()]; }
+  // Of the total, what jobs hold that are not preemptible.
+  const Resources& queue_protected(QueueId id) const { return protected_total_[id.index()]; }
   // Held by tasks of no queue.
   const Resources& outside_queues() const { return outside_queues_; }
   // Room that no other queue may use: what the queue and those under it hold, or are guaranteed
@@ -158,6 +171,7 @@ class Occupancy {
   Resources outside_queues_;
   std::vector<Resources> queue_own_;
   std::vector<Resources> queue_total_;
+  std::vector<Resources> protected_own_, protected_total_;
   struct Claim {
     Resources total;
     Resources under;  // the sum of the totals of the queues right under it

@@ -27,10 +27,10 @@ class Proofs {
   std::map<Shape, Placer::Answer> now;
   // On the empty cluster.
   std::map<Shape, Placer::Answer> empty;
-  // That no evictions were found for a gang of that queue and priority, proven or not. For this
-  // cycle; the next one may know of other victims. REQUIRES of callers: as for `now`, and an
+  // That no evictions were found for a gang of that queue and priority, proven or not; `bool`:
+  // JobRow::is_protected. For this cycle; the next one may know of other victims. REQUIRES of callers: as for `now`, and an
   // evicted task stays evicted.
-  std::map<std::tuple<QueueId, Precedence, Shape>, VictimSelection::Answer> selections;
+  std::map<std::tuple<QueueId, Precedence, bool, Shape>, VictimSelection::Answer> selections;
 
   // How often a gang has left its reserved room.
   std::uint64_t rooms_came = 0;

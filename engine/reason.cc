@@ -96,14 +96,19 @@ std::string GpuHours(std::int64_t gpu_s) {
   return std::to_string(hundredths / 100) + (rest.size() < 2 ? ".0" : ".") + rest + " GPU hours";
 }
 
-// "at 2026-11-22T10:00:00Z", or "at 2h5m of simulated time" in a trace.
-std::string InstantText(std::int64_t ms) {
+// "2026-11-22T10:00:00Z", or "2h5m of simulated time" in a trace.
+std::string TimeText(std::int64_t ms) {
   constexpr std::int64_t kYearMs = std::int64_t{365} * 24 * 3600 * 1000;
   if (ms >= 20 * kYearMs) {
-    return "at " +
-           absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixMillis(ms), absl::UTCTimeZone());
+    return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixMillis(ms), absl::UTCTimeZone());
   }
-  return "at " + absl::FormatDuration(absl::Milliseconds(ms)) + " of simulated time";
+  return absl::FormatDuration(absl::Milliseconds(ms)) + " of simulated time";
+}
+
+std::string InstantText(std::int64_t ms) { return "at " + TimeText(ms); }
+
+std::string DurationText(std::int64_t ms) {
+  return absl::FormatDuration(absl::Milliseconds(ms));
 }
 
 std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
@@ -125,6 +130,9 @@ std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
       return "; no reclaim yet: the victims would lose at least " + GpuHours(reason.loss_gpu_s) +
              " of work, and the wait so far allows a loss of " + GpuHours(reason.loss_limit_gpu_s) +
              "; any loss is accepted " + InstantText(reason.any_loss_from_ms);
+    case Remedy::kDelay:
+      return "; no eviction before its eviction delay of " + DurationText(reason.eviction_delay_ms) +
+             " has passed, " + InstantText(reason.evicts_from_ms);
     case Remedy::kOnce:
       return "; tasks were evicted for this job before, and nothing has changed since";
   }
@@ -252,6 +260,13 @@ const char* MisfitText(Misfit misfit) {
 
 namespace {
 
+std::string IncompleteText(const Reason& reason) {
+  return "the gang was below its minimum for " + DurationText(reason.incomplete_timeout_ms) + ": " +
+         std::to_string(reason.tasks_run) + " of " + Count(reason.tasks_least, "task") +
+         ", since " + TimeText(reason.incomplete_since_ms) + "; " +
+         Count(reason.evicted, "task") + " evicted";
+}
+
 std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
   const auto words = [&](std::int64_t amount) { return AmountText(kinds, reason.binding, amount); };
   const std::string of_role = reason.role.empty() ? "" : " of role " + reason.role;
@@ -306,6 +321,12 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
       return "unhealthy devices: " + Count(reason.sick_tasks, "task") + " on " +
              Count(reason.sick_devices, "unhealthy device") + ", first on node " +
              reason.best_node + "; " + Count(reason.evicted, "task") + " evicted";
+    case Obstacle::kQueueDeserved:
+      return "only preemptible jobs may use more than queue " + reason.queue + " deserves: deserved " +
+             words(reason.limit) + ", jobs that are not preemptible use " + words(reason.used) +
+             ", the job needs " + words(reason.asked);
+    case Obstacle::kIncomplete:
+      return IncompleteText(reason);
     case Obstacle::kQuarantine:
       return "quarantined: the last placement failed verification; the job is retried when its "
              "data changes";
@@ -330,7 +351,7 @@ std::size_t ReasonHash::operator()(const Reason& reason) const {
        {reason.tasks_needed, reason.tasks_fit, reason.per_task, reason.free_total, reason.best_free,
         reason.used, reason.start_ms, reason.ahead_start_ms, reason.evicted, reason.over_share,
         reason.over_holds, reason.over_asked, reason.loss_gpu_s, reason.loss_limit_gpu_s,
-        reason.any_loss_from_ms}) {
+        reason.any_loss_from_ms, reason.evicts_from_ms, reason.incomplete_since_ms}) {
     hash = Mix(hash, static_cast<std::uint64_t>(number));
   }
   for (const std::int32_t number : reason.nodes) hash = Mix(hash, static_cast<std::uint64_t>(number));

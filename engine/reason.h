@@ -55,10 +55,13 @@ enum class Obstacle : std::uint8_t {
   kGroups,          // each sub-group has room alone, but not all of them together
   kReserved,        // the room is reserved for jobs that start before this job would end
   kUnhealthy,       // tasks on unhealthy devices are evicted
+  kQueueDeserved,   // only preemptible jobs may use more than its queue deserves
+  kIncomplete,      // it ran with less than its minimum for too long, and is evicted whole
 };
 // A quota of its queue is in the way.
 constexpr bool IsQuota(Obstacle obstacle) {
-  return obstacle == Obstacle::kQueueLimit || obstacle == Obstacle::kQueueGuarantee;
+  return obstacle == Obstacle::kQueueLimit || obstacle == Obstacle::kQueueGuarantee ||
+         obstacle == Obstacle::kQueueDeserved;
 }
 // Room on nodes is in the way.
 constexpr bool IsRoom(Obstacle obstacle) {
@@ -80,6 +83,7 @@ enum class Remedy : std::uint8_t {
   kSearch,      // the search budget ended before an answer was proven
   kOnce,        // tasks were evicted for it before, and nothing has changed since
   kLoss,        // no reclaim: the victims would lose more work than it is worth
+  kDelay,       // the eviction delay of its queue has not passed
 };
 
 // The result of the search for tasks to migrate for a gang.
@@ -133,7 +137,8 @@ struct Reason {
   std::int32_t tier = 0;
   std::string tier_name;
 
-  // kQueue*: the queue, and for its limit the numbers of `binding`.
+  // kQueue*: the queue, and for its limit the numbers of `binding`. kQueueDeserved: `limit` is what
+  // the queue deserves, and `used` what its jobs that are not preemptible use.
   // kGate: `limit` is the most that the queue allows, and `used` what admitted jobs use of it. If
   // `queue` is empty: the cluster with overcommitment, what is in use, and as `kept` what admitted
   // jobs still lack.
@@ -170,6 +175,12 @@ struct Reason {
   // kLoss: what the first possible victim would lose, how much victims may lose for the gang now, in
   // GPU-seconds, and from when on they may lose anything.
   std::int64_t loss_gpu_s = 0, loss_limit_gpu_s = 0, any_loss_from_ms = 0;
+
+  // kDelay: when tasks may be evicted for it, and the eviction delay.
+  std::int64_t evicts_from_ms = 0, eviction_delay_ms = 0;
+  // kIncomplete: how many tasks ran, how many the gang needed, since when, and the timeout. All running
+  // tasks are `evicted`.
+  std::int64_t tasks_run = 0, tasks_least = 0, incomplete_since_ms = 0, incomplete_timeout_ms = 0;
 
   bool operator==(const Reason&) const = default;
 };

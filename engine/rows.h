@@ -90,6 +90,9 @@ struct JobRow {
   bool preemptible = true;
   bool movable = false;
   bool evicts = true;  // other jobs may be evicted for it
+  // Until then no other job is, because it has not waited for the eviction delay of its queue; 0: it has.
+  TimeMs delayed_until = 0;
+  std::int32_t protected_tasks = 0;  // tasks that are not preemptible by themselves
   DurationMs min_run_ms = 0;
   DurationMs checkpoint_interval_ms = 0;
   DurationMs stated_runtime_ms = 0;     // by its owner; 0: not stated
@@ -119,6 +122,9 @@ struct JobRow {
     for (const RoleRow& role : roles) sum += role.pending;
     return sum;
   }
+  bool may_evict() const { return evicts && delayed_until == 0; }
+  // The job or a part of it is not preemptible.
+  bool is_protected() const { return !preemptible || protected_tasks > 0; }
   bool keeps_room() const { return reservation.keeps_room(); }
   bool waits_for_victims() const { return reservation.kind == Reservation::Kind::kVictims; }
   bool waits() const { return pending() > 0; }

@@ -45,6 +45,9 @@ struct Books {
   std::vector<std::vector<JobId>> placed;  // by QueueId: jobs of which a task counts, in no order
   std::vector<std::vector<TaskId>> tasks_on;  // by NodeId: the tasks that hold room, in no order
   std::vector<TaskId> releasing;              // in no order
+  // Jobs that run with less than their minimum, and since when; 0: since before the first cycle. Empty
+  // without EngineConfig::incomplete_gang_timeout_ms.
+  std::map<JobId, TimeMs> incomplete;
   Timeline timeline;
   RunHistory runs;
   std::unordered_set<std::uint64_t> refused;  // class and node, see RefusalKey

@@ -130,6 +130,7 @@ absl::Status State::On(const QueueUpserted& fact) {
                       : std::pair(std::string(), Resources{});
   };
   const auto placed = place(before);
+  const bool delays = rows().queues.delays();
   TEPHRA_RETURN_IF_ERROR(rows().queues.Upsert(queue, rows().kinds));
   queue_versions_[queue.name] = fact.version;
   rows().occupancy.Grow(rows().facts());
@@ -139,16 +140,26 @@ absl::Status State::On(const QueueUpserted& fact) {
       !rows().occupancy.AddEmptyQueue(rows().queues, id)) {
     if (!before.valid() || place(id) != placed) rows().occupancy.RollUpQueues(rows().queues);
   }
+  if (delays || rows().queues.delays()) FollowDelays();
   table_.wake_ups().capacity().Anywhere();
   ++rows().news;
   return absl::OkStatus();
+}
+
+// The eviction delay of some queue may be another one.
+void State::FollowDelays() {
+  for (std::size_t j = 0; j < rows().jobs.size(); ++j) {
+    if (rows().jobs[j].live) table_.FollowDelay(JobId(j));
+  }
 }
 
 absl::Status State::On(const QueueRemoved& fact) {
   queue_versions_.erase(fact.name);
   const QueueId id = rows().queues.Find(fact.name);
   const bool in_order = id.valid() && rows().queues.InOrder(id);
+  const bool delays = rows().queues.delays();
   rows().queues.Remove(fact.name);
+  if (delays) FollowDelays();
   if (in_order) rows().lines.Rebuild(rows());
   rows().occupancy.RollUpQueues(rows().queues);
   table_.wake_ups().capacity().Anywhere();
@@ -226,6 +237,7 @@ absl::Status State::On(const ConfigChanged& fact) {
   rows().lines.Use(rows(), nullptr);  // until there are policies of this config
   FollowUsage();
   rows().inqueue.Switch(fact.config.enqueue_gate != EnqueueGate::kNone, rows());
+  table_.ListIncomplete();
   ++rows().config_version;
   ++rows().news;
   table_.wake_ups().capacity().Anywhere();

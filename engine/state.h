@@ -34,6 +34,10 @@ class State {
 
   // Something may have a new answer: a job is due, or room has grown since the last cycle.
   bool NeedsCycle() const { return table_.wake_ups().any(); }
+  // A job has run with less than its minimum for too long.
+  bool TimesOut() const { return table_.wake_ups().times_out(); }
+  // The next time at which a delay or a timeout passes, and a cycle is due; 0: none does.
+  TimeMs NextPassed() const { return table_.wake_ups().NextPassed(books()); }
   // Brings indexes up to date that policies may be made from.
   void Settle();
   // What to ask now, in no order; clears the list. REQUIRES: no Snapshot lives, and Settle.
@@ -77,6 +81,7 @@ class State {
   absl::StatusOr<const RoleRow*> FindRole(const char* of, JobId job, const std::string& role) const;
   JobId NewJob(const std::string& uid);
   void FollowUsage();
+  void FollowDelays();
   void AdvanceUsage(TimeMs now);
   template <class Change>
   void ChangeNode(NodeId node, Change change);

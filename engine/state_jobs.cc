@@ -103,7 +103,7 @@ absl::Status State::On(const JobUpserted& fact) {
   if ((spec.preemptible && !job.preemptible) || moves_now) table_.wake_ups().Evictable(id);
   rows().movable_jobs += static_cast<int>(spec.movable) - static_cast<int>(job.movable);
   job.movable = spec.movable;
-  job.preemptible = spec.preemptible;
+  table_.SetPreemptible(id, spec.preemptible);
   job.min_run_ms = spec.min_run_ms;
   job.checkpoint_interval_ms = spec.checkpoint_interval_ms;
   job.program = table_.Text(ProgramOf(spec.name, spec.image));
@@ -191,6 +191,7 @@ absl::Status State::On(const JobRemoved& fact) {
     TaskRow& row = rows().tasks[task.index()];
     if (row.evicted_for == id) row.evicted_for = JobId();
   }
+  rows().incomplete.erase(id);
   jobs_by_uid_.Erase(rows().jobs, fact.uid);
   rows().jobs[id.index()] = JobRow{};
   rows().lines.Follow(rows(), id);
@@ -273,6 +274,9 @@ absl::Status State::On(const TaskUpserted& fact) {
   if (said.preemptible && !task.preemptible && job.valid()) {
     table_.wake_ups().Evictable(job);
     ++rows().news;
+  }
+  if (job.valid() && said.preemptible != task.preemptible) {
+    table_.SetPreemptible(job, rows().jobs[job.index()].preemptible, said.preemptible ? -1 : +1);
   }
   task.preemptible = said.preemptible;
   task.priority = said.priority;

@@ -1,4 +1,5 @@
 // All columns and indexes, recomputed from the rows.
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -116,10 +117,32 @@ std::string TaskTable::CheckJobs() const {
                "\": counters differ from its tasks";
       }
     }
+    std::int32_t protects = 0;
+    for (const RoleRow& role : job.roles) {
+      protects += static_cast<std::int32_t>(
+          std::count_if(role.tasks.begin(), role.tasks.end(),
+                        [&](TaskId id) { return !books_.tasks[id.index()].preemptible; }));
+    }
+    if (protects != job.protected_tasks) {
+      return "job \"" + job.name + "\": tasks that are not preemptible: counted otherwise";
+    }
+    if (job.delayed_until != DelayedUntil(job)) {
+      return "job \"" + job.name + "\": eviction delay differs from that of its queue";
+    }
     if (job.waits() != (job.waiting_at != JobRow::kNotWaiting)) {
       return "job \"" + job.name + "\" is not where waiting jobs are listed";
     }
   }
+  std::vector<JobId> incomplete;
+  for (std::size_t j = 0; j < books_.jobs.size(); ++j) {
+    const JobRow& job = books_.jobs[j];
+    const bool listed = books_.config.incomplete_gang_timeout_ms > 0 && job.live && job.counted() > 0;
+    if (listed && !job.satisfied()) incomplete.emplace_back(j);
+  }
+  const bool same = std::equal(incomplete.begin(), incomplete.end(), books_.incomplete.begin(),
+                               books_.incomplete.end(),
+                               [](JobId id, const auto& one) { return id == one.first; });
+  if (!same) return "jobs below their minimum differ from those listed";
   return priorities == books_.queue_priorities ? "" : "priorities in queues differ from the jobs'";
 }
 
@@ -134,7 +157,7 @@ std::string TaskTable::Check() const {
     const QueueId queue = QueueOf(task);
     const bool counts = books_.usage.on() && queue.valid();
     const Resources before = counts ? fresh.queue_own(queue) : Resources{};
-    fresh.Charge(books_.facts(), books_.classes[task.cls], queue, task.node, task.slices, +1);
+    fresh.Charge(books_.facts(), books_.classes[task.cls], HolderOf(task), task.node, task.slices, +1);
     if (!counts) continue;
     by_user[{queue, books_.jobs[task.job.index()].user}]
         .Add(fresh.queue_own(queue))

@@ -57,6 +57,9 @@ void TaskTable::RemovePod(TaskId id) {
   task.version = 0;
   task.disruption_budgets = {};
   task.started = task.checkpointed = 0;
+  if (task.job.valid() && !task.preemptible) {
+    SetPreemptible(task.job, books_.jobs[task.job.index()].preemptible, -1);
+  }
   task.preemptible = true;
   task.priority.reset();
   if (task.job.valid() && books_.jobs[task.job.index()].waits_for_victims()) DropRoom(id);
@@ -99,9 +102,13 @@ QueueId TaskTable::QueueOf(const TaskRow& task) const {
   return task.job.valid() ? books_.jobs[task.job.index()].queue : QueueId();
 }
 
+Holder TaskTable::HolderOf(const TaskRow& task) const {
+  return {QueueOf(task), task.job.valid() && books_.jobs[task.job.index()].is_protected()};
+}
+
 void TaskTable::Charge(const TaskRow& task, int sign) {
   const auto charge = [&] {
-    books_.occupancy.Charge(books_.facts(), books_.classes[task.cls], QueueOf(task), task.node,
+    books_.occupancy.Charge(books_.facts(), books_.classes[task.cls], HolderOf(task), task.node,
                             task.slices, sign);
   };
   if (!books_.usage.on() || !task.job.valid()) return charge();
@@ -115,8 +122,8 @@ void TaskTable::Charge(const TaskRow& task, int sign) {
 Resources TaskTable::HeldBy(const TaskRow& task) {
   const QueueId queue = QueueOf(task);
   const auto charge = [&](int sign) {
-    books_.occupancy.Charge(books_.facts(), books_.classes[task.cls], queue, task.node, task.slices,
-                            sign);
+    books_.occupancy.Charge(books_.facts(), books_.classes[task.cls], HolderOf(task), task.node,
+                            task.slices, sign);
   };
   Resources held = books_.occupancy.queue_own(queue);
   charge(-1);
@@ -189,6 +196,7 @@ void TaskTable::Follow(const PhaseChange& change) {
   if (was_pending != (change.to == TaskPhase::kPending)) {
     RefreshWaiting(task.job);
   } else {
+    FollowMinimum(task.job);
     books_.lines.Follow(books_, task.job);  // it may run now, or have reserved room
   }
   // No job misses an elastic group that is gone.

@@ -52,6 +52,7 @@ class TaskTable {
   // The class of the template, with a reference, ready to be charged.
   ClassId AcquireClass(const PodTemplate& pod);
   QueueId QueueOf(const TaskRow& task) const;
+  Holder HolderOf(const TaskRow& task) const;
   // Takes the task's room on its node, or gives it back. REQUIRES: the node is present.
   void Charge(const TaskRow& task, int sign);
   // What the task's queue holds by it. REQUIRES: it is charged.
@@ -71,11 +72,19 @@ class TaskTable {
     return task.job.valid() && task.phase == TaskPhase::kPending && !task.reserved_row.valid();
   }
   void CountPriority(QueueId queue, std::int32_t priority, int sign);
+  // Whether the job is preemptible from now on, and how many more of its tasks are not by themselves.
+  void SetPreemptible(JobId id, bool preemptible, std::int32_t more_protected = 0);
+  // Until when the eviction delay of its queue keeps the job from evicting.
+  void FollowDelay(JobId id);
   // Makes the role `replicas` tasks long.
   void ReshapeRole(JobId job, std::uint32_t role, std::int32_t replicas, ClassId cls);
   // The job's pods came to be, or are no longer expected.
   void FollowPods(JobId job, bool pods_came);
   void RefreshWaiting(JobId id);
+  // Since when the job is below its minimum, and what follows from that.
+  void FollowMinimum(JobId id);
+  // Books::incomplete, after another configuration.
+  void ListIncomplete();
   void MarkDue(JobId id) { wake_ups_.MarkDue(books_.jobs[id.index()], id); }
 
   // --- reserved room (task_reservations.cc) ---
@@ -140,6 +149,7 @@ class TaskTable {
   void DropRoom(TaskId id);
   void FollowReservation(const PhaseChange& change);
   TimeMs ExpectedEndOf(const TaskRow& task) const;
+  TimeMs DelayedUntil(const JobRow& job) const;
   std::string CheckPlaced() const;
   std::string CheckReservations() const;
   std::string CheckTimeline() const;

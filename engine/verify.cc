@@ -12,6 +12,7 @@ void Verifier::Side::Begin(std::size_t nodes) {
   rows.resize(std::max(rows.size(), nodes));
   limit_counts.clear();
   queue_extra.clear();
+  protected_extra.clear();
   claim_extra.clear();
   top_extra = {};
   free_extra = {};
@@ -23,6 +24,7 @@ void Verifier::Side::Follow(const Side& other, std::uint64_t plan) {
   }
   limit_counts = other.limit_counts;
   queue_extra = other.queue_extra;
+  protected_extra = other.protected_extra;
   claim_extra = other.claim_extra;
   top_extra = other.top_extra;
   free_extra = other.free_extra;
@@ -128,6 +130,7 @@ std::string Verifier::CheckStart(const Decision& decision) {
   if (fault.empty()) fault = CheckMinimum(decision);
   if (fault.empty()) fault = CheckLocality(decision.job, decision.placements);
   if (fault.empty()) fault = CheckQueue(side, before, decision.job);
+  if (fault.empty()) fault = CheckDeserved(side, before, decision.job);
   if (fault.empty() && snapshot_->queues().guarantees()) fault = CheckKept(side, before, decision);
   if (fault.empty()) fault = CheckMoves(decision, before_moves, moved);
   if (fault.empty()) return "";
@@ -274,6 +277,7 @@ void Verifier::Take(Side& side, TaskId id, NodeId node, const Slices& slices, in
     const QueueId queue = snapshot_->job(task.job).queue;
     for (QueueId up = queue; up.valid(); up = snapshot_->queues().parent(up)) {
       side.queue_extra[up].Add(amount, sign);
+      if (snapshot_->job(task.job).is_protected()) side.protected_extra[up].Add(amount, sign);
     }
     if (snapshot_->queues().guarantees()) TakeClaims(side, queue, amount, sign);
   }

@@ -42,6 +42,7 @@ class Verifier {
     std::vector<Row> rows;                                         // by NodeId
     std::unordered_map<std::uint64_t, BoundedCount> limit_counts;  // by limit and domain
     std::unordered_map<QueueId, Resources> queue_extra;
+    std::unordered_map<QueueId, Resources> protected_extra;  // of that, by jobs that are not preemptible
     // Beside the Snapshot's: what each queue itself and the claims right under it hold more, by how
     // much its own claim is larger, and the sums of the top.
     std::unordered_map<QueueId, Claim> claim_extra;
@@ -56,7 +57,7 @@ class Verifier {
   // What a side had more of than the Snapshot before a decision, by level from its queue up: only
   // what the decision makes worse is held against it.
   struct Before {
-    std::vector<Resources> queue_extra, claims;
+    std::vector<Resources> queue_extra, protected_extra, claims;
     Resources top_claims;
   };
 
@@ -77,10 +78,12 @@ class Verifier {
                         const Locality& locality, std::uint32_t group);
   std::string CheckUnwinding(const Decision& decision);
   std::string CheckUnhealthy(const Decision& decision) const;
+  std::string CheckIncomplete(const Decision& decision) const;
   std::string CheckVictims(const Decision& decision);
   std::string CheckMoves(const Decision& decision, const std::map<JobId, Before>& before,
                          std::size_t& taken);
   std::string CheckQueue(Side& side, const Before& before, JobId job);
+  std::string CheckDeserved(Side& side, const Before& before, JobId job) const;
   std::string CheckKept(Side& side, const Before& before, const Decision& decision);
   void Take(Side& side, TaskId task, NodeId node, const Slices& slices, int sign);
   void TakeBoth(TaskId task, NodeId node, const Slices& slices, int sign);

@@ -10,6 +10,7 @@ Verifier::Before Verifier::BeforeOf(Side& side, QueueId queue) const {
   Before before;
   for (QueueId up = queue; up.valid(); up = snapshot_->queues().parent(up)) {
     before.queue_extra.push_back(side.queue_extra[up]);
+    before.protected_extra.push_back(side.protected_extra[up]);
     before.claims.push_back(side.claim_extra[up].claims);
   }
   before.top_claims = side.top_extra.claims;
@@ -30,6 +31,29 @@ std::string Verifier::CheckQueue(Side& side, const Before& before, JobId job) {
       if (extra[k] > extra_before[k] && after > queue.limit[k]) {
         return "queue " + queue.name + " would hold " + snapshot_->books().kinds.Name(k) + " " +
                Numbers(after, queue.limit[k]);
+      }
+    }
+  }
+  return "";
+}
+
+// Jobs that are not preemptible take no more than queues deserve from which other queues may reclaim.
+std::string Verifier::CheckDeserved(Side& side, const Before& before, JobId job) const {
+  if (snapshot_->config().non_preemptible_quota != NonPreemptibleQuota::kDeserved) return "";
+  const QueueTree& queues = snapshot_->queues();
+  std::size_t level = 0;
+  for (QueueId up = snapshot_->job(job).queue; up.valid(); up = queues.parent(up)) {
+    if (!queues.present(up) || !queues.spec(up).reclaimable) return "";
+    const Resources& extra_before = before.protected_extra[level++];
+    const Resources& extra = side.protected_extra[up];
+    const QueueSpec& queue = queues.spec(up);
+    for (KindSet kinds = queues.deserved_beside(up); kinds != 0; kinds &= kinds - 1) {
+      const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+      const std::int64_t quota = std::max(queue.deserved[k], queue.guarantee[k]);
+      const std::int64_t after = snapshot_->occupancy().queue_protected(up)[k] + extra[k];
+      if (extra[k] > extra_before[k] && after > quota) {
+        return "jobs that are not preemptible would hold more than queue " + queue.name +
+               " deserves of " + snapshot_->books().kinds.Name(k) + ": " + Numbers(after, quota);
       }
     }
   }

@@ -28,6 +28,12 @@ std::string Verifier::CheckVictims(const Decision& decision) {
       return "evicts a task of job " + job.name + ", which is not preemptible";
     }
     if (!winner.evicts) return "evicts for job " + winner.name + ", which evicts no other job";
+    const DurationMs delay = snapshot_->queues().EvictionDelay(winner.queue);
+    const TimeMs since = std::max(winner.created, winner.waits_since);
+    if (!moved.contains(id) && delay > 0 && snapshot_->now() - since < delay) {
+      return "evicts for job " + winner.name + ", which waited for " +
+             std::to_string(snapshot_->now() - since) + " of " + std::to_string(delay) + " ms";
+    }
     if (moved.contains(id)) {
       if (!job.movable) return "moves a task of job " + job.name + ", which is not to be moved";
     } else if (job.queue == winner.queue &&
@@ -119,6 +125,9 @@ std::string Verifier::CheckUnwinding(const Decision& decision) {
   if (unhealthy) {
     std::string fault = CheckUnhealthy(decision);
     if (!fault.empty()) return fault;
+  } else if (decision.reason->obstacle == Obstacle::kIncomplete) {
+    std::string fault = CheckIncomplete(decision);
+    if (!fault.empty()) return fault;
   } else if (!job.broken || job.satisfied()) {
     return "evicts tasks of a gang that no failed binding broke";
   }
@@ -154,6 +163,20 @@ std::string Verifier::CheckUnwinding(const Decision& decision) {
     if (ahead_ && snapshot_->hardware().present(task.node)) {
       Take(later_, id, task.node, task.slices, -1);
     }
+  }
+  return "";
+}
+
+// A gang goes whole if it ran with less than its minimum for too long.
+std::string Verifier::CheckIncomplete(const Decision& decision) const {
+  const JobRow& job = snapshot_->job(decision.job);
+  const DurationMs timeout = snapshot_->config().incomplete_gang_timeout_ms;
+  if (timeout == 0) return "evicts a gang below its minimum unasked";
+  if (job.satisfied()) return "evicts a gang that has its minimum as one below it";
+  if (job.keeps_room()) return "evicts a gang that has reserved room as one below its minimum";
+  const auto since = snapshot_->books().incomplete.find(decision.job);
+  if (since == snapshot_->books().incomplete.end() || snapshot_->now() - since->second < timeout) {
+    return "evicts a gang that is below its minimum for less than " + std::to_string(timeout) + " ms";
   }
   return "";
 }

@@ -42,7 +42,8 @@ WaitingLines::Question WaitingLines::QuestionOf(const Books& books, JobId id) {
   question.reserve(12 + 6 * job.roles.size());
   Add(question, job.queue.value);
   Add(question, job.priority);
-  Add(question, (job.evicts ? 1 : 0) | (job.preemptible ? 2 : 0) | (job.pods_exist ? 4 : 0));
+  Add(question, (job.may_evict() ? 1 : 0) | (job.preemptible ? 2 : 0) | (job.pods_exist ? 4 : 0) |
+                    (job.is_protected() ? 8 : 0));
   Add(question, job.min_member);
   Add(question, job.locality);
   Add(question, static_cast<std::int64_t>(job.roles.size()));

@@ -113,7 +113,7 @@ void AddHelpedBy(const Books& books, const Policies& policies, const std::vector
   for (const Wakes* policy : WakesOf(policies)) {
     const Wakes::Helped by = policy != nullptr ? policy->HelpedBy(books, evictable) : nullptr;
     if (!by) continue;
-    const auto may = [&](const JobRow& job) { return !job.satisfied() && job.evicts && by(job); };
+    const auto may = [&](const JobRow& job) { return !job.satisfied() && job.may_evict() && by(job); };
     AddJobsWhere(books, may, due);
     if (!by_victims || policy != policies.eviction.get()) {
       AddLinesWhere(books, may, due);
@@ -203,6 +203,33 @@ void WakeUps::Advance(Books& books, TimeMs now) {
     JobRow& job = books.jobs[id.index()];
     if (job.waits() && job.evictions_from == at) MarkDue(job, id);
   }
+  for (; !delayed_.empty() && delayed_.begin()->first <= now; delayed_.erase(delayed_.begin())) {
+    const auto [at, id] = *delayed_.begin();
+    JobRow& job = books.jobs[id.index()];
+    if (job.delayed_until != at) continue;
+    job.delayed_until = 0;
+    books.lines.Follow(books, id);
+    if (job.waits()) MarkDue(job, id);
+  }
+  AdvanceTimeouts(books, now);
+}
+
+// Jobs that are below their minimum since before the first cycle are so since this one.
+void WakeUps::AdvanceTimeouts(Books& books, TimeMs now) {
+  times_out_ = false;
+  for (auto& [id, since] : books.incomplete) {
+    if (since == 0) since = now;
+    times_out_ = times_out_ || now - since >= books.config.incomplete_gang_timeout_ms;
+  }
+}
+
+TimeMs WakeUps::NextPassed(const Books& books) const {
+  TimeMs next = delayed_.empty() ? 0 : delayed_.begin()->first;
+  for (const auto& [id, since] : books.incomplete) {
+    const TimeMs at = since + books.config.incomplete_gang_timeout_ms;
+    next = next == 0 ? at : std::min(next, at);
+  }
+  return next;
 }
 
 WakeUps::Gone WakeUps::HowItWent(const CapacityEvent& grown, TimeMs now) {

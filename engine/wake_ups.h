@@ -27,7 +27,11 @@ void AddAfterLostReservation(const Books& books, Due& due);
 class WakeUps {
  public:
   // Some job may have a new answer.
-  bool any() const { return !due_.empty() || capacity_.times() > 0 || !evictable_.empty(); }
+  bool any() const {
+    return !due_.empty() || capacity_.times() > 0 || !evictable_.empty() || times_out_;
+  }
+  // A job has run with less than its minimum for too long.
+  bool times_out() const { return times_out_; }
 
   // The job itself changed.
   void MarkDue(JobRow& job, JobId id);
@@ -42,6 +46,10 @@ class WakeUps {
   void Left(NodeId node, TimeMs expected_end);
   // The job is asked again at JobRow::evictions_from.
   void AskAt(TimeMs at, JobId id) { held_.emplace(at, id); }
+  // The job may evict from then on, and is asked again (JobRow::delayed_until).
+  void DelayedUntil(TimeMs at, JobId id) { delayed_.emplace(at, id); }
+  // The next time at which a delay or a timeout passes; 0: none does.
+  TimeMs NextPassed(const Books& books) const;
   // Time alone may change an answer then.
   void AskAgainAt(TimeMs at);
   // It is that time now.
@@ -57,6 +65,7 @@ class WakeUps {
     bool in_time;  // by expected ends alone, none of them late
     bool early;    // some before their time
   };
+  void AdvanceTimeouts(Books& books, TimeMs now);
   Gone HowItWent(const CapacityEvent& grown, TimeMs now);
   static bool AllReserved(const Books& books, const Policies& policies);
   void WokenBy(const Books& books, const Policies& policies, const CapacityEvent& grown, bool shifts,
@@ -71,7 +80,8 @@ class WakeUps {
   std::vector<JobId> due_;
   CapacityEvent capacity_;        // since the last cycle
   std::vector<JobId> evictable_;  // since the last cycle
-  std::multimap<TimeMs, JobId> ripening_, held_;
+  std::multimap<TimeMs, JobId> ripening_, held_, delayed_;
+  bool times_out_ = false;
   std::vector<TimeMs> expected_ends_;  // of tasks that left room since the last cycle
   TimeMs ask_again_at_ = 0;            // 0: never
   Reach reach_;

@@ -19,7 +19,8 @@ python3 hack/wrap_tables.py >docs/reference/kai.md <<MD
 # KAI-Scheduler's own cases
 
 This page shows which test cases of KAI-Scheduler Tephra passes, and why it differs in the others. It is made by
-\`hack/kai.sh\`; the claims \`queues-kai\` and \`topology-kai\` check the same.
+\`hack/kai.sh\`; the claims \`queues-kai\`,
+\`topology-kai\` and \`decide-peers\` check the same.
 
 Each case of KAI-Scheduler's tests (commit d5bc503) is a cluster with queues and jobs, the actions to run, and the
 expected state of each task. It is translated for the engine:
@@ -33,6 +34,8 @@ expected state of each task. It is translated for the engine:
 | part of a GPU, GPU memory | a part of its compute and of its memory, in the same proportion |
 | MIG instances that a node counts | devices in MIG mode, each with room for one instance of the profile |
 | pipelined | room is reserved until the victims are gone (\`start-after-eviction\`) |
+| preemption delay of a pending job | the eviction delay of its queue |
+| a gang below its minimum for some time | a cycle at the beginning of that time, and \`incomplete_gang_timeout\` |
 | one action: allocate, reclaim or preempt | one cycle without evictions for other purposes; free room is used in any |
 | action consolidation alone | one cycle without evictions, in which all preemptible jobs may migrate, at any price |
 | round | a cycle with consolidation; then placed tasks run, and victims are gone and requested again |

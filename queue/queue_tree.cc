@@ -46,6 +46,11 @@ absl::Status QueueTree::Upsert(const QueueSpec& given, const ResourceKinds& kind
   TEPHRA_RETURN_IF_ERROR(ValidateAmounts(spec, "limit", spec.limit));
   TEPHRA_RETURN_IF_ERROR(ValidateAmounts(spec, "guarantee", spec.guarantee));
   TEPHRA_RETURN_IF_ERROR(ValidateAmounts(spec, "deserved", spec.deserved));
+  if (spec.eviction_delay_ms < 0 || spec.eviction_delay_ms > kMostEvictionDelayMs) {
+    return absl::InvalidArgumentError("queue \"" + spec.name + "\": eviction_delay_ms: " +
+                                      std::to_string(spec.eviction_delay_ms) +
+                                      ", expected 0 to " + std::to_string(kMostEvictionDelayMs));
+  }
   TEPHRA_RETURN_IF_ERROR(SumModels(spec, kinds, "guarantee", spec.guarantee));
   TEPHRA_RETURN_IF_ERROR(SumModels(spec, kinds, "deserved", spec.deserved));
   const QueueId id = Reserve(spec.name);
@@ -56,6 +61,7 @@ absl::Status QueueTree::Upsert(const QueueSpec& given, const ResourceKinds& kind
   Count(row, +1);
   under_[spec.parent].push_back(id);
   Relink(spec.name);
+  CollectDeserved();
   return absl::OkStatus();
 }
 
@@ -66,13 +72,41 @@ void QueueTree::Remove(const std::string& name) {
   Count(row, -1);
   row.present = false;
   Relink(name);
+  CollectDeserved();
 }
 
 // Updates the counts over all queues.
 void QueueTree::Count(const Row& row, int sign) {
   if (!row.present) return;
   if (row.spec.guarantee.NonZero() != 0) guarantees_ += sign;
+  if (row.spec.deserved.NonZero() != 0) deserving_ += sign;
+  if (row.spec.eviction_delay_ms > 0) delays_ += sign;
   if (sign < 0) std::erase(under_[row.spec.parent], by_name_.at(row.spec.name));
+}
+
+void QueueTree::CollectDeserved() {
+  deserved_under_.clear();
+  if (deserving_ == 0) return;
+  deserved_under_.resize(rows_.size() + 1);
+  for (const Row& row : rows_) {
+    if (!row.present) continue;
+    KindSet& kinds = row.parent.valid() ? deserved_under_[row.parent.index()] : deserved_under_.back();
+    kinds |= row.spec.deserved.NonZero();
+  }
+}
+
+KindSet QueueTree::deserved_beside(QueueId id) const {
+  if (deserved_under_.empty() || !present(id)) return 0;
+  const QueueId up = parent(id);
+  return up.valid() ? deserved_under_[up.index()] : deserved_under_.back();
+}
+
+DurationMs QueueTree::EvictionDelay(QueueId id) const {
+  DurationMs longest = 0;
+  for (; id.valid() && delays(); id = parent(id)) {
+    if (present(id)) longest = std::max(longest, spec(id).eviction_delay_ms);
+  }
+  return longest;
 }
 
 QueueId QueueTree::Find(const std::string& name) const {

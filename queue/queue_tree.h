@@ -8,6 +8,7 @@
 
 #include "topology/base/ids.h"
 #include "topology/base/status.h"
+#include "topology/base/time.h"
 #include "topology/resources.h"
 
 namespace tephra {
@@ -16,6 +17,9 @@ enum class QueueState : std::uint8_t { kOpen, kClosing, kClosed };
 
 // Whether jobs behind a job that cannot start are tried, or wait.
 enum class Dequeue : std::uint8_t { kTraverse, kFifo };
+
+// The longest eviction delay: 10,000 days, as the longest duration of a setting.
+constexpr DurationMs kMostEvictionDelayMs = DurationMs{10'000} * 24 * 3600 * kSecondMs;
 
 struct QueueSpec {
   std::string name;
@@ -32,6 +36,8 @@ struct QueueSpec {
   Resources deserved;
   bool reclaimable = true;  // other queues may reclaim what it uses above its share
   Dequeue dequeue = Dequeue::kTraverse;
+  // How long a job waits before tasks are evicted for it, at least. Holds for the queues below, too.
+  DurationMs eviction_delay_ms = 0;
   QueueState state = QueueState::kOpen;
 
   bool operator==(const QueueSpec&) const = default;
@@ -65,6 +71,12 @@ class QueueTree {
     const auto it = under_.find(name);
     return it != under_.end() && !it->second.empty();
   }
+  // The kinds of which the queue, or a queue with the same parent, deserves something.
+  KindSet deserved_beside(QueueId id) const;
+  // The longest eviction delay of the queue and the queues above it.
+  DurationMs EvictionDelay(QueueId id) const;
+  // Whether any queue has an eviction delay.
+  bool delays() const { return delays_ > 0; }
   // Whether any queue has a guarantee.
   bool guarantees() const { return guarantees_ > 0; }
   // Queues whose guarantee, or the guarantees of whose child queues, exceed what the queue can
@@ -87,12 +99,16 @@ class QueueTree {
   void Relink(const std::string& name);
   void LinkAll();
   void Count(const Row& row, int sign);
+  void CollectDeserved();
 
   std::vector<Row> rows_;
   std::unordered_map<std::string, QueueId> by_name_;
   std::unordered_map<std::string, std::vector<QueueId>> under_;  // present queues, by parent
   bool cycles_ = false;
   int guarantees_ = 0;  // queues with a guarantee
+  int deserving_ = 0;   // queues that deserve something
+  int delays_ = 0;      // queues with an eviction delay
+  std::vector<KindSet> deserved_under_;  // by QueueId of the parent, last: the top queues
 };
 
 }  // namespace tephra

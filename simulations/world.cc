@@ -249,6 +249,7 @@ void World::Execute(const Plan& plan) {
   const auto wake_at = [&](TimeMs at) { wakes_.insert(now_ + (at - plan.now)); };
   if (plan.ask_again_at > plan.now) wake_at(plan.ask_again_at);
   for (const auto& [job, at] : plan.evictions_from) wake_at(at);
+  if (const TimeMs at = state_.NextPassed(); at > plan.now) wake_at(at);
   const Books& books = state_.books();
   for (const Decision& decision : plan.decisions) {
     JobRecord* job = FindJob(decision.job);

@@ -31,12 +31,13 @@ ClassId OnlyClass(const JobRow& job) {
 }
 
 // A queue may hold no more than so much, or something is kept for one.
-bool AnyQuota(const Snapshot& snapshot) {
+bool AnyQuota(const Snapshot& snapshot, bool any_protected) {
   const QueueTree& queues = snapshot.queues();
   for (std::size_t q = 0; q < queues.size(); ++q) {
     const QueueId id(q);
     if (!queues.present(id)) continue;
     if (queues.spec(id).limited_kinds != 0 || queues.spec(id).guarantee != Resources{}) return true;
+    if (any_protected && queues.spec(id).deserved != Resources{}) return true;
   }
   return false;
 }
@@ -67,7 +68,9 @@ bool SharesItsRoom(const Snapshot& snapshot, const TaskRow& task) {
 ClassId ClassOfAll(const Snapshot& snapshot, const Due& due,
                    const std::vector<JobId>& standing) {
   ClassId all;
+  bool any_protected = false;
   const auto other = [&](JobId id) {
+    any_protected = any_protected || snapshot.job(id).is_protected();
     const ClassId only = OnlyClass(snapshot.job(id));
     if (!only.valid() || (all.valid() && only != all)) return true;
     all = only;
@@ -86,7 +89,7 @@ ClassId ClassOfAll(const Snapshot& snapshot, const Due& due,
       })) {
     return ClassId();
   }
-  if (!all.valid() || !Countable(snapshot.cls(all)) || AnyQuota(snapshot)) return ClassId();
+  if (!all.valid() || !Countable(snapshot.cls(all)) || AnyQuota(snapshot, any_protected)) return ClassId();
   for (const auto& [end, task] : snapshot.books().timeline.ends()) {
     if (snapshot.task(task).cls != all) return ClassId();
   }

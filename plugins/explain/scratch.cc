@@ -100,8 +100,7 @@ Policies Scratch::PoliciesOf(const Snapshot& snapshot) {
 // A quota that denies the gang one GPU model may allow a mix of models. On other devices, whole
 // devices may count less memory.
 bool Scratch::MayBeElsewhere(const Reason& reason) const {
-  const bool quota =
-      reason.obstacle == Obstacle::kQueueLimit || reason.obstacle == Obstacle::kQueueGuarantee;
+  const bool quota = IsQuota(reason.obstacle);
   const bool memory = reason.binding == kGpuMemory && !EqualMemory(books().hardware);
   if (!quota || !(memory || books().kinds.CountsModel(reason.binding))) return false;
   const std::vector<RoleRow>& roles = books().jobs[job_.index()].roles;

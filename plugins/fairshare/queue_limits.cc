@@ -78,6 +78,30 @@ std::optional<Reason> Kept(const Ledger& ledger, QueueId queue, const Resources&
   return std::nullopt;
 }
 
+// Whether the job, which is not preemptible, would use more than a queue deserves from which other
+// queues may reclaim: they could never have back what they lend.
+std::optional<Reason> Undeserved(const Ledger& ledger, QueueId queue, const Resources& extra,
+                                 const Resources& tried) {
+  const QueueTree& queues = ledger.snapshot().queues();
+  // Nothing can be reclaimed from below a queue that is not reclaimable, either.
+  for (QueueId up = queue; up.valid() && queues.spec(up).reclaimable; up = queues.parent(up)) {
+    const QueueSpec& spec = queues.spec(up);
+    const Resources& used = ledger.occupancy().queue_protected(up);
+    for (KindSet kinds = queues.deserved_beside(up); kinds != 0; kinds &= kinds - 1) {
+      const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+      const std::int64_t quota = std::max(spec.deserved[k], spec.guarantee[k]);
+      if (extra[k] + tried[k] == 0 || used[k] + extra[k] <= quota) continue;
+      Reason reason = Closed(Obstacle::kQueueDeserved, spec.name);
+      reason.binding = k;
+      reason.limit = quota;
+      reason.used = used[k] - tried[k];
+      reason.asked = extra[k] + tried[k];
+      return reason;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Reason> QueueLimits::Deny(const Ledger& ledger, JobId id, const Resources& extra,
@@ -108,6 +132,10 @@ std::optional<Reason> QueueLimits::Deny(const Ledger& ledger, JobId id, const Re
       reason.asked = extra[k] + tried[k];
       return reason;
     }
+  }
+  const EngineConfig& config = ledger.snapshot().config();
+  if (job.is_protected() && config.non_preemptible_quota == NonPreemptibleQuota::kDeserved) {
+    if (auto reason = Undeserved(ledger, job.queue, extra, tried)) return reason;
   }
   if (!queues.guarantees()) return std::nullopt;
   return Kept(ledger, job.queue, extra, tried);

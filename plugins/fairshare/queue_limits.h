@@ -1,5 +1,6 @@
 // QueueLimits: a job may be placed if its queue is open and neither the queue nor a queue above it
-// would exceed its limit (Volcano: capability). Immutable; any thread.
+// would exceed its limit (Volcano: capability). A job that is not preemptible stays within what its
+// queues deserve, too. Immutable; any thread.
 #pragma once
 
 #include "engine/policy.h"

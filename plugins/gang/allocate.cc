@@ -217,7 +217,14 @@ class AllocatePass {
     if (!cycle_.later().begun() && !cycle_.policies().eviction->Possible(snapshot_, ask)) {
       return false;
     }
-    const auto key = std::make_tuple(ask.queue, PrecedenceOf(snapshot_, job), Proofs::ShapeOf(ask));
+    if (job.delayed_until != 0) {
+      no.remedy = Remedy::kDelay;
+      no.evicts_from_ms = job.delayed_until;
+      no.eviction_delay_ms = snapshot_.queues().EvictionDelay(ask.queue);
+      return false;
+    }
+    const auto key = std::make_tuple(ask.queue, PrecedenceOf(snapshot_, job), job.is_protected(),
+                                     Proofs::ShapeOf(ask));
     const auto known = cycle_.proofs().selections.find(key);
     if (known != cycle_.proofs().selections.end()) {
       ExplainNoVictims(ask.job, known->second, no);

@@ -54,7 +54,7 @@ EvictingLines::Shape& EvictingLines::ShapeOf(LineId line, JobId job) {
 
 bool EvictingLines::MayEvict(JobId job, Shape& shape) {
   const Snapshot& snapshot = cycle_.snapshot();
-  if (!snapshot.job(job).evicts) return false;
+  if (!snapshot.job(job).may_evict()) return false;
   const bool leaving = !snapshot.books().releasing.empty() || cycle_.evicts_any();
   return (leaving && shape.later.MayFit(cycle_.later().bench(), shape.need)) ||
          cycle_.later().selection().MayHelp(job, shape.least);

@@ -57,6 +57,12 @@ class EvictionSelection final : public VictimSelection {
       return answer;
     }
     if (!book_.AnyVictimFor(ask.job)) return answer;
+    // No victim makes room for it within what its queue deserves, because victims are preemptible.
+    if (const auto no = later_.policies().entitlement->Deny(
+            later_.ledger(), ask.job, LeastDemand(book_.snapshot(), ask), Resources{});
+        no && no->obstacle == Obstacle::kQueueDeserved) {
+      return answer;
+    }
     const JobRow& job = book_.snapshot().job(ask.job);
     const bool held = Holds(job);
     if (held) {

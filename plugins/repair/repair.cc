@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/missing.h"
+#include "plugins/repair/incomplete_gangs.h"
 
 namespace tephra {
 namespace {
@@ -98,6 +99,7 @@ class RepairPass {
 
 void Repair::Run(Cycle& cycle) const {
   if (cycle.snapshot().config().evict_from_unhealthy) RepairPass(cycle).Run();
+  EvictIncompleteGangs(cycle);
 }
 
 }  // namespace tephra

@@ -1,5 +1,6 @@
 // Repair: gangs that hold slices of unhealthy devices are evicted, so that they start again on
-// healthy devices. Off unless the configuration asks for it. See README.md.
+// healthy devices; gangs that stay below their minimum are evicted, so that they start again whole.
+// Off unless the configuration asks for it. See README.md.
 #pragma once
 
 #include "engine/action.h"

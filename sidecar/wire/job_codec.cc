@@ -247,6 +247,7 @@ void Encode(const QueueSpec& in, TextCopier& text, v1::Queue* out) {
   Encode(in.deserved, out->mutable_deserved());
   out->set_not_reclaimable(!in.reclaimable);
   out->set_fifo(in.dequeue == Dequeue::kFifo);
+  out->set_eviction_delay_ms(in.eviction_delay_ms);
 }
 
 absl::Status Decode(const v1::Queue& in, const FieldPath& at, QueueSpec& out) {
@@ -266,6 +267,7 @@ absl::Status Decode(const v1::Queue& in, const FieldPath& at, QueueSpec& out) {
   TEPHRA_RETURN_IF_ERROR(Decode(in.deserved(), at, "deserved", out.deserved));
   out.reclaimable = !in.not_reclaimable();
   out.dequeue = in.fifo() ? Dequeue::kFifo : Dequeue::kTraverse;
+  out.eviction_delay_ms = in.eviction_delay_ms();
   return FromWire(in.state(), QueueState::kClosed, at.At("state"), out.state);
 }
 

@@ -23,7 +23,7 @@ std::string BindingName(const ResourceKinds& kinds, Kind kind) {
 }
 
 bool NamesKind(Obstacle obstacle) {
-  return obstacle == Obstacle::kQueueLimit || obstacle == Obstacle::kQueueGuarantee ||
+  return IsQuota(obstacle) ||
          obstacle == Obstacle::kRoom || obstacle == Obstacle::kTogether ||
          obstacle == Obstacle::kSearch || obstacle == Obstacle::kGate ||
          obstacle == Obstacle::kLocality;
@@ -69,6 +69,10 @@ const char* ObstacleWord(Obstacle obstacle) {
       return "Reserved";
     case Obstacle::kUnhealthy:
       return "Unhealthy";
+    case Obstacle::kQueueDeserved:
+      return "QueueDeserved";
+    case Obstacle::kIncomplete:
+      return "Incomplete";
     case Obstacle::kQuarantine:
       return "Quarantine";
   }

@@ -12,8 +12,8 @@ namespace {
 static_assert(v1::VERDICT_UNWIND == ToWire<v1::Verdict>(Verdict::kUnwind));
 static_assert(v1::PART_ELASTIC == ToWire<v1::Part>(Part::kElastic));
 static_assert(v1::UNTIMED_DEPTH == ToWire<v1::Untimed>(Untimed::kDepth));
-static_assert(v1::OBSTACLE_UNHEALTHY == ToWire<v1::Obstacle>(Obstacle::kUnhealthy));
-static_assert(v1::REMEDY_LOSS == ToWire<v1::Remedy>(Remedy::kLoss));
+static_assert(v1::OBSTACLE_INCOMPLETE == ToWire<v1::Obstacle>(Obstacle::kIncomplete));
+static_assert(v1::REMEDY_DELAY == ToWire<v1::Remedy>(Remedy::kDelay));
 static_assert(v1::MISFIT_MODE == ToWire<v1::Misfit>(Misfit::kMode));
 static_assert(v1::MISFIT_MODE == kMisfits);
 static_assert(v1::MOVING_WINDOW == ToWire<v1::Moving>(Moving::kWindow));
@@ -57,6 +57,10 @@ void Encode(const Reason& in, v1::Reason* out) {
   out->set_fewest_not_proven(!in.fewest);
   out->set_sick_tasks(in.sick_tasks);
   out->set_sick_devices(in.sick_devices);
+  out->set_tasks_run(in.tasks_run);
+  out->set_tasks_least(in.tasks_least);
+  out->set_incomplete_since_ms(in.incomplete_since_ms);
+  out->set_incomplete_timeout_ms(in.incomplete_timeout_ms);
   out->set_domain(in.domain);
   out->set_domains(in.domains);
   out->set_tier(in.tier);
@@ -82,6 +86,8 @@ void Encode(const Reason& in, v1::Reason* out) {
   out->set_loss_gpu_s(in.loss_gpu_s);
   out->set_loss_limit_gpu_s(in.loss_limit_gpu_s);
   out->set_any_loss_from_ms(in.any_loss_from_ms);
+  out->set_evicts_from_ms(in.evicts_from_ms);
+  out->set_eviction_delay_ms(in.eviction_delay_ms);
 }
 
 void Encode(const Placement& in, const Books& books, v1::Placement* out) {

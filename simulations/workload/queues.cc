@@ -67,6 +67,11 @@ QueueSpec ReadQueue(Sections& sections, Fields& fields) {
   ReadAmounts(sections, fields, "deserved", queue.deserved);
   fields.Switch("reclaimable", queue.reclaimable);
   fields.OneOf("dequeue_strategy", {"traverse", "fifo"}, dequeue);
+  const Item delay = fields.At("eviction_delay");
+  if (delay.node != nullptr && ReadDuration(delay, queue.eviction_delay_ms) &&
+      queue.eviction_delay_ms > kMostEvictionDelayMs) {
+    delay.Wrong("at most 10000d");
+  }
   fields.OneOf("state", {"open", "closing", "closed"}, state);
   queue.state = static_cast<QueueState>(state);
   queue.dequeue = static_cast<Dequeue>(dequeue);

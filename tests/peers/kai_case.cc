@@ -105,6 +105,9 @@ KaiJob JobOf(const Json& json) {
   job.min_available = json.at("min_available").get<std::int32_t>();
   job.age_min = json.at("age_min").get<std::int64_t>();
   job.preemptible = json.at("preemptible").get<bool>();
+  job.preemption_delay_s = Get<std::int64_t>(json, "preemption_delay_s", 0);
+  job.stale_for_s = Get<std::int64_t>(json, "stale_for_s", 0);
+  job.staleness_grace_s = Get<std::int64_t>(json, "staleness_grace_s", job.staleness_grace_s);
   job.stays_releasing = Get<bool>(json, "delete_when_evicted", false);
   job.tree = PartOf(json.at("tree"));
   for (const Json& task : json.at("tasks")) job.tasks.push_back(TaskOf(task));
@@ -123,6 +126,11 @@ bool UnlikeInSet(const KaiJob& job) {
   });
 }
 
+bool AnyPending(const KaiJob& job) {
+  return std::any_of(job.tasks.begin(), job.tasks.end(),
+                     [](const KaiTask& task) { return task.state == "Pending"; });
+}
+
 // What the case asks for that the engine has no word for.
 std::string Excluded(const KaiCase& one, const Json& json) {
   for (const Json& job : json.at("jobs")) {
@@ -137,6 +145,14 @@ std::string Excluded(const KaiCase& one, const Json& json) {
   }
   if (Get<Json>(json, "topologies", Json::array()).size() > 1) {
     return "several topologies of the same nodes: the engine has one forest of domains";
+  }
+  std::map<std::string, std::int64_t> delays;
+  for (const KaiJob& job : one.jobs) {
+    if (!AnyPending(job)) continue;
+    const auto [known, fresh] = delays.emplace(job.queue, job.preemption_delay_s);
+    if (known->second != job.preemption_delay_s) {
+      return "Pending jobs of one queue with different preemption delays: here the queue has the delay";
+    }
   }
   for (const KaiJob& job : one.jobs) {
     const KaiGang gang = GangOf(one, job);

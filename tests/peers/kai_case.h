@@ -66,6 +66,9 @@ struct KaiJob {
   std::int32_t priority = 0, min_available = 1;
   std::int64_t age_min = 0;
   bool preemptible = true;
+  std::int64_t preemption_delay_s = 0;
+  std::int64_t stale_for_s = 0;         // it has been below its minimum for so long
+  std::int64_t staleness_grace_s = 60;  // KAI's default; below 0: without end
   bool stays_releasing = false;  // what is on its way out of it stays so while the case lasts
   KaiPart tree;
   std::vector<KaiTask> tasks;

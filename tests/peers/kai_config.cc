@@ -15,6 +15,11 @@ EngineConfig KaiConfig(const KaiCase& one) {
   const auto has = [&](const char* action) {
     return std::find(one.actions.begin(), one.actions.end(), action) != one.actions.end();
   };
+  for (const KaiJob& job : one.jobs) {
+    if (has("stalegangeviction") && job.staleness_grace_s >= 0) {
+      config.incomplete_gang_timeout_ms = std::max<DurationMs>(job.staleness_grace_s * kSecondMs, 1);
+    }
+  }
   // KAI migrates every task that it can place elsewhere, at any price.
   config.moves.mode = one.kind != "unit" || has("consolidation")
                                   ? MoveSettings::Mode::kOn

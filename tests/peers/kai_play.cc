@@ -1,5 +1,7 @@
 #include "tests/peers/kai_play.h"
 
+#include <algorithm>
+
 #include "plugins/registry.h"
 #include "tests/peers/kai_judge.h"
 #include "tests/peers/kai_setup.h"
@@ -17,6 +19,7 @@ class Play {
     for (const Event& event : setup_.events) Tell(event);
     if (!fault_.empty()) return {fault_, plans_};
     if (case_.kind == "unit") {
+      GoStale();
       Tick();
       Differs(StatesDiffer(case_, setup_, Actual()));
     } else {
@@ -28,6 +31,15 @@ class Play {
   }
 
  private:
+  // Gangs are below their minimum as of a first cycle.
+  void GoStale() {
+    std::int64_t longest_s = 0;
+    for (const KaiJob& job : case_.jobs) longest_s = std::max(longest_s, job.stale_for_s);
+    if (longest_s == 0) return;
+    Tick();
+    now_ += (longest_s - 1) * kSecondMs;
+  }
+
   void Rounds() {
     int round = 0;
     do {

@@ -158,6 +158,13 @@ class Setup {
     spec.name = queue.name;
     spec.parent = queue.parent;
     spec.priority = queue.priority;
+    for (const KaiJob& job : case_.jobs) {
+      const bool waits = std::any_of(job.tasks.begin(), job.tasks.end(),
+                                     [](const KaiTask& task) { return task.state == "Pending"; });
+      if (waits && job.queue == queue.name) {
+        spec.eviction_delay_ms = job.preemption_delay_s * kSecondMs;
+      }
+    }
     spec.weight = WeightOf(queue, all);
     const std::tuple<Kind, Member, double> kinds[] = {
         {kGpu, &KaiQueue::gpu, static_cast<double>(kWholeGpu)},
@@ -258,8 +265,8 @@ class Setup {
     spec.priority = job.priority;
     spec.created = CreatedOf(job);
     spec.pods_exist = true;
-    spec.preemptible = job.preemptible && KaiMayEvict(case_);
-    spec.movable = spec.preemptible;
+    spec.preemptible = spec.movable = job.preemptible;
+    if (!KaiMayEvict(case_)) spec.min_run_ms = kMostRunMs;
     spec.gang.min_member = gang.min_member;
     spec.gang.groups = gang.groups;
     spec.locality = gang.locality;

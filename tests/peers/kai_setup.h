@@ -9,6 +9,7 @@
 //   level of a topology a tier of domains. A job without one is placed by score alone
 //   part of a GPU       that part of its compute and of its memory; of GPU memory, the part of the
 //                       compute that it is of the memory
+//   preemption delay    the eviction delay of the queue of the job
 //   age                 created, and what runs started, as long ago
 #pragma once
 

@@ -154,6 +154,7 @@ struct Laid {  // a job of the history
   std::int32_t tasks = 0;
   DurationMs run = 0;
   TimeMs ends = 0;  // 0: it does not run
+  JobSpec spec{};
 };
 
 // What a plan does, and when jobs that wait are to start.
@@ -224,6 +225,7 @@ class History {
     // The room of victims would be reserved for any job that is asked after their eviction.
     if (!evicts_) config.disabled_actions = {"reclaim", "preempt"};
     if (evicts_ && dice_.Percent(30)) config.disabled_actions = {dice_.Pick<std::string>({"reclaim", "preempt"})};
+    protects_ = dice_.Percent(40);
     Tell(ConfigChanged{config});
     for (int q = 0; q < queues_; ++q) {
       QueueSpec queue;
@@ -233,7 +235,10 @@ class History {
         queue.limited_kinds = 1u << kGpu;
         queue.limit[kGpu] = dice_.From(4, 12) * kWholeGpu;
       }
-      if (evicts_ && dice_.Percent(50)) queue.deserved[kGpu] = dice_.From(1, 6) * kWholeGpu;
+      if ((evicts_ || protects_) && dice_.Percent(50)) {
+        queue.deserved[kGpu] = dice_.From(1, 6) * kWholeGpu;
+      }
+      if (evicts_ && dice_.Percent(25)) queue.eviction_delay_ms = dice_.From(1, 6) * 10 * kSecondMs;
       Tell(QueueUpserted{queue, ++version_});
     }
     const int nodes = dice_.From(2, 5);
@@ -259,7 +264,7 @@ class History {
     } else {
       now_ += dice_.Below(8) * kSecondMs;
       if (next != 0 && next <= now_) now_ = next, EndAll();
-      for (int i = dice_.From(1, many_shapes_ ? 8 : 4); i > 0; --i) dice_.Percent(92) ? Come() : Go();
+      for (int i = dice_.From(1, many_shapes_ ? 8 : 4); i > 0; --i) Change();
     }
     const Plan plan = thrifty_.Tick(now_), all = thorough_.Tick(now_);
     const NamedPlan named = NameOf(thrifty_.state(), plan), others = NameOf(thorough_.state(), all);
@@ -270,6 +275,23 @@ class History {
     Follow(Deeds(named));
   }
 
+  void Change() {
+    if (dice_.Percent(92)) return Come();
+    protects_ && dice_.Percent(50) ? Turn() : Go();
+  }
+
+  // A job, pending or not, becomes preemptible or no longer is; or a queue deserves another amount.
+  void Turn() {
+    if (laid_.empty() || dice_.Percent(20)) {
+      QueueSpec queue = thrifty_.state().books().queues.spec(QueueId(0));
+      queue.deserved[kGpu] = dice_.From(0, 6) * kWholeGpu;
+      return Tell(QueueUpserted{queue, ++version_});
+    }
+    const auto job = std::next(laid_.begin(), dice_.Below(static_cast<int>(laid_.size())));
+    job->second.spec.preemptible = !job->second.spec.preemptible;
+    Tell(JobUpserted{job->second.spec, ++version_});
+  }
+
   void Come() {
     const Shape shape = shapes_[static_cast<std::size_t>(dice_.Below(static_cast<int>(shapes_.size())))];
     const std::string name = "j" + std::to_string(++jobs_);
@@ -277,13 +299,14 @@ class History {
     const DurationMs estimate = dice_.Percent(75)   ? laid.run
                                 : dice_.Percent(30) ? 0
                                                     : laid.run * dice_.From(1, 6) / 3;
-    Tell(JobUpserted{AJob(name)
-                         .Role("r", shape.tasks, APod().Gpus(shape.gpus).Cores(shape.cores))
-                         .In("q" + std::to_string(dice_.Below(queues_)))
-                         .Priority(dice_.Below(priorities_))
-                         .Created(now_)
-                         .Runs(estimate),
-                     ++version_});
+    laid.spec = AJob(name)
+                    .Role("r", shape.tasks, APod().Gpus(shape.gpus).Cores(shape.cores))
+                    .In("q" + std::to_string(dice_.Below(queues_)))
+                    .Priority(dice_.Below(priorities_))
+                    .Preemptible(!protects_ || dice_.Percent(60))
+                    .Created(now_)
+                    .Runs(estimate);
+    Tell(JobUpserted{laid.spec, ++version_});
     laid_[name] = laid;
   }
 
@@ -345,7 +368,7 @@ class History {
 
   Dice dice_;
   int queues_;
-  bool many_shapes_, evicts_;
+  bool many_shapes_, evicts_, protects_ = false;
   Asker thrifty_, thorough_;
   TimeMs now_ = 1000;
   std::uint64_t version_ = 0;

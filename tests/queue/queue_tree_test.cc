@@ -106,6 +106,48 @@ TEST_CASE("QueueTree: a guarantee beyond the limit is reported with both numbers
         std::vector<std::string>{"b: guarantee: 5 GPUs to b, expected at most its limit of 1 GPU"});
 }
 
+TEST_CASE("QueueTree: what queues with the same parent deserve, as the tree changes") {
+  QueueTree tree;
+  const auto beside = [&](const std::string& name) { return tree.deserved_beside(tree.Find(name)); };
+  REQUIRE(tree.Upsert(AQueue("a")).ok());
+  CHECK(beside("a") == 0);
+  REQUIRE(tree.Upsert(AQueue("b").Deserved(kGpu, 4000)).ok());
+  CHECK(beside("a") == KindSet{1} << kGpu);
+  REQUIRE(tree.Upsert(AQueue("c").Under("a").Deserved(kCpu, 1000)).ok());
+  REQUIRE(tree.Upsert(AQueue("d").Under("a")).ok());
+  CHECK(beside("d") == KindSet{1} << kCpu);
+  // Without its parent a queue counts as a top queue.
+  tree.Remove("a");
+  CHECK(beside("d") == (KindSet{1} << kCpu | KindSet{1} << kGpu));
+  tree.Remove("b");
+  tree.Remove("c");
+  CHECK(beside("d") == 0);
+  CHECK(beside("a") == 0);
+}
+
+TEST_CASE("QueueTree: the longest eviction delay from a queue up counts") {
+  QueueTree tree;
+  const auto with = [](AQueue queue, DurationMs delay) {
+    QueueSpec spec = queue;
+    spec.eviction_delay_ms = delay;
+    return spec;
+  };
+  REQUIRE(tree.Upsert(with(AQueue("top"), 5000)).ok());
+  REQUIRE(tree.Upsert(with(AQueue("q").Under("top"), 2000)).ok());
+  CHECK(tree.EvictionDelay(tree.Find("q")) == 5000);
+  REQUIRE(tree.Upsert(with(AQueue("q").Under("top"), 7000)).ok());
+  CHECK(tree.EvictionDelay(tree.Find("q")) == 7000);
+  CHECK(tree.EvictionDelay(tree.Find("top")) == 5000);
+  tree.Remove("q");
+  tree.Remove("top");
+  CHECK_FALSE(tree.delays());
+  for (const DurationMs wrong : {DurationMs{-1}, kMostEvictionDelayMs + 1}) {
+    const absl::Status status = tree.Upsert(with(AQueue("q"), wrong));
+    CHECK(std::string(status.message()) ==
+          "queue \"q\": eviction_delay_ms: " + std::to_string(wrong) + ", expected 0 to 864000000000");
+  }
+}
+
 TEST_CASE("QueueTree: weights below one, negative limits and empty names are refused") {
   QueueTree tree;
   QueueSpec queue = AQueue("q");

@@ -202,6 +202,7 @@ QueueSpec Queue(Dice& dice) {
   queue.deserved = Amounts(dice);
   queue.reclaimable = dice.Percent(50);
   queue.dequeue = OneOf(dice, Dequeue::kFifo);
+  queue.eviction_delay_ms = Number<std::int64_t>(dice);
   return queue;
 }
 

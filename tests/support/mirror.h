@@ -97,6 +97,7 @@ class Mirror {
   std::string CheckNo(const NamedDecision& decision, const MirrorJob& job, const GangWish& wish,
                       const Room& room) const;
   std::string CheckQueues(const std::string& job, const Resources& taken) const;
+  std::string CheckDeserved(const std::string& job, const Resources& taken) const;
   std::string CheckLeftWaiting(const Room& room) const;
   std::string CheckKept(const std::string& job, const Resources& taken) const;
   bool BehindAnother(const NamedDecision& decision, const MirrorJob& job) const;

@@ -19,6 +19,8 @@ std::string Mirror::CheckNo(const NamedDecision& decision, const MirrorJob& job,
     case Obstacle::kQueueLimit:
     case Obstacle::kQueueGuarantee:
       return "";
+    case Obstacle::kQueueDeserved:
+      return job.spec.preemptible ? "waits for what its queue deserves, but is preemptible" : "";
     case Obstacle::kBehind:
       return BehindAnother(decision, job) ? ""
                                           : "waits behind a job that does not wait ahead of it";
@@ -203,6 +205,7 @@ std::string Mirror::FollowOne(const NamedDecision& decision, TimeMs now, Judge j
   if (!later && !Satisfied(job)) return "runs below its minimum";
   std::string fault = FollowMoves(decision, room, left);
   if (fault.empty()) fault = CheckQueues(decision.job, taken);
+  if (fault.empty()) fault = CheckDeserved(decision.job, taken);
   if (fault.empty()) fault = CheckKept(decision.job, taken);
   ahead_ = false;
   return fault;

@@ -90,6 +90,38 @@ std::string Mirror::CheckKept(const std::string& job, const Resources& taken) co
   return "";
 }
 
+// A job that is not preemptible takes no reclaimable queue over what it deserves.
+std::string Mirror::CheckDeserved(const std::string& job, const Resources& taken) const {
+  if (jobs_.at(job).spec.preemptible) return "";
+  const auto above = [&](const std::string& queue) {
+    const std::string& parent = queues_.at(queue).parent;
+    return queues_.contains(parent) ? parent : std::string();
+  };
+  std::string queue = jobs_.at(job).spec.queue;
+  for (int depth = 0; queues_.contains(queue) && depth < 100; ++depth) {
+    const QueueSpec& spec = queues_.at(queue);
+    if (!spec.reclaimable) return "";
+    Resources held;
+    for (const auto& [uid, other] : jobs_) {
+      std::string at = other.spec.queue;
+      for (int up = 0; at != queue && queues_.contains(at) && up < 100; ++up) at = above(at);
+      if (at == queue && !other.spec.preemptible) held.Add(Holds(other));
+    }
+    for (Kind k = 0; k < kMaxKinds; ++k) {
+      const bool counts = std::any_of(queues_.begin(), queues_.end(), [&](const auto& one) {
+        return above(one.first) == above(queue) && one.second.deserved[k] > 0;
+      });
+      const std::int64_t quota = std::max(spec.deserved[k], spec.guarantee[k]);
+      if (counts && taken[k] > 0 && held[k] > quota) {
+        return "takes more than queue " + queue + " deserves of kind " + std::to_string(k) + ": " +
+               std::to_string(held[k]) + " of " + std::to_string(quota);
+      }
+    }
+    queue = above(queue);
+  }
+  return "";
+}
+
 // No queue above the job holds more than its limit.
 std::string Mirror::CheckQueues(const std::string& job, const Resources& taken) const {
   std::string queue = jobs_.at(job).spec.queue;

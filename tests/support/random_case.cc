@@ -159,7 +159,9 @@ JobSpec RandomJob(Dice& dice, const std::string& name, const CaseSize& size) {
   }
   job.gang.min_member = dice.Percent(50) ? replicas : dice.From(std::min(1, replicas), replicas);
   job.pods_exist = dice.Percent(10);
-  job.estimated_runtime_ms = Aside(dice).Below(4) * 9 * kSecondMs;
+  Dice aside = Aside(dice);
+  job.estimated_runtime_ms = aside.Below(4) * 9 * kSecondMs;
+  job.preemptible = !size.queue_limits || aside.Percent(75);
   return job;
 }
 

@@ -119,11 +119,15 @@ func mayBeEvicted(task *api.TaskInfo) bool {
 	return task.Status == api.Running || task.Status == api.Bound || task.Status == api.Binding
 }
 
-// unwind gives back what is left of a gang that could not be completed, or that leaves unhealthy devices.
+// unwind gives back what is left of a gang that could not be completed, that leaves unhealthy devices, or that
+// ran below its minimum for too long.
 func (a *Action) unwind(ssn *framework.Session, decision *pb.Decision) {
 	cause, because := unwound, "the gang could not be completed"
-	if decision.GetReason().GetObstacle() == pb.Obstacle_OBSTACLE_UNHEALTHY {
+	switch decision.GetReason().GetObstacle() {
+	case pb.Obstacle_OBSTACLE_UNHEALTHY:
 		cause, because = repaired, "the gang leaves unhealthy devices"
+	case pb.Obstacle_OBSTACLE_INCOMPLETE:
+		because = "the gang was below its minimum for too long"
 	}
 	var out []victim
 	for _, eviction := range decision.GetEvictions() {

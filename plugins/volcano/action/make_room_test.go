@@ -375,6 +375,17 @@ func TestAGangThatCannotBeCompletedIsUnwound(t *testing.T) {
 	}
 }
 
+func TestAGangThatStaysBelowItsMinimumSaysSo(t *testing.T) {
+	s := newStage(t, "owners")
+	leaving := decision(unwinds, nil, "guest-0")
+	leaving.Job = "group-guest"
+	leaving.Reason = &pb.Reason{Obstacle: pb.Obstacle_OBSTACLE_INCOMPLETE}
+	s.cycle(leaving)
+	if got := s.evictions(1); !slices.Equal(got, []string{"!guest-0: tephra: the gang was below its minimum for too long"}) {
+		t.Errorf("evicted %q", got)
+	}
+}
+
 func TestAGangThatLeavesUnhealthyDevicesSaysSo(t *testing.T) {
 	s := newStage(t, "owners")
 	leaving := decision(unwinds, nil, "guest-0")

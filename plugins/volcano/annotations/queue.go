@@ -4,3 +4,7 @@ package annotations
 // policy of manifests/base keeps anyone else from changing it: what a pod holds is charged to this queue until
 // the pod has ended, whatever its PodGroup says later (docs/adr/0020).
 const QueueKey = "tephra.sh/queue"
+
+// EvictionDelayKey, on a Queue, is how long its jobs, and jobs of the queues below it, wait before pods are
+// evicted for them.
+const EvictionDelayKey = "tephra.sh/eviction-delay"

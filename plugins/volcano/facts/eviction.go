@@ -24,6 +24,7 @@ const (
 	evictionsAspect          = "evictions"
 	movableAspect            = "movable"
 	heldAspect               = "held"
+	evictionDelayAspect      = "eviction-delay" // of a queue
 )
 
 // protection is what an object says against being evicted.

@@ -270,13 +270,21 @@ func (f *Feed) setQueue(obj *schedulingv1beta1.Queue) {
 func (f *Feed) readQueue(q *queue) {
 	fact, wrong := translateQueue(q.obj, &f.translator.kinds)
 	q.fact = fact
-	f.note(Object{Kind: "Queue", Name: q.obj.Name, UID: string(q.obj.UID)}, "", "", wrong)
+	object := Object{Kind: "Queue", Name: q.obj.Name, UID: string(q.obj.UID)}
+	f.note(object, "", "", wrong)
+	delay, wrong := evictionDelay(q.obj)
+	f.note(object, evictionDelayAspect, "", wrong)
+	if fact != nil {
+		fact.EvictionDelayMs = delay
+	}
 	f.tellQueues.touch(q.obj.Name)
 }
 
 func (f *Feed) dropQueue(obj *schedulingv1beta1.Queue) {
 	delete(f.queues, obj.Name)
-	f.note(Object{Kind: "Queue", Name: obj.Name, UID: string(obj.UID)}, "", "", nil)
+	object := Object{Kind: "Queue", Name: obj.Name, UID: string(obj.UID)}
+	f.note(object, "", "", nil)
+	f.note(object, evictionDelayAspect, "", nil)
 	f.tellQueues.touch(obj.Name)
 }
 

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -55,6 +56,22 @@ func translateQueue(queue *schedulingv1beta1.Queue, k *kinds) (*tephrav1.Queue, 
 	out.LimitedKinds = sortedKeys(limit)
 	out.Limit, out.Guarantee, out.Deserved = sparse(limit), sparse(guarantee), sparse(deserved)
 	return out, nil
+}
+
+// mostEvictionDelay is the longest delay that the engine takes.
+const mostEvictionDelay = 10_000 * 24 * time.Hour
+
+// evictionDelay is how long jobs of the queue and below it wait before pods are evicted for them, in ms.
+func evictionDelay(queue *schedulingv1beta1.Queue) (int64, *fault) {
+	text, given := queue.Annotations[annotations.EvictionDelayKey]
+	if !given {
+		return 0, nil
+	}
+	delay, err := annotations.ParseDuration(annotations.EvictionDelayKey, text)
+	if err != nil {
+		return 0, annotationFault(err)
+	}
+	return min(delay, mostEvictionDelay).Milliseconds(), nil
 }
 
 func smaller(a, b int64) int64 { return min(a, b) }

@@ -37,6 +37,24 @@ func TestAQueuesGuaranteesAreReportedInTheEnginesUnits(t *testing.T) {
 	}
 }
 
+func TestAQueueSaysHowLongItsJobsWaitBeforeTheyEvict(t *testing.T) {
+	with := func(text string) *schedulingv1beta1.Queue {
+		return &schedulingv1beta1.Queue{ObjectMeta: metav1.ObjectMeta{Name: "team",
+			Annotations: map[string]string{"tephra.sh/eviction-delay": text}}}
+	}
+	for text, want := range map[string]int64{"10m": 600_000, "0s": 0, "300000h": 864_000_000_000} {
+		if got, wrong := evictionDelay(with(text)); wrong != nil || got != want {
+			t.Errorf("%s: got %d and fault %v, expected %d ms", text, got, wrong, want)
+		}
+	}
+	for _, text := range []string{"", "10", "-1m", "soon"} {
+		got, wrong := evictionDelay(with(text))
+		if wrong == nil || got != 0 || wrong.field != "metadata.annotations[tephra.sh/eviction-delay]" {
+			t.Errorf("%q: got %d and fault %v, expected a fault of the annotation", text, got, wrong)
+		}
+	}
+}
+
 func TestAQueuesGPUsOfOneModelAreAKindOfTheirOwn(t *testing.T) {
 	known := noKinds()
 	got, wrong := translateQueue(&schedulingv1beta1.Queue{

@@ -75,6 +75,39 @@ TEST_CASE("QueueLimits: over its limit already, a queue denies only more of the 
   CHECK(bench.Deny("j", Of(kGpu, 1)));
 }
 
+TEST_CASE("QueueLimits: one pod that is not preemptible counts all that its job holds") {
+  Bench bench;
+  bench.cluster.Add(AQueue("q").Deserved(kGpu, 3000)).Add(ANode("n").Gpus(8));
+  bench.cluster.Add(AJob("half").In("q").Role("w", 2, APod().Gpus(1)));
+  bench.cluster.Add(AJob("fixed").In("q").Preemptible(false).Role("w", 1, APod()));
+  std::uint64_t version = 0;
+  const auto runs = [&](std::int32_t index, bool preemptible) {
+    TaskFact fact;
+    fact.uid = "p" + std::to_string(index), fact.job = "half", fact.role = "w", fact.index = index;
+    fact.phase = TaskPhase::kRunning, fact.node = "n", fact.preemptible = preemptible;
+    bench.cluster.Tell(TaskUpserted{fact, ++version});
+    REQUIRE(bench.cluster.state().CheckBooks() == "");
+  };
+  runs(0, true);
+  runs(1, true);
+  CHECK_FALSE(bench.Deny("fixed", Of(kGpu, 3000)));
+  runs(1, false);
+  CHECK_FALSE(bench.Deny("fixed", Of(kGpu, 1000)));
+  const Reason reason = *bench.Deny("fixed", Of(kGpu, 2000));
+  CHECK(reason.obstacle == Obstacle::kQueueDeserved);
+  CHECK(reason.limit == 3000);
+  CHECK(reason.used == 2000);
+  CHECK(reason.asked == 2000);
+  CHECK_FALSE(bench.Deny("half", Of(kGpu, 1000)));
+  CHECK(bench.Deny("half", Of(kGpu, 1001)));
+  runs(1, true);
+  CHECK_FALSE(bench.Deny("fixed", Of(kGpu, 3000)));
+  runs(1, false);
+  bench.cluster.Tell(TaskRemoved{"p1"});
+  CHECK(bench.cluster.state().CheckBooks() == "");
+  CHECK_FALSE(bench.Deny("fixed", Of(kGpu, 3000)));
+}
+
 TEST_CASE("QueueLimits: what was charged on trial is judged like what would be charged") {
   Bench bench;
   bench.cluster.Add(AQueue("q").Limit(kGpu, 3000)).Add(ANode("n").Gpus(4));
