@@ -19,8 +19,8 @@ python3 hack/wrap_tables.py >docs/reference/kai.md <<MD
 # KAI-Scheduler's own cases
 
 This page shows which test cases of KAI-Scheduler Tephra passes, and why it differs in the others. It is made by
-\`hack/kai.sh\`; the claims \`queues-kai\`,
-\`topology-kai\` and \`decide-peers\` check the same.
+\`hack/kai.sh\`; the claims \`queues-kai\`, \`topology-kai\` and \`decide-peers\`
+check the same.
 
 Each case of KAI-Scheduler's tests (commit d5bc503) is a cluster with queues and jobs, the actions to run, and the
 expected state of each task. It is translated for the engine:
