@@ -202,6 +202,9 @@ bool MayBeKeptOff(const Mirror& mirror, const std::string& uid) {
        at = mirror.queues().at(at).parent) {
     limited |= mirror.queues().at(at).limited_kinds;
   }
+  for (const auto& [name, queue] : mirror.queues()) {
+    if (!job.spec.preemptible) limited |= queue.deserved.NonZero();
+  }
   return choice && std::any_of(mirror.models().begin(), mirror.models().end(),
                                [&](const auto& m) { return (limited >> m.second & 1u) != 0; });
 }

@@ -374,6 +374,7 @@ bool EvictionOracle::Fits(const MirrorJob& job, const GangWish& wish, const Opti
       if (held[k] - freed[queue][k] + asked_[k] > spec.limit[k]) return false;
     }
   }
+  if (!mirror_->CheckDeserved(job.spec.uid, {}, asked_).empty()) return false;
   Room room(mirror_->nodes());
   for (const auto& [uid, other] : mirror_->jobs()) {
     for (const auto& [name, role] : other.roles) {

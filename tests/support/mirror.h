@@ -76,6 +76,10 @@ class Mirror {
   const std::map<std::string, MirrorJob>& jobs() const { return jobs_; }
   const std::map<std::string, NodeSpec>& nodes() const { return nodes_; }
   const std::map<std::string, QueueSpec>& queues() const { return queues_; }
+  // Empty, or the queue that the job, which took so much and would take `more`, takes over what it
+  // deserves. Of a job that is preemptible: always empty.
+  std::string CheckDeserved(const std::string& job, const Resources& taken,
+                            const Resources& more = {}) const;
   // Migrations that were executed.
   int moves() const { return moves_; }
   const Room::Masks& masks() const { return masks_; }
@@ -97,7 +101,6 @@ class Mirror {
   std::string CheckNo(const NamedDecision& decision, const MirrorJob& job, const GangWish& wish,
                       const Room& room) const;
   std::string CheckQueues(const std::string& job, const Resources& taken) const;
-  std::string CheckDeserved(const std::string& job, const Resources& taken) const;
   std::string CheckLeftWaiting(const Room& room) const;
   std::string CheckKept(const std::string& job, const Resources& taken) const;
   bool BehindAnother(const NamedDecision& decision, const MirrorJob& job) const;

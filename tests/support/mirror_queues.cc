@@ -91,7 +91,8 @@ std::string Mirror::CheckKept(const std::string& job, const Resources& taken) co
 }
 
 // A job that is not preemptible takes no reclaimable queue over what it deserves.
-std::string Mirror::CheckDeserved(const std::string& job, const Resources& taken) const {
+std::string Mirror::CheckDeserved(const std::string& job, const Resources& taken,
+                                  const Resources& more) const {
   if (jobs_.at(job).spec.preemptible) return "";
   const auto above = [&](const std::string& queue) {
     const std::string& parent = queues_.at(queue).parent;
@@ -101,7 +102,7 @@ std::string Mirror::CheckDeserved(const std::string& job, const Resources& taken
   for (int depth = 0; queues_.contains(queue) && depth < 100; ++depth) {
     const QueueSpec& spec = queues_.at(queue);
     if (!spec.reclaimable) return "";
-    Resources held;
+    Resources held = more;
     for (const auto& [uid, other] : jobs_) {
       std::string at = other.spec.queue;
       for (int up = 0; at != queue && queues_.contains(at) && up < 100; ++up) at = above(at);
@@ -112,7 +113,7 @@ std::string Mirror::CheckDeserved(const std::string& job, const Resources& taken
         return above(one.first) == above(queue) && one.second.deserved[k] > 0;
       });
       const std::int64_t quota = std::max(spec.deserved[k], spec.guarantee[k]);
-      if (counts && taken[k] > 0 && held[k] > quota) {
+      if (counts && taken[k] + more[k] > 0 && held[k] > quota) {
         return "takes more than queue " + queue + " deserves of kind " + std::to_string(k) + ": " +
                std::to_string(held[k]) + " of " + std::to_string(quota);
       }
