@@ -54,7 +54,9 @@ TEST_CASE("Borrowers: the text says why resources cannot be reclaimed") {
   const std::string begin = "queue dev uses 8 GPUs (4 GPUs above its share): 8 GPUs ";
   CHECK(why(Lent(AQueue("dev").Reclaimable(false))) ==
         begin + "cannot be reclaimed (the queue or a child queue has reclaimable: false)");
-  CHECK(why(Lent(AQueue("dev"), AJob("lent").Preemptible(false))) ==
+  EngineConfig lends_for_good;
+  lends_for_good.non_preemptible_quota = NonPreemptibleQuota::kNone;
+  CHECK(why(Lent(AQueue("dev"), AJob("lent").Preemptible(false), lends_for_good)) ==
         begin + "cannot be reclaimed (the jobs are not preemptible)");
   CHECK(why(Lent(AQueue("dev"), AJob("lent").MinRun(60 * kSecondMs))) ==
         begin + "cannot be reclaimed yet (the minimum run time is not over)");
