@@ -31,14 +31,14 @@ def objects(overlay):
 
 
 @functools.cache
-def component(name, *before):
+def component(name, *before, overlay="beside"):
     """What the component makes of an overlay, after other components."""
     with tempfile.TemporaryDirectory() as folder:
         at = os.path.relpath(ROOT / "manifests", os.path.realpath(folder))
         (pathlib.Path(folder) / "kustomization.yaml").write_text(yaml.safe_dump({
-            "resources": [f"{at}/overlays/beside"], "components": [f"{at}/components/{each}" for each in (*before, name)]}))
+            "resources": [f"{at}/overlays/{overlay}"], "components": [f"{at}/components/{each}" for each in (*before, name)]}))
         both = kustomize(folder)
-    return {key: o for key, o in both.items() if key not in objects("beside")}
+    return {key: o for key, o in both.items() if key not in objects(overlay)}
 
 
 def version():

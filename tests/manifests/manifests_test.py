@@ -155,6 +155,17 @@ class NodePlugin(unittest.TestCase):
         self.assertLessEqual(service["spec"]["selector"].items(),
                              self.objects["DaemonSet", "tephra-node"]["spec"]["template"]["metadata"]["labels"].items())
 
+    def test_slots_are_for_pods_of_the_overlays_scheduler(self):
+        for overlay, name in (("beside", "tephra"), ("replace", "volcano")):
+            policy = component("node", overlay=overlay)["ValidatingAdmissionPolicy", "slots.tephra.sh"]
+            self.assertIn({"name": "scheduler", "expression": f"'{name}'"}, policy["spec"]["variables"])
+
+    def test_each_policy_has_a_binding_that_denies(self):
+        policies = {name for kind, name in self.objects if kind == "ValidatingAdmissionPolicy"}
+        self.assertEqual(policies, {"node.tephra.sh", "slots.tephra.sh", "visible-devices.tephra.sh"})
+        for name in policies:
+            self.assertEqual(self.objects["ValidatingAdmissionPolicyBinding", name]["spec"], {"policyName": name, "validationActions": ["Deny"]})
+
     def test_the_old_one_ends_before_the_new_one_registers(self):
         self.assertEqual(self.objects["DaemonSet", "tephra-node"]["spec"]["updateStrategy"]["rollingUpdate"]["maxSurge"], 0)
 
@@ -164,6 +175,33 @@ class NodePlugin(unittest.TestCase):
         self.assertIn(account, json.dumps(objects("beside")["ValidatingAdmissionPolicy", "gpu-inventory.tephra.sh"]))
         constraints = component("openshift")["SecurityContextConstraints", "tephra-node"]
         self.assertEqual((constraints["users"], constraints["allowHostPID"]), ([account], self.pod["hostPID"]))
+
+
+class ThreatModel(unittest.TestCase):
+    """docs/explanation/threat-model.md names tests that are there."""
+    written = {  # where a test may be, and how it is written there
+        "tenant": (["tests/manifests/tenant_test.py"], "class {}("),
+        "rights": (["tests/manifests/lab_test.py"], "class {}("),
+        "e2e": (["lab/e2e/*_test.go"], "func {}("),
+        "kubelet": (["lab/kubelet/*_test.go"], "func {}("),
+        "shim": (["plugins/volcano/*/*_test.go"], "func {}("),
+        "node": (["tests/plugins/node/*_test.cc"], 'TEST_CASE("{}'),
+        "engine": (["tests/sidecar/*_test.cc"], 'TEST_CASE("{}'),
+        "http": (["tests/base/http_server_test.cc"], 'TEST_CASE("HttpServer: {}')}
+
+    def test_each_attack_has_a_test_that_is_there(self):
+        page = (ROOT / "docs/explanation/threat-model.md").read_text()
+        rows = [line for section in page.split("\n## ") if section.startswith("Attacks of ")
+                for line in section.splitlines() if line.startswith("| ")]
+        rows = [row for row in rows if not row.startswith("| attack |")]
+        self.assertGreaterEqual(len(rows), 20)
+        for row in rows:
+            tests = row.rstrip(" |").rpartition(" | ")[2]
+            self.assertRegex(tests, r"^\w+:\S", row)
+            for test in tests.split(", "):
+                where, _, name = test.partition(":")
+                globs, form = self.written[where]
+                self.assertTrue(any(form.format(name) in path.read_text() for glob in globs for path in ROOT.glob(glob)), test)
 
 
 class MpsKeeper(unittest.TestCase):

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""Attacks from a tenant's account on a real API server, with the manifests in it: each is refused, and what tenants need is
+allowed. docs/explanation/threat-model.md names these tests."""
+import json
+import unittest
+
+from built import ROOT, component
+from lab import Lab
+
+SLOT = "tephra.sh/gpu-slot"
+SLICES = "tephra.sh/slices"
+GROUP = "scheduling.k8s.io/group-name"
+NAMESPACE = "tenant"
+TENANT = ["--as=mallory", "--as-group=system:authenticated", "-n", NAMESPACE]
+SCHEDULER = "--as=system:serviceaccount:tephra-system:tephra-scheduler"
+KUBELET = ["--as=system:node:node-0", "--as-group=system:nodes"]
+
+# All rights that a namespace may give to its owner: what Kubernetes' role admin is made of, `kubectl debug`, and Volcano's objects.
+SEAT = [
+    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+    {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "more", "namespace": NAMESPACE},
+     "rules": [{"apiGroups": [""], "resources": ["pods/ephemeralcontainers"], "verbs": ["get", "patch", "update"]},
+               {"apiGroups": ["batch.volcano.sh", "scheduling.volcano.sh"], "verbs": ["*"],
+                "resources": ["jobs", "jobs/status", "podgroups", "podgroups/status"]}]},
+    *({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": role.rpartition(":")[2], "namespace": NAMESPACE},
+       "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
+       "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "mallory"}]}
+      for kind, role in (*(("ClusterRole", f"system:aggregate-to-{part}") for part in ("admin", "edit", "view")), ("Role", "more")))]
+
+lab = None
+
+
+def setUpModule():
+    global lab
+    lab = Lab()
+    try:
+        lab.install()
+        lab.apply(*component("node").values())
+        lab.apply(*SEAT)
+        # Policies are enforced a moment after they are created; the last one is.
+        lab.until("the tenant has its rights", lambda: create(pod("probe"), "--dry-run=server") == "", 60)
+        for each in (pod("probe", limits={SLOT: "1"}), pod("probe", env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]),
+                     pod("probe", {SLICES: "x"})):
+            lab.until("the policies are enforced", lambda: create(each, "--dry-run=server") != "", 60)
+    except BaseException:
+        lab.stop()
+        raise
+
+
+def tearDownModule():
+    lab.stop()
+
+
+def pod(name, annotations=None, limits=None, env=None, lists=("containers",), **spec):
+    both = {"name": "c", "image": "x", "resources": {"limits": limits or {}}, "env": env or []}
+    plain = {"name": "plain", "image": "x"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations or {}},
+            "spec": {"schedulerName": "another", "containers": [plain], **{each: [both] for each in lists}, **spec}}
+
+
+def create(object, *flags, seat=TENANT):
+    """What the API server said against it; empty: it is created."""
+    return lab.kubectl("create", *flags, *seat, "-f", "-", stdin=json.dumps(object), check=False)
+
+
+def patch(kind, name, change, *flags, seat=TENANT):
+    return lab.kubectl("patch", kind, name, "--type=merge", "-p", json.dumps(change), *flags, *seat, check=False)
+
+
+def bind(name, annotations, seat):
+    binding = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": "node-0"},
+               "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations}}
+    return lab.kubectl("create", *seat, "-f", "-", "--raw", f"/api/v1/namespaces/{NAMESPACE}/pods/{name}/binding",
+                       stdin=json.dumps(binding), check=False)
+
+
+class Seat(unittest.TestCase):
+    def refused(self, answer, because):
+        self.assertIn(because, answer or "allowed")
+
+    def allowed(self, answer):
+        self.assertEqual(answer, "")
+
+
+class Slots(Seat):
+    """A tenant cannot take a node's slots past the scheduler."""
+
+    def test_a_pod_of_the_scheduler_may_request_one(self):
+        for lists in (("containers",), ("initContainers",), ("containers", "initContainers")):
+            wanted = pod("ours", limits={SLOT: "1"}, lists=lists[:1], schedulerName="tephra")
+            self.allowed(create(wanted, "--dry-run=server"))
+
+    def test_a_pod_of_another_scheduler_may_not(self):
+        for lists, name in ((("containers",), "default-scheduler"), (("initContainers",), "another")):
+            self.refused(create(pod("hoard", limits={SLOT: "40"}, lists=lists, schedulerName=name)),
+                         f'spec.schedulerName: "{name}", expected "tephra": container c requests {SLOT}')
+
+    def test_nor_may_a_pod_that_names_its_node(self):
+        self.refused(create(pod("hoard", limits={SLOT: "1"}, schedulerName="tephra", nodeName="node-0")),
+                     f'spec.nodeName: "node-0", expected none: container c requests {SLOT}')
+
+    def test_nor_may_a_container_request_two(self):
+        for many in ("2", "1k"):
+            self.refused(create(pod("hoard", limits={SLOT: many}, schedulerName="tephra")),
+                         f"container c: resources.limits[{SLOT}]: {many}, expected 1")
+
+    def test_other_pods_are_free(self):
+        self.allowed(create(pod("other", limits={"cpu": "1"}, nodeName="node-0"), "--dry-run=server"))
+
+    def test_an_administrator_may_lift_the_rule_for_a_namespace_and_its_owner_may_not(self):
+        label = ("label", "--overwrite", "namespace", NAMESPACE)
+        self.refused(lab.kubectl(*label, "tephra.sh/slots=any", *TENANT, check=False), "forbidden")
+        lab.kubectl(*label, "tephra.sh/slots=any")
+        try:
+            lab.until("the rule is lifted", lambda: create(pod("other", limits={SLOT: "2"}), "--dry-run=server") == "", 60)
+        finally:
+            lab.kubectl(*label, "tephra.sh/slots-")
+        lab.until("the rule holds again", lambda: create(pod("other", limits={SLOT: "2"}), "--dry-run=server") != "", 60)
+
+    def test_a_quota_counts_them(self):
+        lab.apply({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "slots", "namespace": NAMESPACE},
+                   "spec": {"hard": {f"requests.{SLOT}": "0"}}})
+        try:
+            wanted = pod("ours", limits={SLOT: "1"}, schedulerName="tephra")
+            lab.until("the quota is enforced", lambda: "exceeded quota" in create(wanted, "--dry-run=server"), 60)
+        finally:
+            lab.kubectl("delete", "resourcequota", "-n", NAMESPACE, "slots")
+
+
+class VisibleDevices(Seat):
+    """A pod does not name the GPUs that NVIDIA's runtime shows it."""
+    because = "env[NVIDIA_VISIBLE_DEVICES] is set"
+
+    @staticmethod
+    def env(**value):
+        return [{"name": "OTHER", "value": "all"}, {"name": "NVIDIA_VISIBLE_DEVICES", **value}]
+
+    def test_no_container_names_them(self):
+        for lists in (("containers",), ("initContainers",)):
+            for value in ("all", "0", "GPU-1", "nvidia.com/gpu=all", "$(OTHER)", "VOID"):
+                self.refused(create(pod("sees", env=self.env(value=value), lists=lists)), self.because)
+        self.refused(create(pod("sees", env=self.env(valueFrom={"fieldRef": {"fieldPath": "metadata.name"}}))), self.because)
+
+    def test_a_pod_of_the_scheduler_names_none_either(self):
+        self.refused(create(pod("sees", limits={SLOT: "1"}, env=self.env(value="all"), schedulerName="tephra")), self.because)
+
+    def test_none_may_be_named(self):
+        for value in ({}, {"value": ""}, {"value": "void"}, {"value": "none"}):
+            self.allowed(create(pod("blind", env=self.env(**value)), "--dry-run=server"))
+
+    def test_an_ephemeral_container_names_none(self):
+        self.allowed(create(pod("debugged", env=self.env(value="void"))))
+
+        def debug(value):
+            return patch("pod", "debugged", {"spec": {"ephemeralContainers": [
+                {"name": "debug", "image": "x", "env": self.env(value=value)}]}}, "--subresource=ephemeralcontainers")
+        try:
+            self.refused(debug("all"), self.because)
+            self.allowed(debug("void"))
+        finally:
+            lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "debugged")
+
+    def test_pods_that_are_older_than_the_policy_can_be_changed(self):
+        with_all = pod("older", env=self.env(value="all"))
+        label = ("label", "--overwrite", "namespace", NAMESPACE)
+        lab.kubectl(*label, "tephra.sh/visible-devices=any")
+        try:
+            lab.until("the rule is lifted", lambda: create(with_all) == "", 60)
+        finally:
+            lab.kubectl(*label, "tephra.sh/visible-devices-")
+        try:
+            lab.until("the rule holds again", lambda: create(pod("x", env=self.env(value="all")), "--dry-run=server") != "", 60)
+            self.allowed(patch("pod", "older", {"metadata": {"labels": {"k": "v"}}}))
+            self.allowed(patch("pod", "older", {"spec": {"ephemeralContainers": [{"name": "debug", "image": "x"}]}},
+                               "--subresource=ephemeralcontainers"))
+        finally:
+            lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "older")
+
+
+class Accounts(Seat):
+    """What runs stays in the account that it was placed in, and only the scheduler says what a pod has."""
+
+    @classmethod
+    def setUpClass(cls):
+        lab.apply(pod("bound", {GROUP: "mine"}), pod("waiting", {GROUP: "mine"}), pod("plain"), cls.group("admitted"))
+        for name in ("bound", "plain"):
+            bind(name, {SLICES: "given"}, [SCHEDULER])
+
+    @classmethod
+    def tearDownClass(cls):
+        lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "bound", "waiting", "plain")
+        lab.kubectl("delete", "podgroup", "-n", NAMESPACE, "admitted")
+
+    @staticmethod
+    def group(name):
+        return {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": name, "namespace": NAMESPACE},
+                "spec": {"minMember": 1, "queue": "default"}}
+
+    @staticmethod
+    def annotate(name, key, value, *flags):
+        return patch("pod", name, {"metadata": {"annotations": {key: value}}}, *flags)
+
+    def test_slices_are_not_the_tenants_to_say(self):
+        for name, value in (("bound", "more"), ("bound", None), ("waiting", "x")):
+            for flags in ((), ("--subresource=status",)):
+                answer = self.annotate(name, SLICES, value, *flags)
+                self.assertTrue("set, changed or removed by mallory" in answer or "cannot patch resource" in answer, answer or "allowed")
+        self.refused(create(pod("forged", {SLICES: "x"})), "set, changed or removed by mallory")
+
+    def test_a_tenant_does_not_bind(self):
+        self.refused(bind("waiting", {}, TENANT), "forbidden")
+
+    def test_a_pod_on_a_node_stays_in_its_group(self):
+        for value in ("other", None, ""):
+            self.refused(self.annotate("bound", GROUP, value), f'expected "mine": the pod is on node node-0')
+
+    def test_a_pod_without_a_node_or_without_a_group_gets_one(self):
+        self.allowed(self.annotate("waiting", GROUP, "other"))
+        self.allowed(self.annotate("plain", GROUP, "mine"))  # as Volcano's controller does
+
+    def test_the_queue_of_an_admitted_group_stays(self):
+        queue = {"spec": {"queue": "research"}}
+        self.allowed(patch("podgroup", "admitted", queue, "--dry-run=server"))
+        for account in (["-n", NAMESPACE], [SCHEDULER, "-n", NAMESPACE]):
+            self.allowed(patch("podgroup", "admitted", {"status": {"phase": "Pending"}}, seat=["-n", NAMESPACE]))
+            self.allowed(self.set_phase("admitted", "Running", account))
+        self.refused(patch("podgroup", "admitted", queue), 'spec.queue: "research", expected "default"')
+        # Not in two steps, either.
+        for phase in ("Pending", None, "Inqueue"):
+            self.refused(patch("podgroup", "admitted", {"status": {"phase": phase}}), 'expected "Running": mallory may not update PodGroups')
+
+    @staticmethod
+    def set_phase(name, phase, seat):
+        """As a program does that reads and updates, which is all that the scheduler may do."""
+        group = json.loads(lab.kubectl("get", "podgroup", "-n", NAMESPACE, name, "-o", "json"))
+        group.setdefault("status", {})["phase"] = phase
+        return lab.kubectl("replace", *seat, "-f", "-", stdin=json.dumps(group), check=False)
+
+    def test_a_tenant_does_not_admit_its_own_group(self):
+        for phase in ("Inqueue", "Running"):
+            self.refused(create({**self.group("early"), "status": {"phase": phase}}), f'status.phase: "{phase}", expected "": mallory')
+        self.allowed(create({**self.group("early"), "status": {"phase": "Pending"}}))
+        self.refused(patch("podgroup", "early", {"status": {"phase": "Inqueue"}}), 'status.phase: "Inqueue", expected "Pending": mallory')
+        self.allowed(lab.kubectl("delete", "podgroup", *TENANT, "early", check=False))
+
+    def test_a_reservation_is_not_the_tenants_to_write(self):
+        for key in ("tephra.sh/reserved-room", "tephra.sh/evictions"):
+            self.refused(patch("podgroup", "admitted", {"metadata": {"annotations": {key: "1"}}}), "set, changed or removed by mallory")
+
+
+class RestOfTheCluster(Seat):
+    """The rest of the cluster is not the tenant's."""
+
+    def test_it_reads_and_writes_nothing_of_the_system(self):
+        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "tephra-scheduler"}, "spec": {}}
+        for answer in (
+                lab.kubectl("get", "configmap", *TENANT[:2], "-n", "tephra-system", "tephra", check=False),
+                create(lease, seat=[*TENANT[:2], "-n", "tephra-system"]),
+                patch("node", "node-0", {"metadata": {"annotations": {"tephra.sh/gpu-inventory": "x"}}}),
+                patch("queue", "default", {"spec": {"weight": 100}}),
+                create({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "mine"}, "spec": {"weight": 1}}),
+                lab.kubectl("delete", "validatingadmissionpolicybinding", *TENANT[:2], "slots.tephra.sh", check=False),
+                lab.kubectl("get", "pods", *TENANT[:2], "-n", "default", check=False)):
+            self.refused(answer, "orbidden")
+
+    def test_a_compromised_node_writes_no_slices_and_no_other_node(self):
+        lab.apply(pod("there", nodeName="node-0"), pod("elsewhere", nodeName="node-1"))
+        try:
+            for name in ("there", "elsewhere"):
+                answer = patch("pod", name, {"metadata": {"annotations": {SLICES: "x"}}}, "--subresource=status", seat=[*KUBELET, "-n", NAMESPACE])
+                self.refused(answer, "orbidden")
+            for change in ({"metadata": {"annotations": {"tephra.sh/gpu-inventory": "x"}}}, {"metadata": {"labels": {"nvidia.com/gpu.count": "99"}}}):
+                self.refused(patch("node", "node-1", change, seat=KUBELET), "orbidden")
+        finally:
+            lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "there", "elsewhere")
+
+
+if __name__ == "__main__":
+    unittest.main()
