@@ -2,6 +2,7 @@ package kubelet_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -110,5 +111,23 @@ func TestEachContainerSeesItsSlicesAndNoMore(t *testing.T) {
 	status, err := node.Plugin.Status()
 	if err != nil || !status.Registered || len(status.Holdings) != 4 {
 		t.Errorf("%+v, %v, expected 4 holdings", status, err)
+	}
+}
+
+// With a runtime that ignores NVIDIA_VISIBLE_DEVICES in containers without privileges, GPUs are named by mounts.
+func TestVisibleDevicesAreMounts(t *testing.T) {
+	node := startNode(t, 2, "--visible-devices=mounts")
+	for gpu := range 2 {
+		given := map[string][]kubelet.Slice{"main": {kubelet.Whole(gpu)}}
+		pod := kubelet.Annotated(kubelet.Pod(fmt.Sprintf("pod-%d", gpu), given), kubelet.Annotation(given))
+		bind(t, node, pod)
+		seen := create(t, node, pod, "main")
+		expect(t, seen, given["main"])
+		for other := range 2 {
+			host := seen.Mounts["/var/run/nvidia-container-devices/"+kubelet.UUID(other)]
+			if want := map[bool]string{true: "/dev/null"}[other == gpu]; host != want {
+				t.Errorf("pod of GPU %d: the mount of GPU %d is %q, expected %q", gpu, other, host, want)
+			}
+		}
 	}
 }

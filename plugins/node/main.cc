@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
   settings.crash_after = Environment("TEPHRA_NODE_CRASH_AFTER");
   settings.registration.resource = "tephra.sh/gpu-slot";
   std::vector<std::string> schedulers = {"tephra", "volcano"};
-  std::string log_format = "text", log_level = "info", cdi = "auto";
+  std::string log_format = "text", log_level = "info", cdi = "auto", visible = "env";
   bool dry = false, no_publish = false, json = false;
 
   CLI::App& run = *app.add_subcommand("run", "serve until SIGTERM or SIGINT");
@@ -150,6 +150,13 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->take_last()
       ->check(CLI::IsMember({"auto", "yes", "no"}));
+  run.add_option(
+         "--visible-devices", visible,
+         "how NVIDIA's runtime finds the GPUs of a container: env (NVIDIA_VISIBLE_DEVICES), or mounts, for a "
+         "runtime that ignores this variable in containers without privileges; mounts need CDI")
+      ->capture_default_str()
+      ->take_last()
+      ->check(CLI::IsMember({"env", "mounts"}));
   run.add_flag("--mount", settings.binding.mount,
                "mount a directory with its slices into each container");
   run.add_option("--mount-at", settings.binding.mount_at,
@@ -255,6 +262,7 @@ int main(int argc, char** argv) {
     return kBadUsage;
   }
   settings.cdi = cdi == "auto" ? CdiUse::kAuto : cdi == "yes" ? CdiUse::kYes : CdiUse::kNo;
+  settings.binding.visible_by_mounts = visible == "mounts";
   settings.publish = !no_publish;
   if (settings.binding.cgroup_root == "none") settings.binding.cgroup_root.clear();
   settings.binding.resource = settings.registration.resource;

@@ -54,7 +54,7 @@ StepDone CrashAfter(const std::string& step) {
 }
 
 // How containers see their slices: as the settings say, or as the container runtime allows.
-BindingSettings Delivery(const Settings& settings, const ApiSettings& api) {
+absl::StatusOr<BindingSettings> Delivery(const Settings& settings, const ApiSettings& api) {
   BindingSettings binding = settings.binding;
   CdiSupport support = settings.cdi == CdiUse::kYes ? CdiSupport::kYes : CdiSupport::kNo;
   std::string why = "--cdi";
@@ -66,6 +66,11 @@ BindingSettings Delivery(const Settings& settings, const ApiSettings& api) {
   }
   if (support != CdiSupport::kYes) binding.mount = true;
   if (support == CdiSupport::kNo) binding.cdi_folder.clear();
+  if (support == CdiSupport::kNo && binding.visible_by_mounts) {
+    return absl::FailedPreconditionError(
+        "--visible-devices: \"mounts\", expected \"env\": only CDI makes these mounts, and the container runtime has no CDI (" +
+        why + ")");
+  }
   LogInfo("how containers see their slices",
           {{"cdi", binding.cdi_folder}, {"mounted", binding.mount}, {"why", why}});
   return binding;
@@ -134,9 +139,10 @@ absl::Status Serve(const Settings& settings, GpuSource& source, int signals) {
                       {"api", api.server}});
   Problems problems;
   PodWatch pods(api, settings.node, problems);
+  TEPHRA_ASSIGN_OR_RETURN(BindingSettings delivery, Delivery(settings, api));
   TEPHRA_ASSIGN_OR_RETURN(
       const std::unique_ptr<LateBinding> binding,
-      LateBinding::Open(Delivery(settings, api), *std::move(first->gpus),
+      LateBinding::Open(std::move(delivery), *std::move(first->gpus),
                         MakePartitioners(settings, source.nvml(), pods, problems), pods, problems,
                         CrashAfter(settings.crash_after)));
   std::optional<Publisher> publisher;

@@ -15,6 +15,8 @@ struct BindingSettings {
   std::string cdi_folder = "/var/run/cdi";  // empty: the runtime knows no CDI
   bool mount = false;                       // mount the nonce's directory into the container
   std::string mount_at = "/run/tephra";     // where it is then
+  // NVIDIA's runtime is to find the GPUs of a container by mounts that CDI makes, not by a variable alone.
+  bool visible_by_mounts = false;
   std::set<std::string> schedulers;         // whose pods are served
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string device_root;  // below which "/dev" is, where the driver is not installed on the host

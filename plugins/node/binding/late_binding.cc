@@ -9,6 +9,7 @@
 #include "plugins/node/binding/nonce.h"
 #include "plugins/node/binding/record.h"
 #include "plugins/node/binding/reserved_gpus.h"
+#include "plugins/node/partition/edits.h"
 #include "plugins/node/slices_annotation.h"
 
 namespace tephra::node {
@@ -277,6 +278,7 @@ absl::Status LateBinding::Bind(Holding holding) {
     if (fresh) static_cast<void>(Release(nonce).ok());
     return applied;
   }
+  if (settings_.visible_by_mounts) AddVisibleMounts(edits);
   lock.lock();
   if (!holding.bound || holding.edits != edits) {
     holding.bound = true;

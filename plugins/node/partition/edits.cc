@@ -1,6 +1,7 @@
 #include "plugins/node/partition/edits.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace tephra::node {
 namespace {
@@ -9,6 +10,8 @@ namespace {
 constexpr const char* kDriverNodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm",
                                         "/dev/nvidia-uvm-tools"};
 constexpr const char* kVisible = "NVIDIA_VISIBLE_DEVICES";
+// Of a mount of /dev/null, the name in this folder is what is visible.
+constexpr const char* kVisibleFolder = "/var/run/nvidia-container-devices/";
 
 }  // namespace
 
@@ -59,6 +62,15 @@ int AddGpu(Edits& edits, const Gpu& gpu) {
   AppendEnv(edits, kVisible, gpu.hardware.uuid);
   AddGpuNodes(edits, gpu);
   return place;
+}
+
+void AddVisibleMounts(Edits& edits) {
+  const std::string* const visible = FindEnv(edits, kVisible);
+  if (visible == nullptr) return;
+  std::istringstream names(*visible);
+  for (std::string name; std::getline(names, name, ',');) {
+    AddMount(edits, {"/dev/null", kVisibleFolder + name, true});
+  }
 }
 
 }  // namespace tephra::node

@@ -25,4 +25,8 @@ void AddVisible(Edits& edits, const std::string& uuid);
 // the GPU among the GPUs that the container sees.
 int AddGpu(Edits& edits, const Gpu& gpu);
 
+// Has NVIDIA's runtime find what NVIDIA_VISIBLE_DEVICES names by mounts instead, which no image and no variable of a pod
+// can make. Source: NVIDIA Container Toolkit, accept-nvidia-visible-devices-as-volume-mounts.
+void AddVisibleMounts(Edits& edits);
+
 }  // namespace tephra::node

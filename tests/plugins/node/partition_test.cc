@@ -59,6 +59,18 @@ TEST_CASE("A container with a whole GPU and a fraction sees both, and is bound o
   CHECK_FALSE(std::filesystem::exists(own));
 }
 
+TEST_CASE("AddVisibleMounts: each GPU or instance that is visible is a mount of /dev/null") {
+  Edits edits;
+  AddVisibleMounts(edits);
+  CHECK(edits.mounts.empty());
+  AddVisible(edits, "GPU-1");
+  AddVisible(edits, "MIG-2");
+  for (int times = 0; times < 2; ++times) AddVisibleMounts(edits);
+  CHECK(edits.mounts == std::vector<Edits::Mount>{
+                            {"/dev/null", "/var/run/nvidia-container-devices/GPU-1", true},
+                            {"/dev/null", "/var/run/nvidia-container-devices/MIG-2", true}});
+}
+
 TEST_CASE("Cutting again changes nothing") {
   const TemporaryFolder at;
   Partitioners partitioners = Both(at.path());
