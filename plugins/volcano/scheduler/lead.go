@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
@@ -43,6 +44,14 @@ func Lead(ctx context.Context, config *rest.Config, opt *options.ServerOption, l
 	if err != nil {
 		return err
 	}
+	return lead(ctx, lock, opt, lease, run)
+}
+
+// lead ends with the context: the function returns, then the lease is released.
+func lead(ctx context.Context, lock resourcelock.Interface, opt *options.ServerOption, lease *Lease, run func(context.Context)) error {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	began, returned := make(chan struct{}), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:            watchedLock{lock, lease},
 		LeaseDuration:   opt.LeaderElection.LeaseDuration.Duration,
@@ -50,25 +59,44 @@ func Lead(ctx context.Context, config *rest.Config, opt *options.ServerOption, l
 		RetryPeriod:     opt.LeaderElection.RetryPeriod.Duration,
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: run,
+			OnStartedLeading: func(context.Context) {
+				close(began)
+				defer close(returned)
+				run(running)
+			},
 			OnStoppedLeading: func() { klog.InfoS("This process no longer leads") },
 		},
 	})
 	if err != nil {
 		return err
 	}
+	electing, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		elector.Run(ctx)
+		elector.Run(electing)
 	}()
 	select {
 	case <-lease.lost: // the elector would go on to ask for the lease until its deadline
 		return ErrLostLease
 	case <-ended:
-	}
-	if ctx.Err() == nil {
 		return ErrLostLease
+	case <-ctx.Done():
 	}
+	// The session that runs may bind a gang; meanwhile the elector renews the lease.
+	select {
+	case <-began:
+		select {
+		case <-returned:
+		case <-lease.lost:
+			return ErrLostLease
+		case <-time.After(opt.LeaderElection.RenewDeadline.Duration):
+			klog.InfoS("The last session has not ended in time; the rest of its writes will fail")
+		}
+	default:
+	}
+	release()
+	<-ended
 	return ctx.Err()
 }

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -25,10 +26,12 @@ type Lease struct {
 	validFor time.Duration
 	lost     chan struct{} // closed once it was held and is so no more
 
-	mutex   sync.Mutex
-	renewed time.Time // zero: never held
-	term    uint64
-	gone    bool
+	mutex    sync.Mutex
+	renewed  time.Time // zero: never held
+	term     uint64
+	gone     bool
+	writes   int           // under way
+	released chan struct{} // not nil: no write begins any more; closed when those under way have ended
 }
 
 func newLease(self string, validFor time.Duration) *Lease {
@@ -52,7 +55,49 @@ func (l *Lease) mayWrite() bool {
 	if !l.renewed.IsZero() && time.Since(l.renewed) > l.validFor {
 		l.lose()
 	}
-	return !l.gone
+	return !l.gone && l.released == nil
+}
+
+// begin: a write may begin, and the caller calls finish after it.
+func (l *Lease) begin() bool {
+	if !l.mayWrite() {
+		return false
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.released != nil {
+		return false
+	}
+	l.writes++
+	return true
+}
+
+func (l *Lease) finish() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.writes--
+	if l.writes == 0 && l.released != nil {
+		close(l.released)
+	}
+}
+
+// end lets no write begin any more, and waits until those under way have ended.
+func (l *Lease) end(ctx context.Context) error {
+	l.mutex.Lock()
+	if l.released == nil {
+		l.released = make(chan struct{})
+		if l.writes == 0 {
+			close(l.released)
+		}
+	}
+	released := l.released
+	l.mutex.Unlock()
+	select {
+	case <-released:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("writes are still under way, so the lease is not released: %w", ctx.Err())
+	}
 }
 
 // wrote: this process wrote the record, with a request that it sent then.
@@ -99,12 +144,16 @@ type guard struct {
 
 // RoundTrip implements http.RoundTripper.
 func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.Method != http.MethodGet && !g.lease.mayWrite() {
+	if request.Method == http.MethodGet {
+		return g.next.RoundTrip(request)
+	}
+	if !g.lease.begin() {
 		if request.Body != nil {
 			_ = request.Body.Close()
 		}
 		return nil, ErrLostLease
 	}
+	defer g.lease.finish()
 	return g.next.RoundTrip(request)
 }
 
@@ -129,8 +178,15 @@ func (w watchedLock) Create(ctx context.Context, record resourcelock.LeaderElect
 }
 
 // Update implements resourcelock.Interface. A lease that was lost belongs to another process, which the leader
-// elector would overwrite when it releases the lease at its end.
+// elector would overwrite when it releases the lease at its end. A lease is released after the last write: the next
+// leader may begin at once.
 func (w watchedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if record.HolderIdentity != w.lease.self && w.lease.mayWrite() {
+		if err := w.lease.end(ctx); err != nil {
+			return err
+		}
+		return w.Interface.Update(ctx, record)
+	}
 	return w.write(ctx, record, w.Interface.Update)
 }
 

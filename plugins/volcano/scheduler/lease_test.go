@@ -4,27 +4,43 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"volcano.sh/volcano/cmd/scheduler/app/options"
 )
 
 // store is an API server's lease.
 type store struct {
 	resourcelock.Interface
+	mutex  sync.Mutex
 	record resourcelock.LeaderElectionRecord
 }
 
 func (s *store) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	record := s.record
 	return &record, nil, nil
 }
 
 func (s *store) Update(_ context.Context, record resourcelock.LeaderElectionRecord) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	s.record = record
 	return nil
 }
+
+func (s *store) holder() string {
+	record, _, _ := s.Get(context.Background())
+	return record.HolderIdentity
+}
+
+func (s *store) Identity() string   { return "me" }
+func (s *store) Describe() string   { return "a lease" }
+func (s *store) RecordEvent(string) {}
 
 type counter struct{ calls int }
 
@@ -86,5 +102,64 @@ func TestWritesEndWithTheLease(t *testing.T) {
 		if err := lock.Update(t.Context(), resourcelock.LeaderElectionRecord{}); !errors.Is(err, ErrLostLease) {
 			t.Errorf("%s: release: %v", test.name, err)
 		}
+	}
+}
+
+// slow answers once its channel is closed.
+type slow struct{ began, answer chan struct{} }
+
+func (s slow) RoundTrip(*http.Request) (*http.Response, error) {
+	s.began <- struct{}{}
+	<-s.answer
+	return nil, nil
+}
+
+func TestALeaseIsReleasedAfterTheLastWrite(t *testing.T) {
+	lease, api, server := newLease("me", 10*time.Second), &store{}, slow{make(chan struct{}), make(chan struct{})}
+	lock, client := watchedLock{api, lease}, guard{lease, server}
+	if err := lock.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "me"}); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = client.RoundTrip(request(t, http.MethodPost)) }()
+	<-server.began
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := lock.Update(short, resourcelock.LeaderElectionRecord{}); !errors.Is(err, context.DeadlineExceeded) || api.holder() != "me" {
+		t.Errorf("released while a write is under way: %v, holder %q", err, api.holder())
+	}
+	if _, err := client.RoundTrip(request(t, http.MethodPost)); !errors.Is(err, ErrLostLease) {
+		t.Errorf("a write after the release began: %v", err)
+	}
+	close(server.answer)
+	for lease.end(t.Context()) != nil {
+	}
+	if lostNow(lease) {
+		t.Error("a lease that is released was not lost")
+	}
+}
+
+func TestTheLastSessionEndsBeforeTheLeaseIsReleased(t *testing.T) {
+	lease, api := newLease("me", 10*time.Second), &store{}
+	client := guard{lease, &counter{}}
+	opt := options.NewServerOption()
+	opt.LeaderElection.LeaseDuration.Duration, opt.LeaderElection.RenewDeadline.Duration, opt.LeaderElection.RetryPeriod.Duration = 5*time.Second, 4*time.Second, 50*time.Millisecond
+	ctx, stop := context.WithCancel(t.Context())
+	var holder string
+	var written error
+	err := lead(ctx, api, opt, lease, func(running context.Context) {
+		stop() // as SIGTERM does, in the middle of a session
+		<-running.Done()
+		time.Sleep(200 * time.Millisecond)
+		holder = api.holder()
+		_, written = client.RoundTrip(request(t, http.MethodPost))
+	})
+	if !errors.Is(err, context.Canceled) || holder != "me" || written != nil {
+		t.Errorf("the last write of a session: %v, while %q held the lease; %v", written, holder, err)
+	}
+	if api.holder() != "" {
+		t.Errorf("%q holds the lease after the end", api.holder())
+	}
+	if _, err := client.RoundTrip(request(t, http.MethodPost)); !errors.Is(err, ErrLostLease) {
+		t.Errorf("a write after the end: %v", err)
 	}
 }
