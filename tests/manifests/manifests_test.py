@@ -177,10 +177,35 @@ class NodePlugin(unittest.TestCase):
         self.assertEqual((constraints["users"], constraints["allowHostPID"]), ([account], self.pod["hostPID"]))
 
 
+class Network(unittest.TestCase):
+    """The network policies open the ports that pods have, and no other port."""
+
+    def pods(self):
+        """(namespace, labels, names of ports) of each workload."""
+        both = {**objects("beside"), **component("admission"), **component("node"), **component("node-mps", "node")}
+        for (kind, _), o in both.items():
+            if kind in ("Deployment", "DaemonSet"):
+                template = o["spec"]["template"]
+                yield o["metadata"]["namespace"], template["metadata"]["labels"], {
+                    port["name"] for c in template["spec"]["containers"] for port in c.get("ports", [])}
+
+    def test_each_port_is_open_to_those_that_need_it(self):
+        policies = [o for o in (*component("network").values(), *component("node-network", "node").values()) if o["kind"] == "NetworkPolicy"]
+        scrapes = [{"namespaceSelector": {"matchLabels": {"tephra.sh/scrapes": "true"}}}]
+        for namespace, labels, ports in self.pods():
+            chosen = [p["spec"] for p in policies if p["metadata"]["namespace"] == namespace
+                      and p["spec"]["podSelector"].get("matchLabels", {}).items() <= labels.items()]
+            self.assertTrue(any("ingress" not in p and p["podSelector"] == {} for p in chosen), namespace)
+            opened = {(port["port"], str(rule.get("from"))) for p in chosen for rule in p.get("ingress", []) for port in rule["ports"]}
+            self.assertEqual({(port, source) for port, source in opened if port in ports},
+                             {(port, str(None if port == "webhooks" else scrapes)) for port in ports}, labels)
+
+
 class ThreatModel(unittest.TestCase):
     """docs/explanation/threat-model.md names tests that are there."""
     written = {  # where a test may be, and how it is written there
         "tenant": (["tests/manifests/tenant_test.py"], "class {}("),
+        "manifests": (["tests/manifests/manifests_test.py"], "class {}("),
         "rights": (["tests/manifests/lab_test.py"], "class {}("),
         "e2e": (["lab/e2e/*_test.go"], "func {}("),
         "kubelet": (["lab/kubelet/*_test.go"], "func {}("),

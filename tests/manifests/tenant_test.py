@@ -36,6 +36,8 @@ def setUpModule():
     try:
         lab.install()
         lab.apply(*component("node").values())
+        for name, before in (("network", ()), ("node-network", ("node",))):
+            lab.apply(*component(name, *before).values())
         lab.apply(*SEAT)
         # Policies are enforced a moment after they are created; the last one is.
         lab.until("the tenant has its rights", lambda: create(pod("probe"), "--dry-run=server") == "", 60)

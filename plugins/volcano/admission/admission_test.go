@@ -3,10 +3,13 @@ package admission
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -169,5 +172,43 @@ func TestWhatIsNoReviewIsAnError(t *testing.T) {
 	}
 	if response := ask(t, some(), CheckPath, "Pod", "{spec: {containers: 3}}"); response.Allowed || response.Result.Code != 400 {
 		t.Errorf("a pod of another shape: %+v", response)
+	}
+}
+
+// stalled is a body of which nothing comes until it is closed.
+func stalled() (io.Reader, func()) {
+	reader, writer := io.Pipe()
+	return reader, func() { _ = writer.CloseWithError(io.ErrUnexpectedEOF) }
+}
+
+func TestReviewsUnderWayAreBoundedTogether(t *testing.T) {
+	begun := make(chan struct{}, 3)
+	handler := bounded(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		begun <- struct{}{}
+		_, _ = io.ReadAll(r.Body)
+	}), 50*time.Millisecond)
+	send := func(body io.Reader, size int64) int {
+		recorder, request := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, CheckPath, body)
+		request.ContentLength = size
+		handler.ServeHTTP(recorder, request)
+		return recorder.Code
+	}
+	var ended sync.WaitGroup
+	var ends []func()
+	for _, size := range []int64{maxReview, -1} {
+		body, end := stalled()
+		ends = append(ends, end)
+		ended.Go(func() { send(body, size) })
+		<-begun
+	}
+	if code := send(strings.NewReader("{}"), 2); code != http.StatusServiceUnavailable || len(begun) != 0 {
+		t.Errorf("a review beside %d bytes: %d, expected 503", mostReviews, code)
+	}
+	for _, end := range ends {
+		end()
+	}
+	ended.Wait()
+	if code := send(strings.NewReader("{}"), 2); code != http.StatusOK {
+		t.Errorf("a review afterwards: %d", code)
 	}
 }

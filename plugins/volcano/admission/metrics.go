@@ -7,5 +7,5 @@ import (
 
 var reviews = promauto.NewCounterVec(prometheus.CounterOpts{
 	Name: "tephra_admission_reviews_total",
-	Help: "Reviews by webhook (complete, check) and outcome (allowed, completed, denied, malformed).",
+	Help: "Reviews by webhook (complete, check) and outcome (allowed, completed, denied, malformed, busy).",
 }, []string{"webhook", "outcome"})

@@ -1,11 +1,14 @@
 package admission
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
+	"golang.org/x/sync/semaphore"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,13 +26,40 @@ const (
 // old one beside the new.
 const maxReview = 8 << 20
 
+// Of all reviews that are read at a time; more wait, for less time than the API server does. To decode a review takes about
+// five times its size.
+const (
+	mostReviews = 2 * maxReview
+	waitForRoom = 4 * time.Second
+)
+
 // Handler answers reviews: Pods are completed, Pods and Volcano Jobs are checked. It may be called by
 // any number of goroutines.
 func (o *Options) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(CompletePath, func(w http.ResponseWriter, r *http.Request) { o.serve(w, r, "complete", o.complete) })
 	mux.HandleFunc(CheckPath, func(w http.ResponseWriter, r *http.Request) { o.serve(w, r, "check", o.check) })
-	return mux
+	return bounded(mux, waitForRoom)
+}
+
+// bounded passes requests on as long as the sizes of those under way are mostReviews together.
+func bounded(next http.Handler, wait time.Duration) http.Handler {
+	room := semaphore.NewWeighted(mostReviews)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		size := r.ContentLength
+		if size < 0 || size > maxReview { // not said, or cut there
+			size = maxReview
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), wait)
+		defer cancel()
+		if err := room.Acquire(ctx, size); err != nil {
+			reviews.WithLabelValues("any", "busy").Inc()
+			http.Error(w, fmt.Sprintf("reviews of %d bytes are under way, expected at most %d with this one", mostReviews, mostReviews), http.StatusServiceUnavailable)
+			return
+		}
+		defer room.Release(size)
+		next.ServeHTTP(w, r)
+	})
 }
 
 type answer func(*admissionv1.AdmissionRequest) (*admissionv1.AdmissionResponse, error)

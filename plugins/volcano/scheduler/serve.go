@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/pprof"
-	"time"
 
 	"k8s.io/klog/v2"
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 	vcutil "volcano.sh/volcano/pkg/util"
+
+	"tephra.sh/volcano/listen"
 )
 
 // Serve answers /healthz, /readyz, /metrics and, where enabled, /debug/pprof on the addresses of
@@ -44,11 +44,11 @@ func Serve(ctx context.Context, opt *options.ServerOption, ready func() error) e
 		if address == "" {
 			continue
 		}
-		listener, err := net.Listen("tcp", address)
+		listener, err := listen.TCP(address, listen.MostConnections)
 		if err != nil {
-			return fmt.Errorf("listen address %q: %w", address, err)
+			return fmt.Errorf("listen %w", err)
 		}
-		server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+		server := listen.Server(mux)
 		context.AfterFunc(ctx, func() { _ = server.Close() })
 		go func() {
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"tephra.sh/volcano/admission"
+	"tephra.sh/volcano/listen"
 	"tephra.sh/volcano/requests"
 )
 
@@ -83,7 +84,8 @@ func run() error {
 	defer stop()
 
 	failed := make(chan error, 2)
-	webhooks := &http.Server{Handler: o.Handler(), ReadHeaderTimeout: 5 * time.Second, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: load}}
+	webhooks := listen.Server(o.Handler())
+	webhooks.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: load}
 	if err := serve(*address, failed, func(l net.Listener) error { return webhooks.ServeTLS(l, "", "") }); err != nil {
 		return err
 	}
@@ -94,7 +96,7 @@ func run() error {
 		for _, path := range []string{"/healthz", "/readyz"} {
 			mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 		}
-		plain := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+		plain := listen.Server(mux)
 		if err := serve(*observed, failed, plain.Serve); err != nil {
 			return err
 		}
@@ -118,9 +120,9 @@ func run() error {
 
 // serve begins to; an address that cannot be had is an error at once.
 func serve(address string, failed chan<- error, answer func(net.Listener) error) error {
-	listener, err := net.Listen("tcp", address)
+	listener, err := listen.TCP(address, listen.MostConnections)
 	if err != nil {
-		return fmt.Errorf("address %q: %w", address, err)
+		return err
 	}
 	klog.InfoS("Serving", "address", listener.Addr().String())
 	go func() {
