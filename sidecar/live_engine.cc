@@ -249,6 +249,7 @@ void LiveEngine::EndSync() {
   next_->sequence = sequence_;
   WatchJournal(*next_);
   shown_ = std::move(next_);
+  now_ = 0;  // a new engine has no assumptions that an earlier time could bring back
   SetPhase(Phase::kSynced);
   const Books& books = shown_->engine.state().books();
   LogInfo("synced", {{"epoch", epoch_},
@@ -314,6 +315,7 @@ bool LiveEngine::JournalWantsSync() {
     AskForSync({"journal", "the journal segment is full"});
     return true;
   }
+  journal_failed_at_ = std::min(journal_failed_at_, now_);  // the clock was set back
   if (now_ - journal_failed_at_ < journal_pause_ || !segments_->RoomAgain()) return false;
   AskForSync({"journal", "the journal can be written again"});
   return true;

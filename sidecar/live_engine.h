@@ -107,7 +107,7 @@ class LiveEngine {
   Phase phase_ = Phase::kNoStream;
   std::uint64_t epoch_;
   std::uint64_t sequence_ = 0;  // of the last message of this epoch
-  TimeMs now_ = 0;              // never goes back
+  TimeMs now_ = 0;              // of shown_; never goes back before the next sync
   Inbox inbox_;
   std::unique_ptr<Life> shown_;  // the last one whose sync ended
   std::unique_ptr<Life> next_;   // the one whose sync is under way

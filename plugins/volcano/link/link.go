@@ -57,6 +57,8 @@ type Link struct {
 	synced   bool
 	syncs    int64
 	sent     []batch // since the last plan
+	clock    clock
+	steady   func() time.Duration // since the start, by a clock that is never set
 }
 
 // New prepares a link to the engine that listens on a Unix socket. It connects with the first
@@ -71,7 +73,8 @@ func New(options Options, source Source) (*Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine socket %q: %w", options.Socket, err)
 	}
-	return &Link{options: options, source: source, conn: conn}, nil
+	began := time.Now()
+	return &Link{options: options, source: source, conn: conn, steady: func() time.Duration { return time.Since(began) }}, nil
 }
 
 // Close ends the stream and the connection.
@@ -170,7 +173,12 @@ func (l *Link) drop() {
 	}
 }
 
-func (l *Link) cycle(now time.Time) (*pb.CycleReply, error) {
+func (l *Link) cycle(wall time.Time) (*pb.CycleReply, error) {
+	now, back := l.clock.read(wall, l.steady())
+	if back {
+		klog.InfoS("The clock was set back, so the engine starts with a full sync", "now", now)
+		l.synced = false
+	}
 	for range maxSyncsPerCycle {
 		if err := l.tell(); err != nil {
 			return nil, err

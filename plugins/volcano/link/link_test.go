@@ -36,11 +36,12 @@ func (c *cluster) Refused(event *pb.Event, message string) {
 // script is an engine that answers as a test says, and notes what it received.
 type script struct {
 	pb.UnimplementedEngineServiceServer
-	onHello  func(*pb.Hello) error
-	onCycle  func(cycle int) *pb.ScheduleReply // nil: a plan
-	parts    []*pb.CycleReply                  // of the plan, in its place
-	received []string
-	cycles   int
+	onHello   func(*pb.Hello) error
+	onCycle   func(cycle int) *pb.ScheduleReply // nil: a plan
+	onRequest func(*pb.CycleRequest)
+	parts     []*pb.CycleReply // of the plan, in its place
+	received  []string
+	cycles    int
 }
 
 func (s *script) Schedule(stream pb.EngineService_ScheduleServer) error {
@@ -66,6 +67,9 @@ func (s *script) Schedule(stream pb.EngineService_ScheduleServer) error {
 			}
 		case *pb.ScheduleRequest_Cycle:
 			s.cycles++
+			if s.onRequest != nil {
+				s.onRequest(content.Cycle)
+			}
 			for i, part := range s.parts {
 				part.Epoch, part.Sequence = content.Cycle.GetEpoch(), content.Cycle.GetSequence()
 				if err = stream.Send(&pb.ScheduleReply{Content: &pb.ScheduleReply_Cycle{Cycle: part}}); err != nil {
