@@ -55,6 +55,7 @@ type Action struct {
 	reservations *reservations
 	lagging      lagging
 	admissions   admissions
+	masks        maskTurns
 	syncs        int64 // of the engine that has the facts now
 	notices      *notices
 	engine       *engineWatch
@@ -97,7 +98,7 @@ func (a *Action) EngineReachable() bool { return a.engine.reachable() }
 // Unsettled says whether the next cycle has to tell what became of this one's plan, or may learn
 // what became of its binds, even if nothing else changes.
 func (a *Action) Unsettled() bool {
-	return a.outcomes.waiting() || len(a.flight.binds) > 0 || len(a.lagging) > 0 || a.admissions.unsettled()
+	return a.outcomes.waiting() || len(a.flight.binds) > 0 || len(a.lagging) > 0 || a.admissions.unsettled() || a.masks.left
 }
 
 // Close ends the link to the engine, which another scheduler may then have.

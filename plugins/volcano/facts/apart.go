@@ -24,8 +24,12 @@ type antiTerm struct {
 }
 
 func (t *antiTerm) matches(namespace string, set k8slabels.Set) bool {
-	return (len(t.namespaces) == 0 || slices.Contains(t.namespaces, namespace)) &&
-		(t.numbered || t.selector.Matches(set))
+	if len(t.namespaces) > 0 {
+		if _, found := slices.BinarySearch(t.namespaces, namespace); !found {
+			return false
+		}
+	}
+	return t.numbered || t.selector.Matches(set)
 }
 
 func namesIndex(selector k8slabels.Selector) bool {
@@ -58,12 +62,14 @@ func (t *antiTerm) limit(carried bool) *tephrav1.DomainLimit {
 
 // antiAffinity are the pod's required anti-affinities. A namespace selector is taken for every
 // namespace: that only makes more pods be judged by Volcano's own predicates.
-func antiAffinity(pod *corev1.Pod) []*antiTerm {
+func (a *apart) antiAffinity(pod *corev1.Pod) []*antiTerm {
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.PodAntiAffinity == nil {
 		return nil
 	}
 	var out []*antiTerm
-	for _, term := range pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+	terms := pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	// A pod of ours with more is a problem. Of a foreign pod, the rest is checked when another pod is bound beside it.
+	for _, term := range terms[:min(len(terms), mostAntiAffinities)] {
 		selector, err := metav1.LabelSelectorAsSelector(term.LabelSelector)
 		if err != nil {
 			continue // the API server has checked it
@@ -77,7 +83,7 @@ func antiAffinity(pod *corev1.Pod) []*antiTerm {
 		}
 		slices.Sort(read.namespaces)
 		read.numbered = namesIndex(selector)
-		read.exact = !read.numbered && everyOrNone(term.NamespaceSelector)
+		read.exact = !read.numbered && everyOrNone(term.NamespaceSelector) && a.follows(term.TopologyKey)
 		read.self = !read.numbered && read.matches(pod.Namespace, k8slabels.Set(pod.Labels))
 		read.id = strings.Join(read.namespaces, ",") + "|" + selector.String() + "|" + term.TopologyKey
 		if !read.exact {
@@ -88,6 +94,22 @@ func antiAffinity(pod *corev1.Pod) []*antiTerm {
 	return out
 }
 
+// The engine has a column of all nodes for each topology key that it has heard of, and users choose the keys.
+// Terms of further keys are judged by Volcano's predicates.
+const mostTopologyKeys = 32
+
+// follows: the engine may learn of the key. Well-known keys do not count.
+func (a *apart) follows(key string) bool {
+	switch key {
+	case corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyRegion:
+		return true
+	}
+	if !a.keys[key] && len(a.keys) < mostTopologyKeys {
+		a.keys[key] = true
+	}
+	return a.keys[key]
+}
+
 // mostTerms of one pod are reported to the engine: terms that it carries and terms that match it. A user chooses
 // how many there are.
 const mostTerms = 16
@@ -95,10 +117,21 @@ const mostTerms = 16
 // apart knows which living pods keep which other pods away. A term is a group of the engine: pods that
 // carry the term and pods that it matches have a limit of that group. Terms that cannot be reported are
 // judged by Volcano's predicates, for all of these pods.
+//
+// What a pod costs grows with the pods and terms of its own namespace, and with the terms that name many namespaces.
 type apart struct {
 	terms   map[string]*livingTerm
 	kins    map[string]*kin
-	changes map[*kin]bool // whose terms are reported in another way since the last look
+	changes map[*kin]bool   // whose terms are reported in another way since the last look
+	keys    map[string]bool // topology keys that the engine has heard of
+
+	termsOf map[string]map[*livingTerm]bool // by namespace; "": of every namespace
+	kinsOf  map[string]map[*kin]bool        // by namespace
+}
+
+func newApart() apart {
+	return apart{terms: map[string]*livingTerm{}, kins: map[string]*kin{}, changes: map[*kin]bool{}, keys: map[string]bool{},
+		termsOf: map[string]map[*livingTerm]bool{}, kinsOf: map[string]map[*kin]bool{}}
 }
 
 // kin are pods with the same namespace, labels and anti-affinities.
@@ -156,7 +189,7 @@ func kinID(pod *corev1.Pod, terms []*antiTerm) string {
 
 // set counts the pod in as it is now.
 func (a *apart) set(p *pod) {
-	terms := antiAffinity(p.obj)
+	terms := a.antiAffinity(p.obj)
 	id := kinID(p.obj, terms)
 	if p.kin != nil && p.kin.id == id {
 		return
@@ -167,6 +200,7 @@ func (a *apart) set(p *pod) {
 		k = &kin{id: id, namespace: p.obj.Namespace, labels: sharedLabels(p.obj), carries: map[*livingTerm]*antiTerm{},
 			matchedBy: map[*livingTerm]bool{}, pods: map[*pod]bool{}}
 		a.kins[id] = k
+		index(a.kinsOf, k.namespace, k, true)
 		a.join(k, terms)
 	}
 	k.pods[p] = true
@@ -180,6 +214,7 @@ func (a *apart) remove(p *pod) {
 	delete(p.kin.pods, p)
 	if len(p.kin.pods) == 0 {
 		delete(a.kins, p.kin.id)
+		index(a.kinsOf, p.kin.namespace, p.kin, false)
 		a.leave(p.kin)
 	}
 	p.kin = nil
@@ -191,12 +226,13 @@ func (a *apart) join(k *kin, terms []*antiTerm) {
 		if living == nil {
 			living = &livingTerm{antiTerm: term, carriers: map[*kin]bool{}, strangers: map[*kin]bool{}}
 			a.terms[term.id] = living
-			for _, other := range a.kins {
+			a.indexTerm(living, true)
+			a.eachKin(term, func(other *kin) {
 				if other != k && term.matches(other.namespace, other.labels) {
 					living.strangers[other], other.matchedBy[living] = true, true
 					a.linked(other, living)
 				}
-			}
+			})
 		}
 		if living.carriers[k] {
 			continue // the same term twice
@@ -204,12 +240,12 @@ func (a *apart) join(k *kin, terms []*antiTerm) {
 		living.carriers[k], k.carries[living] = true, term
 		a.linked(k, living)
 	}
-	for _, living := range a.terms {
+	a.eachTerm(k.namespace, func(living *livingTerm) {
 		if !living.carriers[k] && living.matches(k.namespace, k.labels) {
 			living.strangers[k], k.matchedBy[living] = true, true
 			a.linked(k, living)
 		}
-	}
+	})
 }
 
 func (a *apart) leave(k *kin) {
@@ -221,6 +257,7 @@ func (a *apart) leave(k *kin) {
 			continue
 		}
 		delete(a.terms, living.id)
+		a.indexTerm(living, false)
 		for stranger := range living.strangers {
 			delete(stranger.matchedBy, living)
 			a.unlinked(stranger, living)
@@ -281,7 +318,7 @@ func (a *apart) crowd(living *livingTerm, by int) {
 // the engine. crossed: Volcano's predicates must judge the others. The pod may be one made from a template. Of a
 // pod that has ended it is only what the pod says itself.
 func (a *apart) limits(pod *corev1.Pod) (out []*tephrav1.DomainLimit, crossed bool) {
-	terms := antiAffinity(pod)
+	terms := a.antiAffinity(pod)
 	if len(terms) == 0 && len(a.terms) == 0 {
 		return nil, false
 	}
@@ -315,10 +352,10 @@ func (a *apart) limits(pod *corev1.Pod) (out []*tephrav1.DomainLimit, crossed bo
 		return out, crossed
 	}
 	set := sharedLabels(pod)
-	for id, living := range a.terms {
-		if !carried[id] && living.matches(pod.Namespace, set) {
+	a.eachTerm(pod.Namespace, func(living *livingTerm) {
+		if !carried[living.id] && living.matches(pod.Namespace, set) {
 			add(living)
 		}
-	}
+	})
 	return out, crossed
 }

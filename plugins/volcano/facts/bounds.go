@@ -2,8 +2,11 @@ package facts
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -21,6 +24,10 @@ const (
 	mostTasks = 1 << 16
 	// Each partition of a task is a role and a sub-group of the engine. 8,192 partitions of 8 pods are mostTasks.
 	mostRoles = 1 << 13
+	// Each task has a pod with all volumes of the Job.
+	mostJobVolumes = 1 << 16
+	// Each pod of a namespace is matched with each budget there.
+	mostBudgets = 256
 	// The engine copies a pod template for each role that has it.
 	mostTemplateBytes = 16 << 20
 	// Each pod is matched with each sub-group policy.
@@ -28,6 +35,11 @@ const (
 	mostSelectorValues   = 64
 	// The name of a role has a label value of each key.
 	mostMatchLabelKeys = 8
+	// Of one pod. A host port, an anti-affinity and a wish for GPUs cost the engine something on each node.
+	mostHostPorts      = 64
+	mostAntiAffinities = 64
+	mostModelWishes    = 64
+	mostDeviceWishes   = 1024
 	// A plan repeats the name of a role for each task.
 	mostRoleNameBytes = 512
 )
@@ -47,6 +59,10 @@ func jobBounds(job *batchv1alpha1.Job) *fault {
 			return &fault{fmt.Sprintf("spec.tasks[%d].partitionPolicy", i), strconv.FormatInt(parts, 10) + " partitions in the Job up to this task",
 				fmt.Sprintf("at most %d tasks and partitions in a Job; a larger partitionSize makes fewer", mostRoles)}
 		}
+	}
+	if volumes := len(job.Spec.Volumes) * len(job.Spec.Tasks); volumes > mostJobVolumes {
+		return &fault{"spec.volumes", fmt.Sprintf("%d volumes in each of %d tasks", len(job.Spec.Volumes), len(job.Spec.Tasks)),
+			fmt.Sprintf("at most %d volumes in all tasks together", mostJobVolumes)}
 	}
 	return nil
 }
@@ -102,4 +118,36 @@ func gangBounds(obj *schedulingv1beta1.PodGroup, gang *tephrav1.Gang) *Problem {
 	}
 	problem := wrong.of(groupObject(obj), string(obj.UID))
 	return &problem
+}
+
+// podBounds checks the sizes of what a pod says, before any of it is matched with nodes or other pods.
+func podBounds(pod *corev1.Pod) *fault {
+	ports := 0
+	for _, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, port := range container.Ports {
+			if port.HostPort != 0 {
+				ports++
+			}
+		}
+	}
+	if ports > mostHostPorts {
+		return &fault{"spec.containers.ports", strconv.Itoa(ports) + " host ports", fmt.Sprintf("at most %d in a pod", mostHostPorts)}
+	}
+	if affinity := pod.Spec.Affinity; affinity != nil && affinity.PodAntiAffinity != nil {
+		if terms := len(affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution); terms > mostAntiAffinities {
+			return &fault{"spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution", strconv.Itoa(terms) + " terms",
+				fmt.Sprintf("at most %d", mostAntiAffinities)}
+		}
+	}
+	for _, of := range []struct {
+		keys []string
+		most int
+	}{{[]string{useModels, avoidModels}, mostModelWishes}, {slices.Concat(useDevices, avoidDevices), mostDeviceWishes}} {
+		for _, key := range of.keys {
+			if count := 1 + strings.Count(pod.Annotations[key], ","); count > of.most {
+				return &fault{"metadata.annotations[" + key + "]", strconv.Itoa(count) + " parts", fmt.Sprintf("at most %d", of.most)}
+			}
+		}
+	}
+	return nil
 }

@@ -1,7 +1,9 @@
 package facts
 
 import (
+	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +30,11 @@ func (f *Feed) setDisruptionBudget(obj *policyv1.PodDisruptionBudget) {
 		f.budgets[obj.Namespace] = in
 	}
 	before, known := in[obj.Name]
+	if !known && len(in) >= mostBudgets {
+		f.note(disruptionBudgetObject(obj), "", "", &fault{"metadata.namespace", strconv.Quote(obj.Namespace),
+			fmt.Sprintf("at most %d PodDisruptionBudgets in a namespace; evictions do not count this one", mostBudgets)})
+		return
+	}
 	if !known || !equality.Semantic.DeepEqual(before.obj.Spec.Selector, obj.Spec.Selector) ||
 		!maps.Equal(before.obj.Status.DisruptedPods, obj.Status.DisruptedPods) {
 		f.touchNamespace(obj.Namespace)

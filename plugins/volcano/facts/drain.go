@@ -210,6 +210,15 @@ func (f *Feed) settleAll() {
 		}
 		f.podlessGroupsChanged()
 	}
+	if f.offersChanged {
+		f.offersChanged = false
+		for _, p := range f.pods {
+			if p.group != nil && p.wrong != nil {
+				f.reshape(p)
+			}
+		}
+		f.podlessGroupsChanged()
+	}
 	if len(f.translator.apart.changes) > 0 {
 		for kin := range f.translator.apart.changes {
 			for p := range kin.pods {
@@ -282,7 +291,7 @@ func (f *Feed) chooseKinds() {
 	for _, name := range sortedKeys(f.translator.kinds.left) {
 		f.note(Object{Kind: "Resource", Name: name}, "", "", nil)
 	}
-	f.translator.kinds = kinds{words: f.translator.words}
+	f.translator.kinds = kinds{words: f.translator.words, offered: f.translator.kinds.offered}
 	for _, name := range sortedKeys(f.queues) {
 		f.readQueue(f.queues[name])
 	}

@@ -70,6 +70,7 @@ type Feed struct {
 	kindsReported int
 	masksWorth    int // how many masks there may be before those of no pod are looked for
 	modelsChanged bool
+	offersChanged bool // which resources nodes have
 	dirtyGroups   map[*group]bool
 	whole         bool // a full sync is being written
 
@@ -240,6 +241,8 @@ func (f *Feed) dropNode(obj *corev1.Node) {
 func (f *Feed) advertise(before, now *corev1.Node) {
 	more, fewer := f.translator.words.advertises(now, +1), f.translator.words.advertises(before, -1)
 	f.modelsChanged = f.modelsChanged || more || fewer
+	arrived, gone := f.translator.kinds.offer(now, +1), f.translator.kinds.offer(before, -1)
+	f.offersChanged = f.offersChanged || arrived || gone
 	if more || fewer {
 		f.kindsRead = -1 // nodes are read again: what is counted there has changed
 	}

@@ -232,8 +232,18 @@ func TestWhatCannotBeDescribedIsAProblemOfItsGroup(t *testing.T) {
 	}
 }
 
+// nodeWith has so many extended resources, example.com/a and so on.
+func nodeWith(name string, resources int) *corev1.Node {
+	node := someNode(name)
+	for i := range resources {
+		node.Status.Allocatable[corev1.ResourceName("example.com/"+string(rune('a'+i)))] = list("n", "1")["n"]
+	}
+	return node
+}
+
 func TestResourcesBeyondTheEnginesElevenAreLeftToVolcano(t *testing.T) {
 	feed := idleFeed(t, Options{Admit: true})
+	feed.setNode(nodeWith("n", 12))
 	feed.setGroup(someGroup("g", 1))
 	feed.setPod(somePod("p", "g", func(p *corev1.Pod) {
 		for i := range 12 {

@@ -34,6 +34,44 @@ type kinds struct {
 	words *words
 	names []string
 	left  map[string]bool // asked for, but no number was free: left to Volcano's own predicates
+	// On how many nodes each resource is, and how many names pods asked for while no node had them.
+	offered map[corev1.ResourceName]int
+	absent  int
+}
+
+// A pod may ask for any name, and the numbers are for all tenants. So few of them are for resources that no node has: a
+// pod that asks for one more of these is a problem of its own object.
+const mostAbsent = 4
+
+// offer notes what the node has, or with -1 no longer has; true: no other node has some of it.
+func (k *kinds) offer(node *corev1.Node, by int) bool {
+	changed := false
+	if node == nil {
+		return false
+	}
+	for name, quantity := range node.Status.Allocatable {
+		if quantity.IsZero() {
+			continue
+		}
+		changed = changed || k.offered[name] == 0
+		if k.offered[name] += by; k.offered[name] == 0 {
+			delete(k.offered, name)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// check counts the name if no node has it. False: there are too many such names.
+func (k *kinds) check(name corev1.ResourceName) bool {
+	if _, known := k.number(name, false); known || k.offered[name] > 0 || name == k.words.table.Slot() {
+		return true // a node without a node plugin has slots for all
+	}
+	if k.absent == mostAbsent {
+		return false
+	}
+	k.absent++
+	return true
 }
 
 // number is the kind's number; declare gives it one if it has none. False: the engine does not
@@ -79,6 +117,10 @@ func (k *kinds) amounts(list corev1.ResourceList, declare bool) ([]*tephrav1.Amo
 		}
 		if amount == 0 {
 			continue
+		}
+		if declare && !k.check(name) {
+			return nil, &fault{string(name), quantity.String(), fmt.Sprintf("a resource that some node has; "+
+				"no node has it, and %d other such resources are requested already", mostAbsent)}
 		}
 		if kind, known := k.number(name, declare); known {
 			out = append(out, &tephrav1.Amount{Kind: kind, Amount: amount})

@@ -97,8 +97,8 @@ func (t *translator) domainLimits(pod *corev1.Pod) []*tephrav1.DomainLimit {
 	for i, container := range containers {
 		lasting := i >= len(pod.Spec.InitContainers) || isSidecar(&container)
 		for _, port := range container.Ports {
-			if !lasting || port.HostPort == 0 {
-				continue
+			if !lasting || port.HostPort == 0 || len(limits) == mostHostPorts {
+				continue // of a foreign pod, more ports are checked when another pod is bound beside it
 			}
 			protocol, ip := port.Protocol, port.HostIP
 			if protocol == "" {
@@ -166,12 +166,11 @@ func newTranslator(table *requests.Table, ours func(schedulerName string) bool) 
 	return translator{
 		ours:     ours,
 		words:    words,
-		kinds:    kinds{words: words},
+		kinds:    kinds{words: words, offered: map[corev1.ResourceName]int{}},
 		memories: memories{},
 		products: map[string]map[string]int{},
-		apart: apart{terms: map[string]*livingTerm{}, kins: map[string]*kin{},
-			changes: map[*kin]bool{}},
-		shapes: map[string]*shape{},
+		apart:    newApart(),
+		shapes:   map[string]*shape{},
 	}
 }
 
@@ -230,6 +229,9 @@ type shape struct {
 // shapeOf is what the engine is to know of a pod of ours. REQUIRES: the pod's own anti-affinities
 // are in t.apart, unless it is only a template. `on` is as for devices.
 func (t *translator) shapeOf(pod *corev1.Pod, on *tephrav1.Node) (*shape, *fault) {
+	if wrong := podBounds(pod); wrong != nil && !ended(pod) {
+		return nil, wrong
+	}
 	template, wrong := t.load(pod, on, true)
 	if wrong != nil {
 		return nil, wrong
