@@ -188,6 +188,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   run.add_flag("--mps-kept", settings.mps.daemons.kept,
                "tephra-node mps-keeper starts the MPS daemons");
+  run.add_flag("--mps-across-namespaces", settings.mps.across_namespaces,
+               "let containers of several namespaces use MPS at a time; they can read and stop each other");
   run.add_option("--mps-shm", settings.mps.shm,
                  "folder of the host that MPS daemons have as /dev/shm, mounted as /dev/shm into "
                  "containers that share by MPS; \"\": none")
@@ -197,6 +199,10 @@ int main(int argc, char** argv) {
                  "default: not served");
   run.add_option("--driver-hung-seconds", settings.driver_hung_s,
                  "a call of the NVIDIA driver that runs for longer makes /healthz fail")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 3600));
+  run.add_option("--blocked-after-seconds", settings.blocked_after_s,
+                 "a GPU whose container has outlived its pod for longer is published as unhealthy")
       ->capture_default_str()
       ->check(CLI::Range(1, 3600));
   run.add_flag("--dry-run", dry, "show what is there and what would be done, and exit");

@@ -70,6 +70,7 @@ void ExitSoon() {
 NodeLoop::NodeLoop(Parts parts, GpuSource::Driver driver)
     : parts_(parts),
       driver_(std::move(driver)),
+      blocked_(std::chrono::seconds(parts.settings.blocked_after_s)),
       use_([this] {
         return ReadUse({parts_.settings.hook.folder}, parts_.source.nvml(), parts_.binding.gpus(),
                        parts_.binding.holdings());
@@ -150,6 +151,7 @@ bool NodeLoop::Step(int signals, bool& waits) {
   }
   if ((polled[4].revents & POLLIN) != 0) parts_.pods.Drain();
   waits = parts_.binding.Sweep();
+  PublishBlocked();
   ShowSlots();
   return true;
 }
@@ -186,13 +188,23 @@ void NodeLoop::ReportHealth(const Gpus& before) {
 
 void NodeLoop::Publish(bool again) {
   if (parts_.publisher == nullptr) return;
-  auto facts = FactsOf(parts_.settings, driver_, parts_.binding.gpus());
+  Gpus gpus = parts_.binding.gpus();
+  blocked_.Mark(gpus);
+  auto facts = FactsOf(parts_.settings, driver_, gpus);
   if (facts.ok()) {
     parts_.publisher->Show(*std::move(facts), again);
   } else {
     LogError("failed to publish the GPU inventory",
              {{"why", std::string(facts.status().message())}});
   }
+}
+
+void NodeLoop::PublishBlocked() {
+  if (!blocked_.Update(parts_.binding.holdings(), parts_.binding.orphans(), LoopClock::now())) return;
+  for (const auto& [index, why] : blocked_.why()) {
+    LogWarning("a GPU is blocked, and is published as unhealthy", {{"gpu", index}, {"why", why}});
+  }
+  Publish();
 }
 
 StatusFacts NodeLoop::Facts() const {

@@ -9,6 +9,7 @@
 
 #include "base/http_server.h"
 #include "plugins/node/background_call.h"
+#include "plugins/node/blocked_gpus.h"
 #include "plugins/node/binding/late_binding.h"
 #include "plugins/node/cluster/pod_watch.h"
 #include "plugins/node/cluster/publisher.h"
@@ -46,6 +47,7 @@ class NodeLoop {
   void TakeGpus();
   void ReportHealth(const Gpus& before);
   void Publish(bool again = false);
+  void PublishBlocked();
   StatusFacts Facts() const;
   NodeFigures Figures();
   HttpServer::Answer Ready() const;
@@ -53,6 +55,7 @@ class NodeLoop {
 
   const Parts parts_;
   GpuSource::Driver driver_;
+  BlockedGpus blocked_;
   BackgroundCall<UseNow> use_;
   NodeMetrics metrics_;
   const Descriptor wake_;

@@ -42,6 +42,8 @@ struct Settings {
   LogSettings log;
   // A call of the driver that runs for longer makes /healthz fail.
   int driver_hung_s = 60;
+  // A GPU whose container has outlived its pod for longer is published as unhealthy.
+  int blocked_after_s = 60;
   std::string crash_after;  // ends the process, as kill -9 does, after the step of that name
 };
 

@@ -210,8 +210,8 @@ class ThreatModel(unittest.TestCase):
         "e2e": (["lab/e2e/*_test.go"], "func {}("),
         "kubelet": (["lab/kubelet/*_test.go"], "func {}("),
         "shim": (["plugins/volcano/*/*_test.go"], "func {}("),
-        "node": (["tests/plugins/node/*_test.cc"], 'TEST_CASE("{}'),
-        "engine": (["tests/sidecar/*_test.cc"], 'TEST_CASE("{}'),
+        "hardware": (["tests/plugins/node/limiters_test.cc"], 'TEST_CASE("MpsLimiter: {}'),
+        "node": (["tests/plugins/node/blocked_gpus_test.cc"], 'TEST_CASE("BlockedGpus: {}'),
         "http": (["tests/base/http_server_test.cc"], 'TEST_CASE("HttpServer: {}')}
 
     def test_each_attack_has_a_test_that_is_there(self):

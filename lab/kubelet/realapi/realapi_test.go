@@ -161,7 +161,7 @@ func TestPodsOfARealAPIServer(t *testing.T) {
 	api := &kubelet.API{
 		URL: running.Config.Host, CA: filepath.Join(running.Dir, "pki", "ca.crt"), Token: filepath.Join(dir, "token"),
 	}
-	play, err := kubelet.StartNodeOf(api, dir, 2)
+	play, err := kubelet.StartNodeOf(api, dir, 2, "--blocked-after-seconds=1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,5 +223,15 @@ func TestPodsOfARealAPIServer(t *testing.T) {
 	if err := running.StartComponent(ctx, "kube-apiserver"); err != nil {
 		t.Fatal(err)
 	}
-	expectSeen(t, play, put(t, client, pod(600)), given(600)["main"])
+	stuck := put(t, client, pod(600))
+	expectSeen(t, play, stuck, given(600)["main"])
+
+	// A container that outlives its pod blocks its GPU until it ends.
+	now := int64(0)
+	if err := client.CoreV1().Pods("default").Delete(ctx, stuck.Name, metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+		t.Fatal(err)
+	}
+	expectPublished(t, client, "false", "true")
+	play.Kubelet.Gone(stuck.UID)
+	expectPublished(t, client, "true", "true")
 }

@@ -61,7 +61,22 @@ std::optional<std::uint32_t> MpsLimiter::UserOf(const Holder& holder) const {
   return options_.user_of ? options_.user_of(holder) : std::nullopt;
 }
 
-absl::Status MpsLimiter::Check(const Grant& grant, const Gpu& gpu) const {
+absl::Status MpsLimiter::CheckNamespace(const Holder& holder, const Gpu& gpu, const Gpus& gpus) const {
+  if (options_.across_namespaces) return absl::OkStatus();
+  for (const Gpu& each : gpus.devices) {
+    if (options_.shm.empty() && each.hardware.uuid != gpu.hardware.uuid) continue;
+    for (const auto& [nonce, other] : holders_.Of(each.hardware.uuid)) {
+      if (nonce == holder.nonce || other.pod_namespace == holder.pod_namespace) continue;
+      return absl::FailedPreconditionError(
+          gpu.hardware.uuid + ": MPS does not isolate namespaces: containers of namespace " + other.pod_namespace +
+          " use it on GPU " + each.hardware.uuid + ", this one is of namespace " + holder.pod_namespace +
+          " (--mps-across-namespaces allows both)");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MpsLimiter::Check(const Grant& grant, const Gpu& gpu, const Gpus& gpus) const {
   const std::string& uuid = gpu.hardware.uuid;
   if (grant.slices.size() != 1) {
     return absl::FailedPreconditionError(
@@ -82,6 +97,7 @@ absl::Status MpsLimiter::Check(const Grant& grant, const Gpu& gpu) const {
     return absl::FailedPreconditionError(uuid + ": " + std::to_string(others.size()) +
                                          " containers share it by MPS, its limit");
   }
+  TEPHRA_RETURN_IF_ERROR(CheckNamespace(grant.holder, gpu, gpus));
   const std::optional<std::uint32_t> user = UserOf(grant.holder);
   for (const auto& [nonce, other] : others) {
     const std::optional<std::uint32_t> theirs = UserOf(other);
@@ -124,7 +140,7 @@ absl::Status MpsLimiter::Apply(const Grant& grant, const Gpus& gpus, Edits& edit
     return absl::FailedPreconditionError("the node has no GPU " + std::to_string(slice->gpu));
   }
   const Gpu& gpu = gpus.devices[slice->gpu];
-  TEPHRA_RETURN_IF_ERROR(Check(grant, gpu));
+  TEPHRA_RETURN_IF_ERROR(Check(grant, gpu, gpus));
   Add(grant, gpus);
   if (const absl::Status status = Begin(gpu); !status.ok()) {
     // The keeper is starting the daemon: the caller tries again.

@@ -5,7 +5,8 @@
 // each process. So a container with two processes has twice its memory, and a program that clears
 // its environment has the daemon's defaults. A daemon starts with the first container of its GPU,
 // outlives this process, and ends after the last. It serves one user at a time: processes of
-// another user would wait until all of the first have ended, so their containers are refused.
+// another user would wait until all of the first have ended, so their containers are refused. So are
+// containers of another namespace, because MPS isolates nothing.
 // Source: NVIDIA Multi-Process Service documentation; nvidia-cuda-mps-control(1).
 #pragma once
 
@@ -31,6 +32,9 @@ class MpsLimiter : public Partitioner {
     // The folder that daemons have as /dev/shm, which containers need as theirs. Empty: none.
     std::string shm;
     std::string pipe_in_container = "/tmp/nvidia-mps";
+    // Containers of one daemon can write its pipes, and those of all daemons the same /dev/shm. Unless this is
+    // set, they are of one namespace.
+    bool across_namespaces = false;
     // The user that a container runs as. Null, or no answer: not checked.
     std::function<std::optional<std::uint32_t>(const Holder&)> user_of;
   };
@@ -46,7 +50,8 @@ class MpsLimiter : public Partitioner {
   absl::Status Undo(const Grant& grant, const Gpus& gpus) override;
 
  private:
-  absl::Status Check(const Grant& grant, const Gpu& gpu) const;
+  absl::Status Check(const Grant& grant, const Gpu& gpu, const Gpus& gpus) const;
+  absl::Status CheckNamespace(const Holder& holder, const Gpu& gpu, const Gpus& gpus) const;
   void Add(const Grant& grant, const Gpus& gpus);
   void Remove(const Grant& grant);
   void RememberUser(const Holder& holder);

@@ -74,6 +74,7 @@ struct MpsBench {
     options.daemons = DaemonsOf(node.folder());
     options.daemons.kept = kept;
     options.shm = "/run/shm";
+    options.across_namespaces = across_namespaces;
     options.user_of = [this](const Holder& holder) -> std::optional<std::uint32_t> {
       const auto found = users.find(holder.nonce);
       return found == users.end() ? std::nullopt : std::optional(found->second);
@@ -95,7 +96,7 @@ struct MpsBench {
     return *node.nvml().ComputeMode(*node.nvml().Find(gpus.devices[0].hardware.uuid));
   }
 
-  bool kept = false;  // from the next Begin on
+  bool kept = false, across_namespaces = false;  // from the next Begin on
   FakeNode node;
   Gpus gpus;
   std::filesystem::path commands;
@@ -224,6 +225,26 @@ TEST_CASE("MpsLimiter: clients beyond the limit and of other users are refused w
   std::vector<GrantedSlice> two = share;
   two.push_back(Share(SliceMode::kMps, 250, 0, 1));
   CHECK(absl::IsFailedPrecondition(bench.Apply(Holding("d", two))));
+}
+
+TEST_CASE("MpsLimiter: containers of another namespace are refused, on every GPU with the same /dev/shm") {
+  const auto of = [](const std::string& pod_namespace, const std::string& nonce, std::size_t gpu) {
+    Grant grant = Holding(nonce, {Share(SliceMode::kMps, 250, 0, gpu)});
+    grant.holder.pod_namespace = pod_namespace;
+    return grant;
+  };
+  MpsBench bench;
+  REQUIRE(bench.Apply(of("team", "a", 0)).ok());
+  for (std::size_t gpu : {0, 1}) {
+    const absl::Status refused = bench.Apply(of("mallory", "c", gpu));
+    CHECK(refused.message().find("containers of namespace team use it on GPU " + bench.gpus.devices[0].hardware.uuid +
+                                 ", this one is of namespace mallory") != std::string_view::npos);
+  }
+  REQUIRE(bench.partitioner->Undo(of("team", "a", 0), bench.gpus).ok());
+  CHECK(bench.Apply(of("mallory", "c", 0)).ok());
+  bench.across_namespaces = true;
+  bench.Begin({of("mallory", "c", 0)});
+  CHECK(bench.Apply(of("team", "a", 0)).ok());
 }
 
 TEST_CASE(
