@@ -155,6 +155,10 @@ class NodePlugin(unittest.TestCase):
         self.assertLessEqual(service["spec"]["selector"].items(),
                              self.objects["DaemonSet", "tephra-node"]["spec"]["template"]["metadata"]["labels"].items())
 
+    def test_the_runtime_sees_what_it_mounts_into_its_state_folder(self):
+        mount, = (m for c in self.pod["containers"] for m in c["volumeMounts"] if m["name"] == "state")
+        self.assertEqual(mount["mountPropagation"], "Bidirectional")
+
     def test_slots_are_for_pods_of_the_overlays_scheduler(self):
         for overlay, name in (("beside", "tephra"), ("replace", "volcano")):
             policy = component("node", overlay=overlay)["ValidatingAdmissionPolicy", "slots.tephra.sh"]
@@ -211,6 +215,7 @@ class ThreatModel(unittest.TestCase):
         "kubelet": (["lab/kubelet/*_test.go"], "func {}("),
         "shim": (["plugins/volcano/*/*_test.go"], "func {}("),
         "hardware": (["tests/plugins/node/limiters_test.cc"], 'TEST_CASE("MpsLimiter: {}'),
+        "folder": (["tests/plugins/node/limited_folder_test.cc"], 'TEST_CASE("HookLimiter: {}'),
         "node": (["tests/plugins/node/blocked_gpus_test.cc"], 'TEST_CASE("BlockedGpus: {}'),
         "http": (["tests/base/http_server_test.cc"], 'TEST_CASE("HttpServer: {}')}
 

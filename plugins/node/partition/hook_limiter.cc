@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "plugins/node/partition/edits.h"
 #include "plugins/node/binding/nonce.h"
 #include "plugins/node/file.h"
+#include "plugins/node/limited_folder.h"
 
 namespace tephra::node {
 namespace {
@@ -17,6 +19,8 @@ constexpr const char* kLocksInContainer = "/tmp/vgpulock";
 constexpr const char* kLocks = "vgpulock";
 // For the user of the container, whichever it is.
 constexpr unsigned kForAll = 0777, kSticky = 01777;
+// The library writes one file of 2 MB, whose size depends on the version, and a lock.
+constexpr FolderLimit kCacheLimit{8 << 20, 64, kForAll}, kLocksLimit{1 << 20, 256, kSticky};
 
 bool IsPlainFile(const std::string& path) {
   struct stat found {};
@@ -39,6 +43,12 @@ absl::Status HookLimiter::Apply(const Grant& grant, const Gpus& gpus, Edits& edi
   TEPHRA_ASSIGN_OR_RETURN(const Folder folder, Folder::Open(settings_.folder, 0755));
   TEPHRA_ASSIGN_OR_RETURN(const Folder own, folder.Sub(grant.holder.nonce, kForAll));
   TEPHRA_ASSIGN_OR_RETURN(const Folder locks, folder.Sub(kLocks, kSticky));
+  TEPHRA_ASSIGN_OR_RETURN(const bool limited, LimitFolder(own.path(), kCacheLimit));
+  TEPHRA_RETURN_IF_ERROR(LimitFolder(locks.path(), kLocksLimit).status());
+  if (!limited && !warned_.exchange(true)) {
+    LogWarning("containers with a fraction can fill the disk of the state folder: mount it into this pod with mountPropagation Bidirectional",
+               {{"folder", settings_.folder}});
+  }
   for (const GrantedSlice& slice : grant.slices) {
     if (slice.mode != SliceMode::kFraction) continue;
     const std::string place = std::to_string(AddGpu(edits, gpus.devices[slice.gpu]));
@@ -72,6 +82,7 @@ absl::Status HookLimiter::Undo(const Grant& grant, const Gpus&) {
 // Another start of the container makes the folder again, so it gives up its name first.
 absl::Status HookLimiter::Discard(const std::string& nonce) {
   TEPHRA_ASSIGN_OR_RETURN(const Folder folder, Folder::Open(settings_.folder, 0755));
+  TEPHRA_RETURN_IF_ERROR(UnlimitFolder(folder.path() + "/" + nonce));
   const std::string discarded = NewNonce();
   const absl::Status renamed = folder.Rename(nonce, discarded);
   if (absl::IsNotFound(renamed)) return absl::OkStatus();
@@ -91,7 +102,9 @@ absl::Status HookLimiter::Tidy(const std::string& uuid, const Gpus&) {
   TEPHRA_ASSIGN_OR_RETURN(const std::vector<std::string> names, folder.Names());
   const std::lock_guard lock(mutex_);
   for (const std::string& name : names) {
-    if (IsNonce(name) && live_.count(name) == 0) cleaner_.Remove(name);
+    if (!IsNonce(name) || live_.count(name) > 0) continue;
+    TEPHRA_RETURN_IF_ERROR(UnlimitFolder(folder.path() + "/" + name));
+    cleaner_.Remove(name);
   }
   return absl::OkStatus();
 }

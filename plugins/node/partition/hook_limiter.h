@@ -12,6 +12,7 @@
 // A container may set the last two itself; they reach it unchanged.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <string>
@@ -30,7 +31,7 @@ struct HookSettings {
   std::string folder = "/var/lib/tephra-node/hook";       // a folder for each container; the locks
 };
 
-// A container may fill its folder as it likes. Undo therefore moves the folder away in one step and
+// A container may fill its folder as it likes, up to a limit. Undo therefore moves the folder away in one step and
 // leaves its removal to a FolderCleaner: the slice is free at once.
 class HookLimiter final : public Partitioner {
  public:
@@ -54,6 +55,7 @@ class HookLimiter final : public Partitioner {
   FolderCleaner cleaner_;
   std::mutex mutex_;
   std::set<std::string> live_;  // nonces whose folders are in use
+  std::atomic<bool> warned_ = false;
 };
 
 }  // namespace tephra::node
