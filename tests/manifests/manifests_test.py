@@ -215,6 +215,7 @@ class ThreatModel(unittest.TestCase):
         "kubelet": (["lab/kubelet/*_test.go"], "func {}("),
         "shim": (["plugins/volcano/*/*_test.go"], "func {}("),
         "hardware": (["tests/plugins/node/limiters_test.cc"], 'TEST_CASE("MpsLimiter: {}'),
+        "fuzz": (["tests/fuzz/{}.cc"], ""),
         "folder": (["tests/plugins/node/limited_folder_test.cc"], 'TEST_CASE("HookLimiter: {}'),
         "node": (["tests/plugins/node/blocked_gpus_test.cc"], 'TEST_CASE("BlockedGpus: {}'),
         "http": (["tests/base/http_server_test.cc"], 'TEST_CASE("HttpServer: {}')}
@@ -231,7 +232,7 @@ class ThreatModel(unittest.TestCase):
             for test in tests.split(", "):
                 where, _, name = test.partition(":")
                 globs, form = self.written[where]
-                self.assertTrue(any(form.format(name) in path.read_text() for glob in globs for path in ROOT.glob(glob)), test)
+                self.assertTrue(any(form.format(name) in path.read_text() for glob in globs for path in ROOT.glob(glob.format(name))), test)
 
 
 class MpsKeeper(unittest.TestCase):
