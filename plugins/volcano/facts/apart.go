@@ -114,6 +114,10 @@ func (a *apart) follows(key string) bool {
 // how many there are.
 const mostTerms = 16
 
+// mostHomeTerms of the pods of one namespace are compared with other pods. Further terms are judged by Volcano's predicates
+// for the pods that carry them; other pods are checked when they are bound.
+const mostHomeTerms = 1024
+
 // apart knows which living pods keep which other pods away. A term is a group of the engine: pods that
 // carry the term and pods that it matches have a limit of that group. Terms that cannot be reported are
 // judged by Volcano's predicates, for all of these pods.
@@ -125,13 +129,14 @@ type apart struct {
 	changes map[*kin]bool   // whose terms are reported in another way since the last look
 	keys    map[string]bool // topology keys that the engine has heard of
 
+	homes   map[string]int                  // how many terms each namespace has brought
 	termsOf map[string]map[*livingTerm]bool // by namespace; "": of every namespace
 	kinsOf  map[string]map[*kin]bool        // by namespace
 }
 
 func newApart() apart {
 	return apart{terms: map[string]*livingTerm{}, kins: map[string]*kin{}, changes: map[*kin]bool{}, keys: map[string]bool{},
-		termsOf: map[string]map[*livingTerm]bool{}, kinsOf: map[string]map[*kin]bool{}}
+		homes: map[string]int{}, termsOf: map[string]map[*livingTerm]bool{}, kinsOf: map[string]map[*kin]bool{}}
 }
 
 // kin are pods with the same namespace, labels and anti-affinities.
@@ -149,6 +154,7 @@ func (k *kin) crowded() bool { return k.terms() > mostTerms }
 
 type livingTerm struct {
 	*antiTerm
+	home      string // the namespace of its first carrier
 	carriers  map[*kin]bool
 	strangers map[*kin]bool // that it matches, and that do not carry it
 	crowded   int           // of both, kins with too many terms
@@ -223,8 +229,12 @@ func (a *apart) remove(p *pod) {
 func (a *apart) join(k *kin, terms []*antiTerm) {
 	for _, term := range terms {
 		living := a.terms[term.id]
+		if living == nil && a.homes[k.namespace] >= mostHomeTerms {
+			continue
+		}
 		if living == nil {
-			living = &livingTerm{antiTerm: term, carriers: map[*kin]bool{}, strangers: map[*kin]bool{}}
+			a.homes[k.namespace]++
+			living = &livingTerm{antiTerm: term, home: k.namespace, carriers: map[*kin]bool{}, strangers: map[*kin]bool{}}
 			a.terms[term.id] = living
 			a.indexTerm(living, true)
 			a.eachKin(term, func(other *kin) {
@@ -257,6 +267,9 @@ func (a *apart) leave(k *kin) {
 			continue
 		}
 		delete(a.terms, living.id)
+		if a.homes[living.home]--; a.homes[living.home] == 0 {
+			delete(a.homes, living.home)
+		}
 		a.indexTerm(living, false)
 		for stranger := range living.strangers {
 			delete(stranger.matchedBy, living)
@@ -322,6 +335,7 @@ func (a *apart) limits(pod *corev1.Pod) (out []*tephrav1.DomainLimit, crossed bo
 	if len(terms) == 0 && len(a.terms) == 0 {
 		return nil, false
 	}
+	k := a.kins[kinID(pod, terms)]
 	carried := map[string]bool{}
 	for _, term := range terms {
 		if carried[term.id] {
@@ -329,7 +343,7 @@ func (a *apart) limits(pod *corev1.Pod) (out []*tephrav1.DomainLimit, crossed bo
 		}
 		carried[term.id] = true
 		living := a.terms[term.id]
-		reported := living != nil && living.reported() || living == nil && term.self && term.exact
+		reported := living != nil && living.reported() || living == nil && k == nil && term.self && term.exact
 		crossed = crossed || !reported
 		if reported && !ended(pod) || term.self && term.exact {
 			out = append(out, term.limit(true))
@@ -345,7 +359,10 @@ func (a *apart) limits(pod *corev1.Pod) (out []*tephrav1.DomainLimit, crossed bo
 			crossed = true
 		}
 	}
-	if k := a.kins[kinID(pod, terms)]; k != nil {
+	if k != nil && k.crowded() {
+		return out, true // none of its terms is reported
+	}
+	if k != nil {
 		for living := range k.matchedBy {
 			add(living)
 		}

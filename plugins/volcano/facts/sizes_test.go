@@ -235,3 +235,41 @@ func TestDisruptionBudgetsOfANamespaceAreBounded(t *testing.T) {
 		t.Error("b-0999 has the place of the budget that is gone")
 	}
 }
+
+func TestTermsOfANamespaceAreBounded(t *testing.T) {
+	feed := idleFeed(t, Options{Admit: true})
+	var pods []*corev1.Pod
+	for i := range 100 {
+		pod := somePod(fmt.Sprintf("p-%d", i), "g", labelled("0"), func(p *corev1.Pod) { p.Labels["x"] = fmt.Sprint(i) },
+			withTerms(mostAntiAffinities, hostname), func(p *corev1.Pod) {
+				for j := range p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+					term := &p.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution[j]
+					term.LabelSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+						{Key: fmt.Sprintf("not-%d-%d", i, j), Operator: metav1.LabelSelectorOpDoesNotExist}}}
+				}
+			})
+		pod.Namespace = "mallory"
+		pods = append(pods, pod)
+		feed.setPod(pod)
+	}
+	a := &feed.translator.apart
+	if len(a.terms) != mostHomeTerms || a.homes["mallory"] != mostHomeTerms {
+		t.Errorf("%d terms, expected %d", len(a.terms), mostHomeTerms)
+	}
+	for _, pod := range pods {
+		if limits := limitsOf(t, feed, pod); !strings.HasSuffix(limits, "mask") {
+			t.Errorf("%s: %s, expected a mask", pod.Name, limits)
+		}
+	}
+	other := somePod("other", "g", labelled("web"), away("web"))
+	feed.setPod(other)
+	if limits := limitsOf(t, feed, other); strings.Contains(limits, "mask") || len(a.terms) != mostHomeTerms+1 {
+		t.Errorf("another namespace: %q, %d terms", limits, len(a.terms))
+	}
+	for _, pod := range append(pods, other) {
+		feed.dropPod(pod)
+	}
+	if len(a.terms)+len(a.homes)+len(a.kins)+len(a.termsOf)+len(a.kinsOf) != 0 {
+		t.Errorf("left: %d terms, %v, %d kinds of pods", len(a.terms), a.homes, len(a.kins))
+	}
+}
