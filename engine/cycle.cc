@@ -152,6 +152,7 @@ void Cycle::Follow(const Decision& decision, const Attempt* tried) {
     now_charges_.Charge(decision);
   }
   later_.Follow(decision, charged_on(tools_.later.ledger()));
+  if (!decision.placements.empty()) taken_.insert(decision.job);
   for (const TaskId task : decision.evictions) {
     const JobId victim = snapshot_.task(task).job;
     if (victim == decision.job) continue;

@@ -77,6 +77,8 @@ class Cycle {
   // Whether the plan evicts tasks of the job for another one.
   bool evicts(JobId job) const { return evicted_.contains(job); }
   bool evicts_any() const { return !evicted_.empty(); }
+  // Whether the plan starts tasks of the job, or reserves room for them.
+  bool takes(JobId job) const { return taken_.contains(job); }
 
   // Decides. `tried`: the attempt on now() or on later().bench() in which the decision was charged;
   // it is kept. Null: nothing is charged yet. More elastic members of the job that was decided last
@@ -115,7 +117,7 @@ class Cycle {
   Later later_;
   std::unique_ptr<ReservationPlan> reservation_plan_;
   std::unique_ptr<Line> line_;
-  std::set<JobId> evicted_;
+  std::set<JobId> evicted_, taken_;
   std::set<std::size_t> replaced_;  // indexes of decisions that another one answers
 };
 

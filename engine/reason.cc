@@ -317,6 +317,9 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
     case Obstacle::kReserved:
       return "room is reserved: starting now would delay job " + reason.ahead +
              ", which is reserved to start " + InstantText(reason.ahead_start_ms);
+    case Obstacle::kLimitReserved:
+      return "the limit of queue " + reason.queue + " is reserved: starting now would delay job " + reason.ahead +
+             ", which is ahead in its queue and fits within the limit " + InstantText(reason.ahead_start_ms);
     case Obstacle::kUnhealthy:
       return "unhealthy devices: " + Count(reason.sick_tasks, "task") + " on " +
              Count(reason.sick_devices, "unhealthy device") + ", first on node " +

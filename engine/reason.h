@@ -57,6 +57,7 @@ enum class Obstacle : std::uint8_t {
   kUnhealthy,       // tasks on unhealthy devices are evicted
   kQueueDeserved,   // only preemptible jobs may use more than its queue deserves
   kIncomplete,      // it ran with less than its minimum for too long, and is evicted whole
+  kLimitReserved,   // a limit of its queue is reserved for a gang that is ahead in the queue
 };
 // A quota of its queue is in the way.
 constexpr bool IsQuota(Obstacle obstacle) {
@@ -72,7 +73,7 @@ constexpr bool IsRoom(Obstacle obstacle) {
 // Whether a job that is pending for this reason is admitted.
 constexpr bool BehindGate(Obstacle obstacle) {
   return IsQuota(obstacle) || IsRoom(obstacle) || obstacle == Obstacle::kMembers ||
-         obstacle == Obstacle::kReserved;
+         obstacle == Obstacle::kReserved || obstacle == Obstacle::kLimitReserved;
 }
 
 // The result of the search for tasks to evict for a gang.
@@ -148,7 +149,8 @@ struct Reason {
   // cluster. `kept` of it is guaranteed to child queues, the most to `kept_for`.
   std::int64_t kept = 0;
   std::string kept_for;
-  // kBehind: the job ahead. kReserved: a job that this gang would delay, and its reserved start.
+  // kBehind: the job ahead. kReserved: a job that this gang would delay, and its reserved start. kLimitReserved:
+  // the same, and when the limit of `queue` has enough left for that job.
   std::string ahead;
   std::int64_t ahead_start_ms = 0;
   // The reserved start and place: the smallest domain or the node. 0: no start estimate.

@@ -52,6 +52,7 @@ class State {
   Snapshot Freeze(TimeMs now);
   const Books& books() const { return table_.books(); }
   JobId FindJob(const std::string& uid) const;
+  bool MayGoAhead(const JobRow& job) const;
 
   // Empty if the columns equal those recomputed from the tasks; else what differs.
   std::string CheckBooks() const { return table_.Check(); }

@@ -26,6 +26,14 @@ JobId State::NewJob(const std::string& uid) {
   return id;
 }
 
+// Whether a new job may have its turn before an older one of its queue, which may then leave more of a limit, or less,
+// for the jobs behind it.
+bool State::MayGoAhead(const JobRow& job) const {
+  if (books().config.job_order != JobOrder::kCreated) return true;
+  const auto& of_queue = books().queue_priorities[job.queue.index()];
+  return of_queue.begin()->first < job.priority;
+}
+
 absl::Status State::On(const JobUpserted& fact) {
   const JobSpec& spec = fact.job;
   TEPHRA_RETURN_IF_ERROR(ValidateJob(spec));
@@ -166,7 +174,8 @@ absl::Status State::On(const JobUpserted& fact) {
   rows().inqueue.Touch(id);
   table_.MarkDue(id);
   table_.RefreshWaiting(id);  // its place in the line, too
-  if (rows().queues.InOrder(job.queue)) table_.wake_ups().capacity().In(job.queue);
+  const bool turns = rows().queues.limited(job.queue) && (fresh ? MayGoAhead(job) : asks() != asked);
+  if (turns || rows().queues.InOrder(job.queue)) table_.wake_ups().capacity().In(job.queue);
   return absl::OkStatus();
 }
 

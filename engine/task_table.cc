@@ -67,6 +67,9 @@ void TaskTable::RemovePod(TaskId id) {
     DropTask(id);
   } else if (task.phase != TaskPhase::kSucceeded) {
     SetPhase(id, Unplaced(task), NodeId(), {});
+    // A gang that lacks members does not wait for the limit of its queue any more.
+    const QueueId queue = books_.jobs[task.job.index()].queue;
+    if (task.phase == TaskPhase::kAbsent && books_.queues.limited(queue)) wake_ups_.capacity().In(queue);
   }
 }
 

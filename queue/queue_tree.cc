@@ -65,6 +65,13 @@ absl::Status QueueTree::Upsert(const QueueSpec& given, const ResourceKinds& kind
   return absl::OkStatus();
 }
 
+bool QueueTree::limited(QueueId id) const {
+  for (; id.valid(); id = parent(id)) {
+    if (present(id) && spec(id).limited_kinds != 0) return true;
+  }
+  return false;
+}
+
 void QueueTree::Remove(const std::string& name) {
   const QueueId id = Find(name);
   if (!id.valid()) return;

@@ -61,6 +61,8 @@ class QueueTree {
   // Whether its jobs may have to wait behind each other.
   bool InOrder(QueueId id) const { return present(id) && spec(id).dequeue == Dequeue::kFifo; }
   QueueId parent(QueueId id) const { return rows_[id.index()].parent; }
+  // Whether the queue or a queue above it has a limit.
+  bool limited(QueueId id) const;
   std::size_t size() const { return rows_.size(); }
 
   // The cycle of parents above the queue, "a -> b -> a"; empty if there is none. Each queue on the

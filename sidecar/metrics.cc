@@ -49,7 +49,7 @@ static_assert(std::size(kFactKinds) == std::variant_size_v<Event>);
 constexpr const char* kVerdicts[] = {"start", "start_after_eviction", "reserve", "wait",
                                      "infeasible", "unwind"};
 
-constexpr int kObstacles = static_cast<int>(Obstacle::kIncomplete) + 1;
+constexpr int kObstacles = static_cast<int>(Obstacle::kLimitReserved) + 1;
 
 // From an idle cycle to one that fills a large cluster.
 const Histogram::BucketBoundaries kCycleSeconds = {0.0001, 0.0003, 0.001, 0.003, 0.01,

@@ -69,7 +69,13 @@ class AllocatePass {
     std::optional<No> no = StartNow(ask);
     if (!no) return true;
     if (KeepsReserved(ask)) return true;
-    if (MayHelpToEvict(*no) && StartLater(ask, no->reason)) return true;
+    if (MayHelpToEvict(*no)) {
+      if (auto late = reservations_.DelayAtLimit(ask)) {
+        if (IsRoom(no->reason.obstacle)) no->reason = *std::move(late);
+      } else if (StartLater(ask, no->reason)) {
+        return true;
+      }
+    }
     std::optional<Decision> reservation;
     const auto given = reservations_.Give(ask, no->verdict, no->reason, reservation);
     if (given != StartReservations::Given::kYes) {
@@ -293,18 +299,8 @@ class AllocatePass {
 
   // Never, if not even the empty cluster would do; else not now.
   No Short(const GangAsk& ask, const Placer::Answer& now) {
-    GangAsk apart = ask;
-    apart.around = {0, 0};  // wherever running tasks of the job are now
-    for (GroupAsk& group : apart.groups) group.around = {0, 0};
-    const auto known = cycle_.proofs().empty.find(Proofs::ShapeOf(apart));
-    Placer::Answer ever;
-    if (known != cycle_.proofs().empty.end()) {
-      ever = known->second;
-    } else {
-      Attempt attempt(cycle_.empty().ledger());
-      ever = cycle_.policies().placer->Place(cycle_.empty(), apart);
-      cycle_.proofs().empty.emplace(Proofs::ShapeOf(apart), ever);
-    }
+    const GangAsk apart = Apart(ask);
+    const Placer::Answer ever = PlaceInEmpty(cycle_, apart);
     if (ever.outcome == Placer::Outcome::kImpossible) {
       return {Verdict::kInfeasible, ShortageReason(cycle_.empty(), apart, ever)};
     }
@@ -317,7 +313,7 @@ class AllocatePass {
   void NoteAnswer(JobId id, const No& no, StartReservations::Given given) {
     if (no.as_placed || no.reason.remedy == Remedy::kOnce) return;
     const bool by_time = given == StartReservations::Given::kNoTime ||
-                         no.reason.obstacle == Obstacle::kReserved;
+                         no.reason.obstacle == Obstacle::kReserved || no.reason.obstacle == Obstacle::kLimitReserved;
     const DurationMs run = WaitingLine::RunOf(snapshot_.job(id).estimated_runtime_ms);
     const bool room = IsRoom(no.reason.obstacle) || no.reason.obstacle == Obstacle::kReserved;
     const Eviction* const eviction = cycle_.policies().eviction.get();

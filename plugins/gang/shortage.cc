@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "engine/gang_ask.h"
 
@@ -140,6 +141,22 @@ void AddFullLimit(const Ledger& ledger, const Ranking& ranking, const TaskClass&
 }
 
 }  // namespace
+
+GangAsk Apart(GangAsk ask) {
+  ask.around = {0, 0};
+  for (GroupAsk& group : ask.groups) group.around = {0, 0};
+  return ask;
+}
+
+Placer::Answer PlaceInEmpty(Cycle& cycle, const GangAsk& apart) {
+  Proofs::Shape shape = Proofs::ShapeOf(apart);
+  const auto known = cycle.proofs().empty.find(shape);
+  if (known != cycle.proofs().empty.end()) return known->second;
+  Attempt attempt(cycle.empty().ledger());
+  const Placer::Answer answer = cycle.policies().placer->Place(cycle.empty(), apart);
+  cycle.proofs().empty.emplace(std::move(shape), answer);
+  return answer;
+}
 
 Reason ShortageReason(Workbench& bench, const GangAsk& ask, const Placer::Answer& answer) {
   const Ledger& ledger = bench.ledger();

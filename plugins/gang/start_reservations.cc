@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/gang_ask.h"
+#include "engine/holdings.h"
 #include "engine/kept_place.h"
 
 namespace tephra {
@@ -53,11 +54,14 @@ void StartReservations::CloseFull(Line& line) {
 }
 
 // Whether its queue keeps the gang from room that exists. A limit of at least the whole cluster does
-// not: when the gang has room, its queue is within that limit.
+// not: when the gang has room, its queue is within that limit. Nor does what other queues are guaranteed: the gang
+// competes with all queues for the rest of the cluster.
 bool StartReservations::IsOwnQuota(const Reason& reason) const {
   if (!IsQuota(reason.obstacle)) return false;
+  if (reason.obstacle == Obstacle::kQueueGuarantee) return !reason.queue.empty();
+  if (reason.obstacle == Obstacle::kQueueDeserved) return true;
   const Resources& cluster = cycle_.empty().ledger().occupancy().free_total();
-  return reason.obstacle != Obstacle::kQueueLimit || reason.limit < cluster[reason.binding];
+  return reason.limit < cluster[reason.binding];
 }
 
 bool StartReservations::TriedLast(JobId id) const {
@@ -66,11 +70,42 @@ bool StartReservations::TriedLast(JobId id) const {
 }
 
 bool StartReservations::Delays(const GangAsk& ask, std::size_t mark) {
-  if (cycle_.reservation_plan() != nullptr) late_ = cycle_.reservation_plan()->Delays(ask, mark);
-  return late_.valid();
+  if (cycle_.reservation_plan() == nullptr) return false;
+  late_ = cycle_.reservation_plan()->Delays(ask, mark);
+  if (late_.valid() || !KeepsLimits()) return late_.valid();
+  Ledger& ledger = cycle_.now().ledger();
+  Resources taken;
+  for (const Placement& one : ledger.Since(mark)) {
+    const TaskClass& cls = cycle_.snapshot().cls(cycle_.snapshot().task(one.task).cls);
+    taken.Add(HoldingsOf(cycle_.snapshot().hardware(), cls, one.node, one.slices));
+  }
+  at_limit_ = limit_turns_.Delays(ask.job, taken, mark);
+  if (at_limit_) ledger.RollBackTo(mark);
+  return at_limit_.has_value();
+}
+
+// Where each gang has a reservation, the limits are part of it.
+bool StartReservations::KeepsLimits() const {
+  return cycle_.reservation_plan() != nullptr && !cycle_.policies().reservations->ReservesAll();
+}
+
+Reason StartReservations::ReasonOf(const LimitTurns::Late& late) const {
+  Reason reason;
+  reason.obstacle = Obstacle::kLimitReserved;
+  reason.queue = cycle_.snapshot().queues().spec(late.level).name;
+  reason.ahead = cycle_.snapshot().job(late.ahead).name;
+  reason.ahead_start_ms = late.at;
+  return reason;
+}
+
+std::optional<Reason> StartReservations::DelayAtLimit(const GangAsk& ask) {
+  if (!KeepsLimits()) return std::nullopt;
+  const auto late = limit_turns_.Delays(ask.job, LeastDemand(cycle_.snapshot(), ask), cycle_.now().ledger().mark());
+  return late ? std::optional(ReasonOf(*late)) : std::nullopt;
 }
 
 std::optional<Reason> StartReservations::Delay() const {
+  if (at_limit_) return ReasonOf(*at_limit_);
   if (!late_.valid()) return std::nullopt;
   Reason reason;
   reason.obstacle = Obstacle::kReserved;
@@ -115,6 +150,10 @@ StartReservations::Given StartReservations::Give(const GangAsk& ask, Verdict ver
   if (!MayHave(ask.job) ||
       (IsOwnQuota(reason) && !cycle_.policies().reservations->ReservesAll())) {
     reason.untimed = Untimed::kDepth;
+    return Given::kMayNotHave;
+  }
+  if (auto late = DelayAtLimit(ask)) {
+    reason = *std::move(late);
     return Given::kMayNotHave;
   }
   ReservationPlan::Answer answer = cycle_.reservation_plan()->Reserve(ask);

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "engine/cycle.h"
+#include "plugins/gang/limit_turns.h"
 
 namespace tephra {
 
 class StartReservations {
  public:
-  explicit StartReservations(Cycle& cycle) : cycle_(cycle) {
+  explicit StartReservations(Cycle& cycle) : cycle_(cycle), limit_turns_(cycle) {
     for (const JobId id : cycle.standing()) Count(cycle.snapshot().job(id).queue);
   }
 
@@ -24,14 +25,19 @@ class StartReservations {
   template <class Place>
   Placer::Answer Undelayed(const GangAsk& ask, Place place) {
     late_ = JobId();
+    at_limit_.reset();
     const std::size_t mark = cycle_.now().ledger().mark();
     Placer::Answer answer = place();
     if (answer.outcome != Placer::Outcome::kPlaced || !Delays(ask, mark)) return answer;
     answer.outcome = Placer::Outcome::kImpossible;
     return answer;
   }
-  // The reservation that would have started later for the gang that was placed last.
+  // The gang that would have started later for the gang that was placed last.
   std::optional<Reason> Delay() const;
+
+  // Whether the gang that comes first in the queue would start later, because of a limit, if this one took what
+  // it needs: from now on, or once evictions have made room.
+  std::optional<Reason> DelayAtLimit(const GangAsk& ask);
 
   // Charges the gang where its start is reserved, now that the time has come and it has room
   // there: elsewhere it might be in the way of other reservations.
@@ -67,8 +73,13 @@ class StartReservations {
     counted_.push_back(queue);
   }
 
+  Reason ReasonOf(const LimitTurns::Late& late) const;
+  bool KeepsLimits() const;
+
   Cycle& cycle_;
+  LimitTurns limit_turns_;
   JobId late_;
+  std::optional<LimitTurns::Late> at_limit_;
   // How many starts are reserved, in all and of each queue.
   std::int32_t given_ = 0;
   std::map<QueueId, std::int32_t> given_in_;

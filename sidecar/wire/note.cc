@@ -67,6 +67,8 @@ const char* ObstacleWord(Obstacle obstacle) {
       return "SubGroups";
     case Obstacle::kReserved:
       return "Reserved";
+    case Obstacle::kLimitReserved:
+      return "LimitReserved";
     case Obstacle::kUnhealthy:
       return "Unhealthy";
     case Obstacle::kQueueDeserved:

@@ -12,7 +12,7 @@ namespace {
 static_assert(v1::VERDICT_UNWIND == ToWire<v1::Verdict>(Verdict::kUnwind));
 static_assert(v1::PART_ELASTIC == ToWire<v1::Part>(Part::kElastic));
 static_assert(v1::UNTIMED_DEPTH == ToWire<v1::Untimed>(Untimed::kDepth));
-static_assert(v1::OBSTACLE_INCOMPLETE == ToWire<v1::Obstacle>(Obstacle::kIncomplete));
+static_assert(v1::OBSTACLE_LIMIT_RESERVED == ToWire<v1::Obstacle>(Obstacle::kLimitReserved));
 static_assert(v1::REMEDY_DELAY == ToWire<v1::Remedy>(Remedy::kDelay));
 static_assert(v1::MISFIT_MODE == ToWire<v1::Misfit>(Misfit::kMode));
 static_assert(v1::MISFIT_MODE == kMisfits);

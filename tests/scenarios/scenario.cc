@@ -24,7 +24,7 @@ const std::vector<std::string>& ReasonWords() {
       "none",      "queue-missing", "queue-closed", "queue-limit", "members",         "room",
       "together",  "search",        "quarantine",   "queue-cycle", "queue-guarantee", "behind",
       "releasing", "queue-parent",  "gate",         "locality",    "sub-groups",      "reserved",
-      "unhealthy", "queue-deserved", "incomplete"};
+      "unhealthy", "queue-deserved", "incomplete", "limit-reserved"};
   return kWords;
 }
 

@@ -1,0 +1,195 @@
+#include "plugins/gang/limit_turns.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <utility>
+
+#include "engine/gang_ask.h"
+#include "engine/holdings.h"
+#include "engine/missing.h"
+#include "plugins/gang/shortage.h"
+
+namespace tephra {
+namespace {
+
+bool IsUnder(const QueueTree& queues, QueueId queue, QueueId level) {
+  while (queue.valid() && queue != level) queue = queues.parent(queue);
+  return queue.valid();
+}
+
+// Of the kinds that are limited and that it needs, the first one of which it does not fit; kMaxKinds: none.
+Kind Short(const QueueSpec& queue, const Resources& used, const Resources& least) {
+  for (KindSet kinds = queue.limited_kinds; kinds != 0; kinds &= kinds - 1) {
+    const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+    if (least[k] > 0 && used[k] + least[k] > queue.limit[k]) return k;
+  }
+  return kMaxKinds;
+}
+
+// When the tasks that hold something are expected to be gone, in this order.
+struct End {
+  TimeMs at;
+  TaskId task;
+  Resources holds;
+};
+
+}  // namespace
+
+std::optional<LimitTurns::Late> LimitTurns::Delays(JobId id, const Resources& taken, std::size_t mark) {
+  const JobRow& job = snapshot_.job(id);
+  // A gang that runs in part is in the middle of its turn. An elastic one that runs had its turn.
+  const bool in_turn = job.counted() > 0 && !job.satisfied();
+  if (in_turn || !snapshot_.queues().limited(job.queue)) return std::nullopt;
+  const Resources tried = cycle_.now().ledger().mark() > mark ? taken : Resources{};
+  const Turn* const turn = TurnIn(job.queue, tried, mark);
+  if (turn == nullptr || turn->job == id) return std::nullopt;
+  const DurationMs run = job.estimated_runtime_ms;
+  if (run > 0 && snapshot_.now() + run <= turn->at) return std::nullopt;
+  const QueueSpec& level = snapshot_.queues().spec(turn->level);
+  for (KindSet kinds = level.limited_kinds; kinds != 0; kinds &= kinds - 1) {
+    const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+    if (turn->least[k] > 0 && taken[k] > turn->spare[k]) return Late{turn->job, turn->level, turn->at};
+  }
+  return std::nullopt;
+}
+
+// The gang that comes first in the queue, if a limit alone stops it and the time at which it does not is known.
+const LimitTurns::Turn* LimitTurns::TurnIn(QueueId queue, const Resources& tried, std::size_t mark) {
+  const auto known = known_.find(queue);
+  if (known != known_.end() && known->second.mark == mark) {
+    return known->second.turn ? &*known->second.turn : nullptr;
+  }
+  Known& now = known_[queue];
+  now = {mark, std::nullopt};
+  const JobId first = FirstIn(queue);
+  if (!first.valid()) return nullptr;
+  Turn turn{first, LeastMissing(snapshot_, snapshot_.job(first)), QueueId(), 0, {}};
+  turn.level = StoppedAt(queue, turn.least, tried);
+  if (!turn.level.valid() || !FindTime(turn, tried)) return nullptr;
+  now.turn = std::move(turn);
+  return &*now.turn;
+}
+
+// The first job of the queue that the cycle does not start.
+JobId LimitTurns::FirstIn(QueueId queue) {
+  const Books& books = snapshot_.books();
+  if (books.lines.on()) {
+    const LinePlace* first = nullptr;
+    for (const WaitingLines::InTurn& one : books.lines.Of(queue)) {
+      if (first != nullptr && *first < *one.first) break;
+      const WaitingLine& line = books.lines.line(one.line);
+      const LinePlace* place = one.first;
+      while (place != nullptr && !MayCome(place->job)) place = line.After(*place);
+      if (place != nullptr && (first == nullptr || *place < *first)) first = place;
+    }
+    return first == nullptr ? JobId() : first->job;
+  }
+  if (!in_turn_) {
+    in_turn_.emplace();
+    for (const JobId id : books.waiting) {
+      const JobRow& job = snapshot_.job(id);
+      if (job.queue.valid() && job.counted() == 0 && !job.keeps_room()) (*in_turn_)[job.queue].push_back(id);
+    }
+    for (auto& [of, jobs] : *in_turn_) {
+      std::sort(jobs.begin(), jobs.end(),
+                [&](JobId a, JobId b) { return cycle_.policies().order->Before(snapshot_, a, b); });
+    }
+  }
+  const std::vector<JobId>& jobs = (*in_turn_)[queue];
+  const auto first = std::find_if(jobs.begin(), jobs.end(), [&](JobId id) { return MayCome(id); });
+  return first == jobs.end() ? JobId() : *first;
+}
+
+// Whether more of the limit is all that the gang may wait for.
+bool LimitTurns::MayCome(JobId id) {
+  const JobRow& job = snapshot_.job(id);
+  if (job.quarantined || cycle_.takes(id)) return false;
+  if (cycle_.policies().admission != nullptr && !job.admitted()) return false;
+  const GangAsk ask = MissingMinimum(snapshot_, id);
+  if (MissingMembers(snapshot_, ask)) return false;
+  const Resources least = LeastMissing(snapshot_, job);
+  for (QueueId up = job.queue; up.valid(); up = snapshot_.queues().parent(up)) {
+    if (snapshot_.queues().present(up) && Short(snapshot_.queues().spec(up), {}, least) != kMaxKinds) return false;
+  }
+  return PlaceInEmpty(cycle_, Apart(ask)).outcome != Placer::Outcome::kImpossible;
+}
+
+QueueId LimitTurns::StoppedAt(QueueId queue, const Resources& least, const Resources& tried) const {
+  const QueueTree& queues = snapshot_.queues();
+  const Resources& cluster = cycle_.empty().ledger().occupancy().free_total();
+  for (QueueId up = queue; up.valid(); up = queues.parent(up)) {
+    if (!queues.present(up)) continue;
+    Resources used = cycle_.now().ledger().occupancy().queue_total(up);
+    used.Add(tried, -1);
+    const Kind binding = Short(queues.spec(up), used, least);
+    if (binding != kMaxKinds && queues.spec(up).limit[binding] < cluster[binding]) return up;
+  }
+  return QueueId();
+}
+
+// False: it does not fit even when all has ended whose end is known.
+bool LimitTurns::FindTime(Turn& turn, const Resources& tried) const {
+  const QueueTree& queues = snapshot_.queues();
+  const QueueSpec& level = queues.spec(turn.level);
+  Resources used = cycle_.now().ledger().occupancy().queue_total(turn.level);
+  used.Add(tried, -1);
+  const TimeMs soon = snapshot_.now() + 1;
+  const auto holds = [&](ClassId cls, NodeId node, const Slices& slices) {
+    return HoldingsOf(snapshot_.hardware(), snapshot_.cls(cls), node, slices);
+  };
+  // What ends beside the running tasks: those on their way out, and those that the cycle starts.
+  std::vector<End> others;
+  std::set<TaskId> leave;
+  const auto leaves = [&](TaskId id) {
+    const TaskRow& task = snapshot_.task(id);
+    if (!task.job.valid() || !snapshot_.hardware().present(task.node)) return;
+    if (!IsUnder(queues, snapshot_.job(task.job).queue, turn.level)) return;
+    leave.insert(id);
+    others.push_back({soon, id, holds(task.cls, task.node, task.slices)});
+  };
+  for (const TaskId id : snapshot_.books().releasing) leaves(id);
+  for (const Decision& decision : cycle_.plan().decisions) {
+    for (const TaskId id : decision.evictions) leaves(id);
+    const JobRow& job = snapshot_.job(decision.job);
+    if (decision.verdict != Verdict::kStart || job.estimated_runtime_ms <= 0) continue;
+    if (!IsUnder(queues, job.queue, turn.level)) continue;
+    for (const Placement& one : decision.placements) {
+      others.push_back({snapshot_.now() + job.estimated_runtime_ms, one.task,
+                        holds(snapshot_.task(one.task).cls, one.node, one.slices)});
+    }
+  }
+  std::sort(others.begin(), others.end(),
+            [](const End& a, const End& b) { return std::pair(a.at, a.task) < std::pair(b.at, b.task); });
+  auto other = others.begin();
+  auto running = snapshot_.books().timeline.ends().begin();
+  const auto last = snapshot_.books().timeline.ends().end();
+  bool fits = false;
+  while (other != others.end() || running != last) {
+    const bool is_running = other == others.end() || (running != last && running->first < other->at);
+    const TimeMs at = std::max(is_running ? running->first : other->at, soon);
+    if (fits && at > turn.at) break;
+    turn.at = at;
+    if (!is_running) {
+      used.Add(other->holds, -1);
+      ++other;
+    } else {
+      const TaskRow& task = snapshot_.task(running->second);
+      const bool counts = task.job.valid() && !leave.contains(running->second) &&
+                          snapshot_.hardware().present(task.node) &&
+                          IsUnder(queues, snapshot_.job(task.job).queue, turn.level);
+      ++running;
+      if (!counts) continue;
+      used.Add(holds(task.cls, task.node, task.slices), -1);
+    }
+    fits = Short(level, used, turn.least) == kMaxKinds;
+  }
+  if (!fits) return false;
+  for (KindSet kinds = level.limited_kinds; kinds != 0; kinds &= kinds - 1) {
+    const Kind k = static_cast<Kind>(std::countr_zero(kinds));
+    turn.spare[k] = level.limit[k] - used[k] - turn.least[k];
+  }
+  return true;
+}
+
+}  // namespace tephra
