@@ -138,7 +138,7 @@ bool LimitTurns::FindTime(Turn& turn, const Resources& tried) const {
   const auto holds = [&](ClassId cls, NodeId node, const Slices& slices) {
     return HoldingsOf(snapshot_.hardware(), snapshot_.cls(cls), node, slices);
   };
-  // What ends beside the running tasks: those on their way out, and those that the cycle starts.
+  // What ends beside the running tasks: tasks on their way out, and tasks that the cycle starts.
   std::vector<End> others;
   std::set<TaskId> leave;
   const auto leaves = [&](TaskId id) {

@@ -1,7 +1,7 @@
 // LimitTurns: EASY backfilling within the limit of a queue. A gang that comes first among the pending jobs
 // of its queue may find room, but not within a limit of its queue or of a queue above. Jobs behind it may
 // start only if they do not delay the time at which the limit has enough left for the gang. No room is
-// kept from other queues. Source: Lifka, JSSPP 1995, with the limit in place of the machine.
+// reserved. Source: Lifka, JSSPP 1995, with the limit in place of the machine.
 //
 // All is derived from the Snapshot and from what the cycle decided so far. Part of one cycle; one owner
 // thread.
