@@ -230,6 +230,9 @@ class Share {
     // That, or its deserved amount if that is more: what it holds within it is not evicted by
     // share.
     std::vector<Resources> own;
+    // The same, but of its deserved amount only its part of what the queues above it deserve. It
+    // protects the queue from queues that are not beside it.
+    std::vector<Resources> own_above;
     std::vector<Resources> demand;  // what they hold and ask for
   };
   virtual ~Share() = default;

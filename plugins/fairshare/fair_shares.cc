@@ -96,6 +96,54 @@ std::vector<Resources> SharesOf(const Books& books, const std::vector<Resources>
   return shares;
 }
 
+// What each queue is guaranteed or deserves by itself.
+std::vector<Resources> StatedOf(const QueueTree& queues) {
+  std::vector<Resources> stated(queues.size());
+  for (std::size_t q = 0; q < queues.size(); ++q) {
+    if (!queues.present(QueueId(q))) continue;
+    const QueueSpec& spec = queues.spec(QueueId(q));
+    stated[q] = Resources::Max(spec.guarantee, spec.deserved);
+  }
+  return stated;
+}
+
+// The same, as far as the queue has a use for it. If queues under one come to more than it has
+// itself, each gets the same part of its amount.
+std::vector<Resources> PartsAbove(const QueueTree& queues, const std::vector<Resources>& stated,
+                                  const std::vector<Resources>& demand) {
+  std::vector<FillQueue> parents(queues.size());
+  for (std::size_t q = 0; q < queues.size(); ++q) {
+    const QueueId up = queues.parent(QueueId(q));
+    if (up.valid()) parents[q].parent = static_cast<std::int32_t>(up.value);
+  }
+  const std::vector<std::int32_t> down = FillTree(parents).down();
+  std::vector<Resources> claims = stated, under(queues.size());  // of it, and of the queues under it
+  for (auto it = down.rbegin(); it != down.rend(); ++it) {
+    const auto q = static_cast<std::size_t>(*it);
+    for (Kind k = 0; k < kMaxKinds; ++k) {
+      if (stated[q][k] == 0) claims[q][k] = under[q][k];
+      claims[q][k] = std::min(claims[q][k], demand[q][k]);
+    }
+    if (parents[q].parent != FillQueue::kTop) {
+      under[static_cast<std::size_t>(parents[q].parent)].Add(claims[q]);
+    }
+  }
+  for (const std::int32_t at : down) {
+    const auto q = static_cast<std::size_t>(at);
+    if (parents[q].parent == FillQueue::kTop) continue;
+    const auto up = static_cast<std::size_t>(parents[q].parent);
+    for (Kind k = 0; k < kMaxKinds; ++k) {
+      if (under[up][k] <= claims[up][k]) continue;
+      claims[q][k] = static_cast<std::int64_t>(static_cast<__int128>(claims[q][k]) * claims[up][k] /
+                                               under[up][k]);
+    }
+  }
+  for (std::size_t q = 0; q < queues.size(); ++q) {
+    for (Kind k = 0; k < kMaxKinds; ++k) claims[q][k] = std::min(claims[q][k], stated[q][k]);
+  }
+  return claims;
+}
+
 }  // namespace
 
 std::vector<Resources> FairShares::SharesOf(const Books& books) {
@@ -113,17 +161,17 @@ Share::Answer FairShares::Of(const Books& books) const {
       with_heirs[up.index()].Add(demand[q]);
     }
   }
-  std::vector<Resources> own = shares;
+  const std::vector<Resources> quotas = StatedOf(queues);
+  const std::vector<Resources> quotas_above = PartsAbove(queues, quotas, with_heirs);
+  std::vector<Resources> own = shares, own_above = shares;
   for (std::size_t q = 0; q < queues.size(); ++q) {
-    if (!queues.present(QueueId(q))) continue;
-    const QueueSpec& spec = queues.spec(QueueId(q));
     for (Kind k = 0; k < kMaxKinds; ++k) {
       if (own[q][k] == kNotShared) continue;
-      const std::int64_t quota = std::max(spec.guarantee[k], spec.deserved[k]);
-      own[q][k] = std::max(own[q][k], std::min(quota, with_heirs[q][k]));
+      own[q][k] = std::max(own[q][k], std::min(quotas[q][k], with_heirs[q][k]));
+      own_above[q][k] = std::max(own_above[q][k], quotas_above[q][k]);
     }
   }
-  return {std::move(shares), std::move(own), std::move(with_heirs)};
+  return {std::move(shares), std::move(own), std::move(own_above), std::move(with_heirs)};
 }
 
 std::int64_t DominantPart(const Resources& holds, const Resources& share) {

@@ -101,9 +101,11 @@ std::vector<double> WaterFill(const FillTree& tree, const std::vector<FillQueue>
   for (auto it = down.rbegin(); it != down.rend(); ++it) {
     const FillQueue& queue = queues[static_cast<std::size_t>(*it)];
     use[*it] = std::min(use[*it], queue.limit);
-    // Quotas of child queues count for their parent, too.
+    // Guarantees of child queues count for their parent, too; what they deserve does if the parent
+    // says nothing.
     guarantee[*it] = std::max(guarantee[*it], queue.guarantee);
-    deserved[*it] = std::max({deserved[*it], queue.deserved, guarantee[*it]});
+    if (queue.deserved > 0) deserved[*it] = queue.deserved;
+    deserved[*it] = std::max(deserved[*it], guarantee[*it]);
     if (queue.parent == FillQueue::kTop) continue;
     use[queue.parent] += use[*it];
     used[queue.parent] += used[*it];

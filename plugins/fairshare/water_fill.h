@@ -5,6 +5,8 @@
 //   1. what each queue is guaranteed,
 //   2. what each queue deserves,
 //   3. the rest, by weight.
+// A queue with child queues is guaranteed at least what they are. It deserves its own amount, or, if
+// it has none, what the child queues deserve and can use.
 // No queue is filled above its demand (its own and the demand of the queues under it) or its limit.
 // If a step cannot be met in full, all queues get the same part of their quota, or as much as they
 // can use. Nothing is left while a queue can use it: idle parts are lent.
@@ -26,7 +28,7 @@ struct FillQueue {
   std::int32_t parent = kTop;  // index; any order
   double weight = 1;           // above 0
   double guarantee = 0;
-  double deserved = 0;
+  double deserved = 0;  // 0: none
   double limit = std::numeric_limits<double>::infinity();
   double demand = 0;  // without the queues under it
   double usage = 0;   // past usage, also without them: amount times milliseconds, decayed

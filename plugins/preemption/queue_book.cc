@@ -23,6 +23,13 @@ std::int64_t QueueBook::OwnOf(Ground ground, QueueId queue, Kind kind) const {
   return queues().present(queue) ? queues().spec(queue).deserved[kind] : 0;
 }
 
+std::int64_t QueueBook::OwnOf(const Rights& rights, QueueId queue, Kind kind) const {
+  const QueueId up = queues().parent(queue);
+  const bool beside = !up.valid() || Under(rights.queue, up);
+  if (rights.ground != Ground::kShare || beside) return OwnOf(rights.ground, queue, kind);
+  return shares_.own_above[queue.index()][kind];
+}
+
 bool QueueBook::Under(QueueId queue, QueueId top) const {
   while (queue.valid() && queue != top) queue = queues().parent(queue);
   return queue.valid();
@@ -35,7 +42,7 @@ KindSet QueueBook::Judged(const Rights& rights, const std::vector<QueueId>& side
     // not count: a victim's queue may get other GPUs for the GPUs that it deserves.
     const bool by_model = rights.models != 0 && (rights.models & ~rights.kinds) == 0;
     if (by_model) kinds &= ~(KindSet{1} << kGpu);
-    for (const QueueId queue : side) kinds = OverIn(rights.ground, queue, kinds);
+    for (const QueueId queue : side) kinds = OverIn(rights, queue, kinds);
     return kinds;
   }
   const QueueId up = queues().parent(side.back());
@@ -78,11 +85,11 @@ std::size_t QueueBook::LevelsInQuota(QueueId queue, const Resources& asked) cons
   return levels;
 }
 
-KindSet QueueBook::OverIn(Ground ground, QueueId queue, KindSet kinds) const {
+KindSet QueueBook::OverIn(const Rights& rights, QueueId queue, KindSet kinds) const {
   KindSet over = 0;
   for (; kinds != 0; kinds &= kinds - 1) {
     const Kind k = static_cast<Kind>(std::countr_zero(kinds));
-    const std::int64_t own = OwnOf(ground, queue, k);
+    const std::int64_t own = OwnOf(rights, queue, k);
     if (own != Share::kNotShared && holds(queue)[k] > own) over |= KindSet{1} << k;
   }
   return over;
@@ -91,7 +98,7 @@ KindSet QueueBook::OverIn(Ground ground, QueueId queue, KindSet kinds) const {
 std::vector<KindSet> QueueBook::OverIn(const Rights& rights) const {
   std::vector<KindSet> over(rights.levels == 0 ? 0 : shares_.share.size());
   for (std::size_t q = 0; q < over.size(); ++q) {
-    over[q] = OverIn(rights.ground, QueueId(q), rights.kinds);
+    over[q] = OverIn(rights, QueueId(q), rights.kinds);
   }
   return over;
 }
@@ -103,7 +110,7 @@ bool QueueBook::AnyBorrower(const Rights& rights) const {
   for (std::size_t q = 0; q < jobs.size(); ++q) {
     if (jobs[q].empty() || !SideOf(rights, QueueId(q), side)) continue;
     KindSet over = Judged(rights, side);
-    for (const QueueId queue : side) over = OverIn(rights.ground, queue, over);
+    for (const QueueId queue : side) over = OverIn(rights, queue, over);
     if (over != 0) return true;
   }
   return false;

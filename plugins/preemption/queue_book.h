@@ -51,6 +51,9 @@ class QueueBook {
   }
   // How much of the kind the queue is entitled to. Share::kNotShared: the kind does not count.
   std::int64_t OwnOf(Ground ground, QueueId queue, Kind kind) const;
+  // The same for a queue on a victim's side. What a queue deserves protects it in full only from
+  // queues beside it. From queues farther away it is protected as far as the queue above it deserves that.
+  std::int64_t OwnOf(const Rights& rights, QueueId queue, Kind kind) const;
   bool Under(QueueId queue, QueueId top) const;
   // The victim's side: its queue and the queues above it, below the first queue that it has in
   // common with the gang. False if nothing may be reclaimed from there. `level` is the index of the
@@ -64,7 +67,7 @@ class QueueBook {
   // are scarce among the queues beside the side. By deserved: kinds of which each uses more.
   KindSet Judged(const Rights& rights, const std::vector<QueueId>& side) const;
   // Of the kinds, the kinds in which the queue uses more than its entitlement.
-  KindSet OverIn(Ground ground, QueueId queue, KindSet kinds) const;
+  KindSet OverIn(const Rights& rights, QueueId queue, KindSet kinds) const;
   // The same for each queue. The set of possible victims changes only when this answer changes.
   std::vector<KindSet> OverIn(const Rights& rights) const;
   // Whether some queue with jobs uses more than its entitlement. False: nothing can be reclaimed.

@@ -139,7 +139,7 @@ bool VictimBook::MayEvict(const Rights& rights, const Candidate& candidate,
   if (!queues().SideOf(rights, queue, side)) return false;
   const KindSet kinds = queues().Judged(rights, side) & victim.holds.NonZero();
   return kinds != 0 && std::all_of(side.begin(), side.end(), [&](QueueId at) {
-           return queues().OverIn(rights.ground, at, kinds) == kinds;
+           return queues().OverIn(rights, at, kinds) == kinds;
          });
 }
 
@@ -253,7 +253,7 @@ bool VictimBook::MayEvictAll(const Rights& rights, const std::vector<VictimRef>&
     for (KindSet kinds = loss.kinds; kinds != 0; kinds &= kinds - 1) {
       const Kind k = static_cast<Kind>(std::countr_zero(kinds));
       if (loss.sum[k] == 0) continue;
-      const std::int64_t own = queues().OwnOf(rights.ground, queue, k);
+      const std::int64_t own = queues().OwnOf(rights, queue, k);
       if (own == Share::kNotShared || holds[k] - loss.sum[k] + loss.largest[k] <= own) return false;
     }
   }
@@ -294,7 +294,7 @@ std::int64_t VictimBook::MostOf(const Rights& rights, const std::vector<VictimRe
   }
   for (const auto& [queue, beside] : sides) {
     const std::int64_t over =
-        queues().holds(queue)[kind] - queues().OwnOf(rights.ground, queue, kind);
+        queues().holds(queue)[kind] - queues().OwnOf(rights, queue, kind);
     most += std::min(beside.sum, std::max<std::int64_t>(over, 0) + beside.largest);
   }
   return most;

@@ -62,7 +62,8 @@ Needs OracleNeeds(const std::vector<FillQueue>& queues, std::size_t at) {
   }
   needs.use = std::min(needs.use, queues[at].limit);
   needs.guarantee = std::max(needs.guarantee, queues[at].guarantee);
-  needs.deserved = std::max({needs.deserved, queues[at].deserved, needs.guarantee});
+  if (queues[at].deserved > 0) needs.deserved = queues[at].deserved;
+  needs.deserved = std::max(needs.deserved, needs.guarantee);
   return needs;
 }
 
