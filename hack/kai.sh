@@ -32,7 +32,7 @@ expected state of each task. It is translated for the engine:
 | sub-group | a group, elastic if the job needs only some of its sub-groups |
 | topology, level | domains of nodes, one tier each |
 | part of a GPU, GPU memory | a part of its compute and of its memory, in the same proportion |
-| MIG instances that a node counts | devices in MIG mode, each with room for one instance of the profile |
+| MIG instances that a node counts | a device each, in MIG mode and with room for one instance of the profile |
 | pipelined | room is reserved until the victims are gone (\`start-after-eviction\`) |
 | preemption delay of a pending job | the eviction delay of its queue |
 | a gang below its minimum for some time | a cycle at the beginning of that time, and \`incomplete_gang_timeout\` |
@@ -40,8 +40,11 @@ expected state of each task. It is translated for the engine:
 | action consolidation alone | one cycle without evictions, in which all preemptible jobs may migrate, at any price |
 | round | a cycle with consolidation; then placed tasks run, and victims are gone and requested again |
 
-- **Queues.** No bound on the deserved amount means the whole cluster. The queues of a department deserve at most
-  as much as the department, cut in proportion. Weight 0 means almost nothing.
+- **Queues.** No bound on the deserved amount means the whole cluster. Weight 0 means almost nothing, and so does a
+  deserved amount of 0 for a department. In a case that requests only MIG instances, a GPU of a quota is one of their
+  compute slices, as with KAI.
+- **Nodes.** A task names types of nodes. The type is a label of the node, by default the node's name.
+- **Fields.** A case with a field or value that the translation does not read is excluded, and the reason names it.
 - **Sub-groups** that have started are needed, then the first ones. A needed sub-group without a topology is no
   more than its pod sets.
 - **Topology.** Required means one domain of at most that tier. Preferred means as near as there is room. A job

@@ -6,7 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/peers/kai_fields.h"
 #include "tests/peers/kai_gang.h"
+#include "tests/peers/kai_hardware.h"
 
 namespace tephra {
 namespace {
@@ -30,10 +32,21 @@ KaiQueue QueueOf(const Json& json) {
           QuotaOf(json.at("cpu_milli")),          QuotaOf(json.at("memory_mb"))};
 }
 
-// "1g.10gb" of "nvidia.com/mig-1g.10gb".
+// "1g.10gb+me" of "nvidia.com/mig-1g.10gb.me".
 std::string MigProfileOf(const std::string& resource) {
-  const std::string prefix = "nvidia.com/mig-";
-  return resource.substr(resource.starts_with(prefix) ? prefix.size() : 0);
+  const std::string prefix = "nvidia.com/mig-", media = ".me";
+  std::string profile = resource.substr(resource.starts_with(prefix) ? prefix.size() : 0);
+  if (const auto at = profile.find(media); at != std::string::npos) profile[at] = '+';
+  return profile;
+}
+
+std::map<std::string, int> MigOf(const Json& json) {
+  std::map<std::string, int> instances;
+  const Json mig = Get<Json>(json, "mig", Json::object());
+  for (const auto& [resource, count] : mig.items()) {
+    if (count.get<int>() > 0) instances[MigProfileOf(resource)] = count.get<int>();
+  }
+  return instances;
 }
 
 KaiNode NodeOf(const Json& json) {
@@ -43,14 +56,13 @@ KaiNode NodeOf(const Json& json) {
   node.cpu_milli = allocatable.at("cpu_milli").get<std::int64_t>();
   node.memory_bytes = allocatable.at("memory_bytes").get<std::int64_t>();
   node.pods = allocatable.at("pods").get<std::int64_t>();
-  node.gpus = json.at("gpus").get<int>();
+  node.pods = std::min(node.pods, Get<std::int64_t>(json, "max_task_num", node.pods));
+  // A node that has its GPUs partitioned (mixed) has them, and gives out none.
+  node.gpus = Get<int>(allocatable, "gpu", 0);
   node.gpu_memory_mib = json.at("gpu_memory_mib").get<std::int32_t>();
   node.labels = Get<std::map<std::string, std::string>>(json, "labels", {});
-  node.mig_only = json.contains("mig_strategy");
-  const Json mig = Get<Json>(json, "mig", Json::object());
-  for (const auto& [resource, count] : mig.items()) {
-    node.mig[MigProfileOf(resource)] = count.get<int>();
-  }
+  node.gpu_name = Get<std::string>(json, "gpu_name", "");
+  node.mig = MigOf(json);
   return node;
 }
 
@@ -62,18 +74,14 @@ KaiTask TaskOf(const Json& json) {
   task.set = Get<std::string>(json, "pod_set", "default");
   task.priority = Get<std::int32_t>(json, "priority", 0);
   task.gpu_groups = Get<std::vector<std::string>>(json, "gpu_groups", {});
-  task.allowed_nodes = Get<std::vector<std::string>>(json, "allowed_nodes", {});
+  task.node_types = Get<std::vector<std::string>>(json, "allowed_nodes", {});
   const Json& request = json.at("request");
   task.kind = request.at("kind").get<std::string>();
   task.gpus =
       task.kind == "whole" ? request.at("gpus").get<double>() : Get<double>(request, "fraction", 0);
   task.devices = Get<int>(request, "devices", 1);
   task.gpu_memory_mib = Get<std::int32_t>(request, "gpu_memory_mib", 0);
-  const Json mig = Get<Json>(request, "mig", Json::object());
-  for (const auto& [resource, count] : mig.items()) {
-    task.mig_profile = MigProfileOf(resource);
-    task.devices = count.get<int>();
-  }
+  task.mig = MigOf(request);
   task.cpu_milli = request.at("cpu_milli").get<std::int64_t>();
   task.memory_bytes = request.at("memory_bytes").get<std::int64_t>();
   return task;
@@ -119,9 +127,9 @@ bool UnlikeInSet(const KaiJob& job) {
   std::map<std::string, const KaiTask*> first;
   return std::any_of(job.tasks.begin(), job.tasks.end(), [&](const KaiTask& task) {
     const KaiTask& other = *first.emplace(task.set, &task).first->second;
-    return std::tie(task.kind, task.gpus, task.devices, task.gpu_memory_mib, task.mig_profile,
+    return std::tie(task.kind, task.gpus, task.devices, task.gpu_memory_mib, task.mig,
                     task.cpu_milli, task.memory_bytes) !=
-           std::tie(other.kind, other.gpus, other.devices, other.gpu_memory_mib, other.mig_profile,
+           std::tie(other.kind, other.gpus, other.devices, other.gpu_memory_mib, other.mig,
                     other.cpu_milli, other.memory_bytes);
   });
 }
@@ -131,8 +139,13 @@ bool AnyPending(const KaiJob& job) {
                      [](const KaiTask& task) { return task.state == "Pending"; });
 }
 
+std::string UnknownProfile(const std::string& profile) {
+  return "MIG profile " + profile + ": no GPU model that the engine knows has it";
+}
+
 // What the case asks for that the engine has no word for.
 std::string Excluded(const KaiCase& one, const Json& json) {
+  if (std::string unread = UnreadField(json); !unread.empty()) return unread;
   for (const Json& job : json.at("jobs")) {
     for (const Json& task : job.at("tasks")) {
       if (Get<bool>(task, "legacy_mig", false)) {
@@ -142,6 +155,18 @@ std::string Excluded(const KaiCase& one, const Json& json) {
   }
   for (const Json& node : json.at("nodes")) {
     if (node.contains("numa")) return "NUMA zones are the kubelet's: the engine does not know them";
+  }
+  for (const KaiNode& node : one.nodes) {
+    for (const auto& [profile, count] : node.mig) {
+      if (KaiMigModel(node.gpu_name, profile) == nullptr) return UnknownProfile(profile);
+    }
+  }
+  for (const KaiJob& job : one.jobs) {
+    for (const KaiTask& task : job.tasks) {
+      for (const auto& [profile, count] : task.mig) {
+        if (KaiMigModel("", profile) == nullptr) return UnknownProfile(profile);
+      }
+    }
   }
   if (Get<Json>(json, "topologies", Json::array()).size() > 1) {
     return "several topologies of the same nodes: the engine has one forest of domains";

@@ -18,9 +18,9 @@ struct KaiNode {
   std::string name;
   std::map<std::string, std::string> labels;
   std::int64_t cpu_milli = 0, memory_bytes = 0, pods = 0;
-  int gpus = 0;
+  int gpus = 0;                     // that are given out whole or in part
   std::int32_t gpu_memory_mib = 0;  // of each
-  bool mig_only = false;            // whole ones are not given out
+  std::string gpu_name;             // empty: not said
   std::map<std::string, int> mig;   // instances that there are by profile
 };
 
@@ -43,13 +43,13 @@ struct KaiTask {
   std::string set;    // its pod set
   std::string kind;   // of GPUs: whole, fraction, gpu_memory, mig, none
   double gpus = 0;    // whole ones, or the fraction of each device
-  int devices = 1;    // asked for in part, or instances
-  std::string mig_profile;
+  int devices = 1;    // asked for in part
+  std::map<std::string, int> mig;  // instances by profile
   std::int32_t gpu_memory_mib = 0;
   std::int64_t cpu_milli = 0, memory_bytes = 0;
   std::int32_t priority = 0;
   std::vector<std::string> gpu_groups;     // tasks on a node that share one share a device
-  std::vector<std::string> allowed_nodes;  // none given: all
+  std::vector<std::string> node_types;     // KaiTypeOf any of them; none given: all
 };
 
 // A pod set or, where it has parts, a sub-group.

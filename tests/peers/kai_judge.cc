@@ -10,7 +10,8 @@ namespace tephra {
 namespace {
 
 std::string Plain(const std::string& status) {
-  if (status == "Binding" || status == "Bound") return "Running";
+  if (status == "Binding" || status == "Bound" || status == "Allocated") return "Running";
+  if (status == "Gated") return "Pending";
   if (status == "StuckInReleasing") return "Releasing";
   return status;
 }

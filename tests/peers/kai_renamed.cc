@@ -4,6 +4,8 @@
 #include <set>
 #include <vector>
 
+#include "tests/peers/kai_hardware.h"
+
 namespace tephra {
 namespace {
 
@@ -48,6 +50,9 @@ class Tree {
     std::string text = std::to_string(node.cpu_milli) + "," + std::to_string(node.memory_bytes) +
                        "," + std::to_string(node.pods) + "," + std::to_string(node.gpus) + "x" +
                        std::to_string(node.gpu_memory_mib);
+    for (const auto& [profile, count] : node.mig) {
+      text += "," + std::to_string(count) + "x" + profile;
+    }
     for (const auto& [key, value] : node.labels) {
       const bool level =
           std::find(case_.levels.begin(), case_.levels.end(), key) != case_.levels.end();
@@ -57,9 +62,10 @@ class Tree {
     for (const KaiJob& job : case_.jobs) {
       for (const KaiTask& task : job.tasks) {
         // A name that a task asks for is more than a name.
-        if (std::find(task.allowed_nodes.begin(), task.allowed_nodes.end(), node.name) !=
-            task.allowed_nodes.end()) {
-          text += "," + node.name;
+        const std::string type = KaiTypeOf(node);
+        if (std::find(task.node_types.begin(), task.node_types.end(), type) !=
+            task.node_types.end()) {
+          text += "," + type;
         }
         const KaiSeat& seat = setup_.seats.at(task.id);
         const std::string what =

@@ -7,56 +7,12 @@
 
 #include "tests/peers/kai_config.h"
 #include "tests/peers/kai_gang.h"
-#include "topology/base/check.h"
-#include "topology/mig.h"
+#include "tests/peers/kai_hardware.h"
 
 namespace tephra {
 namespace {
 
 constexpr double kMegabyte = 1e6;
-// Of the devices that instances are cut out of.
-constexpr const char* kMigModel = "A100-40GB";
-constexpr std::int32_t kMigMib = 40960;
-
-NodeSpec HardwareOf(const KaiNode& node) {
-  NodeSpec spec;
-  spec.name = node.name;
-  spec.labels = node.labels;
-  spec.allocatable[kCpu] = node.cpu_milli;
-  spec.allocatable[kMemory] = node.memory_bytes;
-  spec.allocatable[kPods] = node.pods;
-  for (int i = 0; i < node.gpus; ++i) {
-    DeviceHardware device{"", "", node.gpu_memory_mib, true};
-    if (node.mig_only) device.modes = Only(SliceMode::kMig), device.mig_model = kMigModel;
-    spec.devices.push_back(device);
-  }
-  for (const auto& [profile, count] : node.mig) {
-    for (int i = 0; i < count; ++i) {
-      DeviceHardware& device = spec.devices.emplace_back();
-      device.memory_mib = kMigMib;
-      device.modes = Only(SliceMode::kMig);
-      device.mig_model = kMigModel;
-    }
-  }
-  return spec;
-}
-
-// KAI counts instances. Here they are a part of a device that has room for a single instance of the
-// profile, because a foreign pod has all the rest.
-std::vector<MigInstance> RestOf(const std::string& wanted) {
-  const MigModel& model = *FindMigModel(kMigModel);
-  const int profile = FindMigProfile(model, wanted), least = FindMigProfile(model, "1g.5gb");
-  TEPHRA_CHECK(profile >= 0);
-  const MigPlacements placements(model);
-  std::vector<MigInstance> rest;
-  MigTaken taken = MigFootprint(model.profiles[static_cast<std::size_t>(profile)], 0);
-  for (int start = 0; start < 8; ++start) {
-    if ((placements.FreeStarts(taken, least) >> start & 1) == 0) continue;
-    taken |= MigFootprint(model.profiles[static_cast<std::size_t>(least)], start);
-    rest.push_back({least, start});
-  }
-  return rest;
-}
 
 // A domain for each value of each level, named after those above it. As with KAI a node is in none
 // unless it has a value of each.
@@ -94,8 +50,7 @@ class Setup {
     for (const KaiNode& node : one.nodes) {
       total_[kCpu] += node.cpu_milli;
       total_[kMemory] += node.memory_bytes;
-      total_[kGpu] += node.gpus * kWholeGpu;
-      for (const auto& [profile, count] : node.mig) total_[kGpu] += count * kWholeGpu;
+      total_[kGpu] += static_cast<std::int64_t>(KaiDevices(node).size()) * kWholeGpu;
       if (node.gpus > 0 && (device_mib_ == 0 || node.gpu_memory_mib < device_mib_)) {
         device_mib_ = node.gpu_memory_mib;
       }
@@ -105,8 +60,8 @@ class Setup {
   KaiSetup Run() {
     Tell(ConfigChanged{KaiConfig(case_)});
     for (const KaiNode& node : case_.nodes) {
-      Tell(NodeUpserted{HardwareOf(node), ++out_.version});
-      TakeRest(node);
+      Tell(NodeUpserted{KaiHardware(node), ++out_.version});
+      for (TaskFact& pod : KaiForeignPods(node)) Tell(TaskUpserted{std::move(pod), ++out_.version});
     }
     for (DomainSpec& domain : DomainsOf(case_)) Tell(DomainUpserted{domain, ++out_.version});
     for (const KaiQueue& queue : case_.departments)
@@ -126,31 +81,28 @@ class Setup {
 
   void Tell(Event event) { out_.events.push_back(std::move(event)); }
 
-  // What the queue deserves beside those with the same parent.
-  double DeservedOf(const KaiQueue& queue, const std::vector<KaiQueue>& all, Member of, double unit,
-                    Kind kind) const {
-    const auto said = [&](const KaiQueue& one) {
-      const double deserved = (one.*of).deserved;
-      return deserved < 0 ? static_cast<double>(total_[kind]) : deserved * unit;
-    };
-    const auto up =
-        std::find_if(case_.departments.begin(), case_.departments.end(),
-                     [&](const KaiQueue& department) { return department.name == queue.parent; });
-    if (up == case_.departments.end() || ((*up).*of).deserved < 0) return said(queue);
-    double sum = 0;
-    for (const KaiQueue& other : all) sum += other.parent == queue.parent ? said(other) : 0;
-    const double above = ((*up).*of).deserved * unit;
-    return sum > above ? said(queue) * above / sum : said(queue);
+  // Zero is next to nothing for a queue with queues under it, because with us such a queue that says
+  // nothing deserves what they do.
+  std::int64_t DeservedOf(const KaiQueue& queue, Member of, double unit, Kind kind) const {
+    const double deserved = (queue.*of).deserved;
+    if (deserved < 0) return total_[kind];
+    const bool above = std::any_of(case_.queues.begin(), case_.queues.end(), [&](const KaiQueue& one) {
+      return one.parent == queue.name;
+    });
+    return std::max<std::int64_t>(above ? 1 : 0, AmountOf(deserved * unit));
   }
 
-  // The weight of GPUs. Beside other queues, zero counts as a millionth.
+  // The weight of GPUs. Beside other queues, zero counts as a millionth, or as less beside a weight
+  // above 1,000.
   static std::int32_t WeightOf(const KaiQueue& queue, const std::vector<KaiQueue>& all) {
-    constexpr std::int32_t kMillion = 1'000'000;
-    const bool counts = std::any_of(all.begin(), all.end(), [&](const KaiQueue& other) {
-      return other.parent == queue.parent && other.gpu.weight > 0;
-    });
-    if (!counts || queue.gpu.weight <= 0) return 1;
-    return static_cast<std::int32_t>(std::lround(queue.gpu.weight * kMillion));
+    constexpr double kMillion = 1e6, kMost = 1e9;
+    double most = 0;
+    for (const KaiQueue& other : all) {
+      if (other.parent == queue.parent) most = std::max(most, other.gpu.weight);
+    }
+    if (queue.gpu.weight <= 0) return 1;
+    const double weight = queue.gpu.weight * std::min(kMillion, kMost / most);
+    return std::max(1, static_cast<std::int32_t>(std::lround(weight)));
   }
 
   QueueSpec SpecOf(const KaiQueue& queue, const std::vector<KaiQueue>& all) const {
@@ -167,11 +119,11 @@ class Setup {
     }
     spec.weight = WeightOf(queue, all);
     const std::tuple<Kind, Member, double> kinds[] = {
-        {kGpu, &KaiQueue::gpu, static_cast<double>(kWholeGpu)},
+        {kGpu, &KaiQueue::gpu, static_cast<double>(KaiGpuUnit(case_))},
         {kCpu, &KaiQueue::cpu_milli, 1},
         {kMemory, &KaiQueue::memory_mb, kMegabyte}};
     for (const auto& [kind, of, unit] : kinds) {
-      spec.deserved[kind] = AmountOf(DeservedOf(queue, all, of, unit, kind));
+      spec.deserved[kind] = DeservedOf(queue, of, unit, kind);
       const double limit = (queue.*of).limit;
       if (limit < 0) continue;
       spec.limit[kind] = AmountOf(limit * unit);
@@ -180,50 +132,7 @@ class Setup {
     return spec;
   }
 
-  void TakeRest(const KaiNode& node) {
-    std::uint16_t device = static_cast<std::uint16_t>(node.gpus);
-    for (const auto& [profile, count] : node.mig) {
-      for (int i = 0; i < count; ++i, ++device) {
-        TaskFact other;
-        other.uid = node.name + "/rest" + std::to_string(device);
-        other.phase = TaskPhase::kRunning;
-        other.node = node.name;
-        other.pod.emplace().containers.emplace_back().name = "main";
-        const MigModel& model = *FindMigModel(kMigModel);
-        for (const MigInstance& instance : RestOf(profile)) {
-          other.slices.push_back(SliceOfMig(model, instance, device));
-        }
-        DeviceRequest& request = other.pod->containers[0].devices;
-        request.count = static_cast<std::int32_t>(other.slices.size());
-        request.compute = 0;
-        request.sharing = Sharing::kMig;
-        request.mig_profile = "1g.5gb";
-        Tell(TaskUpserted{std::move(other), ++out_.version});
-      }
-    }
-  }
-
-  static Slice SliceOfMig(const MigModel& model, const MigInstance& instance,
-                          std::uint16_t device) {
-    const MigShare share =
-        MigShareOf(model, model.profiles[static_cast<std::size_t>(instance.profile)]);
-    Slice slice;
-    slice.device = device;
-    slice.mode = SliceMode::kMig;
-    slice.compute = share.compute;
-    slice.memory_mib = share.memory_mib;
-    slice.mig_profile = static_cast<std::uint8_t>(instance.profile);
-    slice.mig_start = static_cast<std::uint8_t>(instance.start);
-    return slice;
-  }
-
   DeviceRequest DevicesOf(const KaiTask& task) const {
-    if (task.kind == "mig") {
-      DeviceRequest request{task.devices, 0, 0};
-      request.sharing = Sharing::kMig;
-      request.mig_profile = task.mig_profile;
-      return request;
-    }
     if (task.kind == "whole") {
       return {static_cast<std::int32_t>(task.gpus), static_cast<std::int32_t>(kWholeGpu), 0};
     }
@@ -249,9 +158,15 @@ class Setup {
     main.requests[kCpu] = task.cpu_milli;
     main.requests[kMemory] = task.memory_bytes;
     main.devices = DevicesOf(task);
-    if (case_.predicates && !task.allowed_nodes.empty()) {
+    // A container has instances of one profile.
+    for (const auto& [profile, count] : task.mig) {
+      pod.constraints.device_models.push_back(KaiMigDeviceModel(profile));
+      if (pod.containers.back().devices.count > 0) pod.containers.emplace_back().name = profile;
+      pod.containers.back().devices = {count, 0, 0, Sharing::kMig, profile};
+    }
+    if (case_.predicates && !task.node_types.empty()) {
       NodeSelectorTerm term;
-      term.fields.push_back({"metadata.name", LabelRequirement::Operator::kIn, task.allowed_nodes});
+      term.expressions.push_back({kKaiTypeKey, LabelRequirement::Operator::kIn, task.node_types});
       pod.constraints.affinity.push_back(std::move(term));
     }
     return pod;
@@ -314,17 +229,25 @@ class Setup {
 
   // The first free device from `from` on; -1: none.
   int TakeDevice(const std::string& name, int from) {
-    const auto node = std::find_if(case_.nodes.begin(), case_.nodes.end(),
-                                   [&](const KaiNode& one) { return one.name == name; });
-    if (node == case_.nodes.end()) return -1;
+    const KaiNode* node = NodeOf(name);
+    if (node == nullptr) return -1;
     for (int device = from; device < node->gpus; ++device) {
       if (taken_[name].insert(device).second) return device;
     }
     return from > 0 ? TakeDevice(name, 0) : -1;
   }
 
+  const KaiNode* NodeOf(const std::string& name) const {
+    const auto node = std::find_if(case_.nodes.begin(), case_.nodes.end(),
+                                   [&](const KaiNode& one) { return one.name == name; });
+    return node == case_.nodes.end() ? nullptr : &*node;
+  }
+
   // The devices of a task that has a node. None where there are too few: the engine guesses then.
   Slices SlicesOf(const KaiTask& task) {
+    const KaiNode* node = NodeOf(task.node);
+    if (node == nullptr) return {};
+    if (!task.mig.empty()) return InstancesOf(task, *node);
     const DeviceRequest request = DevicesOf(task);
     std::vector<int> devices;
     for (const std::string& group : task.gpu_groups)
@@ -332,22 +255,34 @@ class Setup {
     while (devices.size() < static_cast<std::size_t>(request.count)) {
       devices.push_back(TakeDevice(task.node, 0));
     }
-    const auto node = std::find_if(case_.nodes.begin(), case_.nodes.end(),
-                                   [&](const KaiNode& one) { return one.name == task.node; });
     Slices slices;
-    if (task.kind == "mig") {
-      // The one place that is left on the first such device.
-      const MigModel& model = *FindMigModel(kMigModel);
-      slices.push_back(SliceOfMig(model, {FindMigProfile(model, task.mig_profile), 0},
-                                  static_cast<std::uint16_t>(node->gpus)));
-      return slices;
-    }
     for (std::int32_t i = 0; i < request.count; ++i) {
       const int device = devices[static_cast<std::size_t>(i)];
       if (device < 0) return {};
       slices.push_back({0, static_cast<std::uint16_t>(device),
                         request.whole() ? SliceMode::kWhole : SliceMode::kFraction, request.compute,
                         request.whole() ? node->gpu_memory_mib : request.memory_mib});
+    }
+    return slices;
+  }
+
+  // The first free instances of each profile.
+  Slices InstancesOf(const KaiTask& task, const KaiNode& node) {
+    Slices slices;
+    const std::vector<std::string> devices = KaiDevices(node);
+    std::uint16_t container = 0;
+    for (const auto& [profile, count] : task.mig) {
+      int open = count;
+      for (std::size_t d = 0; d < devices.size() && open > 0; ++d) {
+        if (devices[d] != profile) continue;
+        if (!taken_[node.name].insert(static_cast<int>(d)).second) continue;
+        Slice slice = KaiMigSlice(node, profile, static_cast<std::uint16_t>(d));
+        slice.container = container;
+        slices.push_back(slice);
+        --open;
+      }
+      if (open > 0) return {};
+      ++container;
     }
     return slices;
   }
@@ -359,7 +294,9 @@ class Setup {
     fact.job = seat.job;
     fact.role = seat.role;
     fact.index = seat.index;
-    if (task.state == "Running") {
+    if (task.state == "Gated") return;  // its pod may not be scheduled yet
+    if (task.state == "Running" || task.state == "Bound" || task.state == "Binding" ||
+        task.state == "Allocated") {
       fact.phase = TaskPhase::kRunning;
     } else if (task.state == "Releasing" || task.state == "StuckInReleasing") {
       fact.phase = TaskPhase::kReleasing;

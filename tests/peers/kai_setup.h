@@ -1,9 +1,11 @@
 // The facts of a case for the engine before its first cycle.
 //
-//   department, queue   a queue of the tree; with deserved, limit and weight. Where some have a
-//                       bound on what they deserve, one without deserves all there is. What the
-//                       queues of a department deserve is cut to what it deserves itself, which
-//                       with us would count for the department too. Weight 0 is next to nothing.
+//   department, queue   a queue of the tree; with deserved, limit and weight. One without a bound on
+//                       what it deserves deserves all there is. Weight 0 is next to nothing, and so
+//                       is a department that deserves 0. If a case asks for MIG instances only, a
+//                       GPU of a quota is one of their compute slices, as KAI counts them
+//   type of a node      a label; by default it is the name of the node
+//   MIG instance        a device of its own: kai_hardware.h
 //   job                 a gang whose pods exist; its roles are its equal tasks, in the order of the
 //                       tasks. Pod sets and sub-groups: kai_gang.h
 //   level of a topology a tier of domains. A job without one is placed by score alone
