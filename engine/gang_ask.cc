@@ -91,7 +91,7 @@ RankSpan SpanOf(const Snapshot& snapshot, const JobRow& job, std::uint32_t group
                 const std::vector<Placement>& placed) {
   RankSpan span{0, 0};
   const auto add = [&](std::uint32_t role, NodeId node) {
-    if (group != kNoGroup && job.roles[role].group != group) return;
+    if (!job.Inside(job.roles[role].group, group)) return;
     span = RankSpan::Around(span, SpanOf(snapshot.hardware(), node));
   };
   for (const Placement& placement : placed) {
@@ -136,17 +136,28 @@ GangAsk Piece(const GangAsk& ask, std::size_t first_role, std::size_t end_role, 
 
 }  // namespace
 
-GangAsk PartOf(const GangAsk& ask, const GroupAsk& group) {
+GangAsk PartOf(const GangAsk& ask, std::size_t at) {
+  const GroupAsk& group = ask.groups[at];
   GangAsk part = Piece(ask, group.first_role, group.end_role, group.least, group);
   part.group = group.group;
+  for (std::size_t g = at + 1; g < group.end_group; ++g) {
+    GroupAsk& inner = part.groups.emplace_back(ask.groups[g]);
+    inner.first_role -= group.first_role;
+    inner.end_role -= group.first_role;
+    inner.end_group -= at + 1;
+  }
   return part;
 }
 
 GangAsk RestOf(const GangAsk& ask) {
   std::int32_t least = ask.least;
-  for (const GroupAsk& group : ask.groups) least -= group.least;
+  for (std::size_t g = 0; g < ask.groups.size(); g = ask.groups[g].end_group) {
+    least -= ask.groups[g].least;
+  }
   const std::size_t end = ask.groups.empty() ? ask.roles.size() : ask.groups[0].first_role;
-  return Piece(ask, 0, end, least, ask);
+  GangAsk rest = Piece(ask, 0, end, least, ask);
+  rest.group = ask.group;
+  return rest;
 }
 
 void Locate(const Snapshot& snapshot, const std::vector<Placement>& placed, GangAsk& ask) {
@@ -184,7 +195,7 @@ bool Together(const Snapshot& snapshot, const GangAsk& ask,
     RankSpan span = nearness.around;
     for (const Placement& placement : placements) {
       const std::uint32_t of = job.roles[snapshot.task(placement.task).role].group;
-      if (group != kNoGroup && of != group) continue;
+      if (!job.Inside(of, group)) continue;
       span = RankSpan::Around(span, SpanOf(snapshot.hardware(), placement.node));
     }
     return OneHolds(snapshot.hardware().fabric(), span, nearness.highest_tier);

@@ -14,8 +14,8 @@ Resources LeastDemand(const Snapshot& snapshot, const GangAsk& ask);
 // The same for what a job lacks to run, from its rows alone.
 Resources LeastMissing(const Snapshot& snapshot, const JobRow& job);
 
-// The group's part of the ask, as an ask of its own.
-GangAsk PartOf(const GangAsk& ask, const GroupAsk& group);
+// The part of that group of ask.groups, as an ask of its own.
+GangAsk PartOf(const GangAsk& ask, std::size_t group);
 
 // The part of no group.
 GangAsk RestOf(const GangAsk& ask);

@@ -7,6 +7,7 @@ bool JobRow::satisfied() const { return GangCounts(*this).met(); }
 std::int32_t GangCounts::of_group(const GroupRow& group) const {
   std::int32_t sum = 0;
   for (const std::uint32_t r : group.roles) sum += of_role(r);
+  for (const std::uint32_t g : group.groups) sum += of_group(job_.groups[g]);
   return sum;
 }
 
@@ -16,9 +17,12 @@ std::int32_t GangCounts::least(std::size_t role) const {
 }
 
 std::int32_t GangCounts::missing(const GroupRow& group) const {
-  std::int32_t roles = 0;
-  for (const std::uint32_t r : group.roles) roles += missing(r);
-  return std::max(roles, group.spec.min_member - of_group(group));
+  std::int32_t parts = 0;
+  for (const std::uint32_t r : group.roles) parts += missing(r);
+  for (const std::uint32_t g : group.groups) {
+    if (needed(job_.groups[g])) parts += missing(job_.groups[g]);
+  }
+  return std::max(parts, group.spec.min_member - of_group(group));
 }
 
 std::int32_t GangCounts::missing() const {
@@ -28,7 +32,7 @@ std::int32_t GangCounts::missing() const {
     if (job_.roles[r].group == kNoGroup) sum += missing(r);
   }
   for (const GroupRow& group : job_.groups) {
-    if (takes(group)) sum += missing(group);
+    if (group.parent == kNoGroup && needed(group)) sum += missing(group);
   }
   return std::max(sum, job_.min_member - counted);
 }

@@ -1,8 +1,9 @@
 // GangCounts: the arithmetic of a job's minimums: those of its roles, of its groups, and of all of it.
 //
 // A task counts from when a plan places it until it is gone, and also when it has succeeded
-// (RoleRow::counted). The minimums of an elastic group count once the group has begun. The Verifier
-// does not use this: it has arithmetic of its own.
+// (RoleRow::counted). The tasks of a group include those of the groups inside it. The minimums of an
+// elastic group count once the group has begun. The Verifier does not use this: it has arithmetic of
+// its own.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +31,12 @@ class GangCounts {
     for (std::size_t r = 0; r < job_.roles.size(); ++r) sum += of_role(r);
     return sum;
   }
+  // Whether the minimums of the group count once those of the group that it is in do.
+  bool needed(const GroupRow& group) const { return !group.spec.elastic || of_group(group) > 0; }
   // Whether the minimums of the group count.
-  bool takes(const GroupRow& group) const { return !group.spec.elastic || of_group(group) > 0; }
+  bool takes(const GroupRow& group) const {
+    return needed(group) && (group.parent == kNoGroup || takes(job_.groups[group.parent]));
+  }
   // The role's minimum, where it counts; else 0.
   std::int32_t least(std::size_t role) const;
 
@@ -39,7 +44,8 @@ class GangCounts {
   std::int32_t missing(std::size_t role) const {
     return std::max(0, job_.roles[role].min - of_role(role));
   }
-  // To the minimums of the group and of its roles, whether they count or not.
+  // To the minimums of the group, of its roles and of the needed groups inside it, whether they
+  // count or not.
   std::int32_t missing(const GroupRow& group) const;
   // To all minimums that count.
   std::int32_t missing() const;

@@ -20,8 +20,8 @@ bool Serves(const Snapshot& snapshot, const GangAsk& ask, const std::vector<Plac
     }
     return all >= least ? all : std::int32_t{-1};
   };
-  for (const GroupAsk& group : ask.groups) {
-    if (serves(PartOf(ask, group).roles, group.least) < 0) return false;
+  for (std::size_t g = 0; g < ask.groups.size(); ++g) {
+    if (serves(PartOf(ask, g).roles, ask.groups[g].least) < 0) return false;
   }
   return place.size() == static_cast<std::size_t>(ask.least) &&
          serves(ask.roles, ask.least) == ask.least &&

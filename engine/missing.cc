@@ -42,30 +42,47 @@ std::int32_t AskingOf(const GangAsk& ask, std::size_t first, std::size_t end) {
   return static_cast<std::int32_t>(tasks);
 }
 
-// Adds what the group asks, if anything.
+// Adds what the group and the needed groups inside it ask, if anything.
 void AddGroup(const Snapshot& snapshot, const JobRow& job, std::uint32_t g, GangAsk& ask) {
   const GroupRow& group = job.groups[g];
+  const GangCounts counts(job);
+  const std::size_t at = ask.groups.size();
   GroupAsk part;
   part.group = g;
   part.first_role = ask.roles.size();
-  for (const std::uint32_t r : group.roles) AddRole(snapshot, job, r, ask);
-  part.end_role = ask.roles.size();
-  part.least = GangCounts(job).missing(group);
-  if (part.first_role == part.end_role && part.least <= 0) return;
   ask.groups.push_back(part);
+  for (const std::uint32_t r : group.roles) AddRole(snapshot, job, r, ask);
+  for (const std::uint32_t inner : group.groups) {
+    if (counts.needed(job.groups[inner])) AddGroup(snapshot, job, inner, ask);
+  }
+  part.end_role = ask.roles.size();
+  part.least = counts.missing(group);
+  part.end_group = ask.groups.size();
+  ask.groups[at] = part;
+  if (part.first_role == part.end_role && part.least <= 0) ask.groups.pop_back();
 }
 
-// Tasks that the gang's minimum takes beyond those of its roles and groups are of no group, as far
-// as those go, and then of the groups in their order.
-void SpreadOverGroups(GangAsk& ask) {
-  const std::size_t rest = ask.groups.empty() ? ask.roles.size() : ask.groups[0].first_role;
-  std::int32_t open = ask.least - std::max(LeastOf(ask, 0, rest), AskingOf(ask, 0, rest));
-  for (const GroupAsk& group : ask.groups) open -= group.least;
-  for (GroupAsk& group : ask.groups) {
+// Tasks that the minimum of a gang or group takes beyond those of its roles and groups are of no
+// group inside it, as far as those go, and then of these groups in their order.
+struct Members {
+  std::size_t first_role, end_role, first_group, end_group;
+  std::int32_t least;
+};
+void SpreadOverGroups(const Members& all, GangAsk& ask) {
+  if (all.first_group == all.end_group) return;
+  const std::size_t rest = ask.groups[all.first_group].first_role;
+  std::int32_t open =
+      all.least - std::max(LeastOf(ask, all.first_role, rest), AskingOf(ask, all.first_role, rest));
+  for (std::size_t g = all.first_group; g < all.end_group; g = ask.groups[g].end_group) {
+    open -= ask.groups[g].least;
+  }
+  for (std::size_t g = all.first_group; g < all.end_group; g = ask.groups[g].end_group) {
+    GroupAsk& group = ask.groups[g];
     const std::int32_t spare = AskingOf(ask, group.first_role, group.end_role) - group.least;
     const std::int32_t more = std::clamp(open, 0, std::max(spare, 0));
     group.least += more;
     open -= more;
+    SpreadOverGroups({group.first_role, group.end_role, g + 1, group.end_group, group.least}, ask);
     // The one role is all of the group.
     if (group.end_role == group.first_role + 1) ask.roles[group.first_role].least = group.least;
   }
@@ -92,10 +109,11 @@ GangAsk MissingMinimum(const Snapshot& snapshot, JobId id) {
   }
   const GangCounts counts(job);
   for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
-    if (counts.takes(job.groups[g])) AddGroup(snapshot, job, g, ask);
+    const GroupRow& group = job.groups[g];
+    if (group.parent == kNoGroup && counts.needed(group)) AddGroup(snapshot, job, g, ask);
   }
   ask.least = counts.missing();
-  if (!ask.groups.empty()) SpreadOverGroups(ask);
+  SpreadOverGroups({0, ask.roles.size(), 0, ask.groups.size(), ask.least}, ask);
   Locate(snapshot, {}, ask);
   return ask;
 }
@@ -105,8 +123,20 @@ GangAsk WholeGroup(const Snapshot& snapshot, JobId id, std::uint32_t group,
   GangAsk ask;
   ask.job = id;
   ask.queue = snapshot.job(id).queue;
-  AddGroup(snapshot, snapshot.job(id), group, ask);
-  for (const GroupAsk& part : ask.groups) ask.least += part.least;
+  const JobRow& job = snapshot.job(id);
+  for (std::uint32_t up = job.groups[group].parent; up != kNoGroup; up = job.groups[up].parent) {
+    ask.groups.emplace(ask.groups.begin())->group = up;
+  }
+  const std::size_t at = ask.groups.size();
+  AddGroup(snapshot, job, group, ask);
+  ask.least = ask.groups[at].least;
+  for (std::size_t g = 0; g < at; ++g) {
+    GroupAsk& outer = ask.groups[g];
+    outer.least = ask.least;
+    outer.end_role = ask.roles.size();
+    outer.end_group = ask.groups.size();
+  }
+  SpreadOverGroups({0, ask.roles.size(), 0, ask.groups.size(), ask.least}, ask);
   Locate(snapshot, placed, ask);
   return ask;
 }
@@ -115,15 +145,25 @@ std::optional<Reason> MissingMembers(const Snapshot& snapshot, const GangAsk& as
   const JobRow& job = snapshot.job(ask.job);
   Reason reason;
   reason.obstacle = Obstacle::kMembers;
-  for (const GroupAsk& group : ask.groups) {
+  const GroupAsk* short_group = nullptr;  // the first one, and the first one inside that
+  std::size_t end = ask.groups.size();
+  for (std::size_t g = 0; g < end; ++g) {
+    const GroupAsk& group = ask.groups[g];
+    if (AskingOf(ask, group.first_role, group.end_role) >= group.least) continue;
+    short_group = &group;
+    end = group.end_group;
+  }
+  if (short_group != nullptr) {
+    const GroupAsk& group = *short_group;
     const std::int32_t asking = AskingOf(ask, group.first_role, group.end_role);
-    if (asking >= group.least) continue;
     const GroupRow& row = job.groups[group.group];
     reason.group = row.spec.name;
     reason.tasks_needed = group.least;
     reason.tasks_fit = asking;
     if (job.pods_exist) {
-      for (const std::uint32_t r : row.roles) reason.pods_there += PodsOf(snapshot, job.roles[r]);
+      for (const RoleRow& role : job.roles) {
+        if (job.Inside(role.group, group.group)) reason.pods_there += PodsOf(snapshot, role);
+      }
       reason.pods_needed = row.spec.min_member;
     }
     return reason;

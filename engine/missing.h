@@ -14,7 +14,8 @@ std::vector<TaskId> TasksIn(const Snapshot& snapshot, const JobRow& job, TaskPha
 // Tasks that run already count: a gang of which one member restarts is completed.
 GangAsk MissingMinimum(const Snapshot& snapshot, JobId id);
 
-// What the group lacks to begin, near those of the job that run or are among `placed`.
+// What the group lacks to begin, near those of the job that run or are among `placed`. The groups
+// that it is in come first in the ask.
 GangAsk WholeGroup(const Snapshot& snapshot, JobId id, std::uint32_t group,
                    const std::vector<Placement>& placed);
 

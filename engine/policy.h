@@ -179,15 +179,16 @@ struct Nearness {
 struct GroupAsk : Nearness {
   std::uint32_t group = kNoGroup;            // of the job's
   std::int32_t least = 0;                    // of its roles together; at least the sum of theirs
-  std::size_t first_role = 0, end_role = 0;  // in GangAsk::roles
+  std::size_t first_role = 0, end_role = 0;  // in GangAsk::roles, with the groups inside it
+  std::size_t end_group = 0;                 // in GangAsk::groups: behind the last group inside it
 };
 
 struct GangAsk : Nearness {  // of all of the job, or of the group
   JobId job;
   QueueId queue;
   std::uint32_t group = kNoGroup;  // of which group of the job this is all that is asked
-  std::vector<RoleAsk> roles;      // those of no group, then by group
-  std::vector<GroupAsk> groups;
+  std::vector<RoleAsk> roles;      // those of no group, then by group: its own, then inside it
+  std::vector<GroupAsk> groups;    // each before those inside it
   std::int32_t least = 0;  // of all roles together; at least the sum of theirs, or of the groups'
   KindSet without = 0;     // kinds of GPU models that roles with a choice of models are kept off
   RankSpan within;         // nodes that it may use
@@ -208,9 +209,11 @@ class Placer {
     bool together = false;        // each role alone has room
     bool apart = false;           // there may be room, but not within one domain that would do
     // Of a gang with groups: index into ask.groups of the one that found no place, beside as many
-    // other groups. role_short is then an index into the roles of PartOf that. None: no group did.
+    // other groups; it is in no other group of the ask. role_short is then an index into the roles of
+    // PartOf that. None: no group did.
     std::optional<std::size_t> group_short;
     std::int32_t groups_placed = 0;
+    std::vector<Answer> inside;  // at most one: to PartOf that, if a group inside it found no place
   };
   virtual ~Placer() = default;
   // Leaves the ledger as it was unless the outcome is kPlaced. Places least tasks, no more.

@@ -12,7 +12,7 @@ constexpr std::size_t kMostProofs = 1 << 16;
 // one shape only if they ask the same.
 Proofs::Shape Proofs::ShapeOf(const GangAsk& ask) {
   Shape shape;
-  shape.reserve(3 * ask.roles.size() + 6 * ask.groups.size() + 10);
+  shape.reserve(3 * ask.roles.size() + 7 * ask.groups.size() + 10);
   const auto add_span = [&](const RankSpan& span) {
     shape.push_back(span.first);
     shape.push_back(span.last);
@@ -34,6 +34,7 @@ Proofs::Shape Proofs::ShapeOf(const GangAsk& ask) {
   for (const GroupAsk& group : ask.groups) {
     shape.push_back(static_cast<std::uint32_t>(group.first_role));
     shape.push_back(static_cast<std::uint32_t>(group.end_role));
+    shape.push_back(static_cast<std::uint32_t>(group.end_group));
     shape.push_back(static_cast<std::uint32_t>(group.least));
     add_nearness(group);
   }

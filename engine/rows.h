@@ -54,7 +54,7 @@ constexpr std::uint32_t kNoGroup = 0xffffffffu;
 struct RoleRow {
   std::string name;
   std::int32_t min = 0;
-  std::uint32_t group = kNoGroup;  // index in JobRow::groups
+  std::uint32_t group = kNoGroup;  // index in JobRow::groups, of the innermost group
   ClassId cls;
   std::vector<TaskId> tasks;  // by index
   std::int32_t pending = 0;
@@ -63,7 +63,9 @@ struct RoleRow {
 
 struct GroupRow {
   GroupSpec spec;
-  std::vector<std::uint32_t> roles;  // indexes in JobRow::roles
+  std::vector<std::uint32_t> roles;   // indexes in JobRow::roles, without those of groups inside it
+  std::uint32_t parent = kNoGroup;    // the group that it is in
+  std::vector<std::uint32_t> groups{};  // those right inside it
 };
 
 // What was last said of a gang.
@@ -137,6 +139,11 @@ struct JobRow {
   bool admitted() const {
     return counted() > 0 || keeps_room() ||
            (standing.asked && BehindGate(standing.reason->obstacle));
+  }
+  // Whether the group is `outer` or inside it. All are inside kNoGroup.
+  bool Inside(std::uint32_t group, std::uint32_t outer) const {
+    while (group != outer && group != kNoGroup) group = groups[group].parent;
+    return group == outer;
   }
   // Every minimum is met by what is placed already (GangCounts).
   bool satisfied() const;

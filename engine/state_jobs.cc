@@ -128,7 +128,13 @@ absl::Status State::On(const JobUpserted& fact) {
   std::map<std::string, std::uint32_t> groups;
   for (const GroupSpec& group : spec.gang.groups) {
     groups[group.name] = static_cast<std::uint32_t>(job.groups.size());
-    job.groups.push_back({group, {}});
+    job.groups.push_back({group, {}, kNoGroup, {}});
+  }
+  for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
+    const auto parent = groups.find(job.groups[g].spec.parent);
+    if (parent == groups.end()) continue;
+    job.groups[g].parent = parent->second;
+    job.groups[parent->second].groups.push_back(g);
   }
   std::set<std::string_view> named;
   for (const RoleSpec& role : spec.gang.roles) named.insert(role.name);

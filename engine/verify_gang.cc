@@ -12,21 +12,26 @@ std::string Verifier::CheckMinimum(const Decision& decision) {
     const auto extra = counted_.find(PairKey(decision.job.value, r));
     counted.push_back(job.roles[r].counted + (extra == counted_.end() ? 0 : extra->second));
     total += counted[r];
-    if (job.roles[r].group != kNoGroup) of_group[job.roles[r].group] += counted[r];
+    for (std::uint32_t g = job.roles[r].group; g != kNoGroup; g = job.groups[g].parent) {
+      of_group[g] += counted[r];
+    }
   }
+  // The group, or one that it is in, may be left out, and is.
+  const auto left_out = [&](std::uint32_t g) {
+    for (; g != kNoGroup; g = job.groups[g].parent) {
+      if (job.groups[g].spec.elastic && of_group[g] == 0) return true;
+    }
+    return false;
+  };
   for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
     const RoleRow& role = job.roles[r];
-    if (role.group != kNoGroup && job.groups[role.group].spec.elastic &&
-        of_group[role.group] == 0) {
-      continue;
-    }
-    if (counted[r] < role.min) {
+    if (counted[r] < role.min && !left_out(role.group)) {
       return "role " + role.name + " would run " + Numbers(counted[r], role.min);
     }
   }
   for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
     const GroupSpec& group = job.groups[g].spec;
-    if (of_group[g] >= group.min_member || (group.elastic && of_group[g] == 0)) continue;
+    if (of_group[g] >= group.min_member || left_out(g)) continue;
     return "group " + group.name + " would run " + Numbers(of_group[g], group.min_member);
   }
   if (total < job.min_member) return "gang would run " + Numbers(total, job.min_member);
@@ -60,7 +65,7 @@ std::string Verifier::CheckNear(JobId of, const std::vector<Placement>& placemen
     return RankSpan{hardware.rank(node), hardware.rank(node) + 1};
   };
   const auto concerns = [&](const RoleRow& role) {
-    return group == kNoGroup || role.group == group;
+    return job.Inside(role.group, group);
   };
   RankSpan span{0, 0};
   for (const RoleRow& role : job.roles) {

@@ -58,6 +58,7 @@ WaitingLines::Question WaitingLines::QuestionOf(const Books& books, JobId id) {
     Add(question, group.spec.min_member);
     Add(question, group.spec.elastic ? 1 : 0);
     Add(question, group.spec.locality);
+    Add(question, group.parent);
     Add(question, static_cast<std::int64_t>(group.roles.size()));
   }
   return question;

@@ -87,6 +87,87 @@ absl::Status ValidateSum(const std::string& where, const Resources& sum) {
   return absl::OkStatus();
 }
 
+// The groups of a gang by what is inside of what, with the tasks of each.
+class GroupTree {
+ public:
+  absl::Status Read(const std::string& where, const std::vector<GroupSpec>& groups) {
+    for (const GroupSpec& group : groups) {
+      const std::string here = where + " group \"" + group.name + "\"";
+      if (!by_name_.emplace(group.name, nodes_.size()).second) {
+        return absl::AlreadyExistsError(here + ": the name is given twice");
+      }
+      if (group.name.empty()) return absl::InvalidArgumentError(here + ": name: empty");
+      TEPHRA_RETURN_IF_ERROR(ValidateTier(here, group.locality));
+      nodes_.push_back({&group, kTop, 0, 0});
+    }
+    for (Node& node : nodes_) {
+      if (node.spec->parent.empty()) continue;
+      const auto parent = by_name_.find(node.spec->parent);
+      if (parent == by_name_.end()) return BadParent(where, node, "another group of the gang");
+      node.parent = parent->second;
+    }
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      int levels = 1;
+      for (std::size_t up = nodes_[n].parent; up != kTop; up = nodes_[up].parent) {
+        if (up == n) return BadParent(where, nodes_[n], "a group that is not inside it");
+        if (++levels <= kMaxGroupLevels) continue;
+        return BadParent(where, nodes_[n],
+                         "at most " + std::to_string(kMaxGroupLevels) + " groups inside each other");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // False: there is no such group.
+  bool AddTasks(const std::string& group, std::int64_t tasks) {
+    if (group.empty()) return needed_ += tasks, true;
+    const auto at = by_name_.find(group);
+    if (at == by_name_.end()) return false;
+    bool needed = true;
+    for (std::size_t up = at->second; up != kTop; up = nodes_[up].parent) {
+      nodes_[up].tasks += tasks;
+      if (needed) nodes_[up].needed += tasks;
+      needed = needed && !nodes_[up].spec->elastic;
+    }
+    if (needed) needed_ += tasks;
+    return true;
+  }
+
+  absl::Status CheckMinimums(const std::string& where, const GangSpec& gang) const {
+    for (const Node& node : nodes_) {
+      const std::int32_t least = node.spec->min_member;
+      if (least >= 1 && least <= node.needed) continue;
+      const char* which = node.needed == node.tasks
+                              ? "1 to the replicas of its roles, "
+                              : "1 to the replicas of its roles of no elastic group inside it, ";
+      return Invalid(where + " group \"" + node.spec->name + "\"", "min_member", least,
+                     which + std::to_string(node.needed));
+    }
+    if (gang.min_member <= needed_) return absl::OkStatus();
+    return Invalid(where, "min_member", gang.min_member,
+                   "0 to the replicas of roles of no elastic group, " + std::to_string(needed_));
+  }
+
+ private:
+  static constexpr std::size_t kTop = static_cast<std::size_t>(-1);
+  struct Node {
+    const GroupSpec* spec;
+    std::size_t parent;
+    std::int64_t tasks;   // of it and of the groups inside it
+    std::int64_t needed;  // of these, the tasks of no elastic group inside it
+  };
+
+  static absl::Status BadParent(const std::string& where, const Node& node,
+                                const std::string& expected) {
+    return absl::InvalidArgumentError(where + " group \"" + node.spec->name + "\": parent: \"" +
+                                      node.spec->parent + "\", expected " + expected);
+  }
+
+  std::vector<Node> nodes_;
+  std::map<std::string, std::size_t> by_name_;
+  std::int64_t needed_ = 0;  // tasks of no elastic group
+};
+
 }  // namespace
 
 DeviceRequest WithAmounts(const DeviceRequest& request) {
@@ -145,15 +226,8 @@ absl::Status ValidateJob(const JobSpec& job) {
   }
   TEPHRA_RETURN_IF_ERROR(ValidateTier(where, job.locality));
   if (job.evictions < 0) return Invalid(where, "evictions", job.evictions, "at least 0");
-  std::map<std::string, std::int64_t> groups;  // tasks
-  for (const GroupSpec& group : job.gang.groups) {
-    const std::string here = where + " group \"" + group.name + "\"";
-    if (!groups.emplace(group.name, 0).second) {
-      return absl::AlreadyExistsError(here + ": the name is given twice");
-    }
-    if (group.name.empty()) return absl::InvalidArgumentError(here + ": name: empty");
-    TEPHRA_RETURN_IF_ERROR(ValidateTier(here, group.locality));
-  }
+  GroupTree groups;
+  TEPHRA_RETURN_IF_ERROR(groups.Read(where, job.gang.groups));
   std::int64_t replicas = 0;
   std::array<__int128, kMaxKinds> asked{};
   std::set<std::string> names;
@@ -167,13 +241,9 @@ absl::Status ValidateJob(const JobSpec& job) {
       return Invalid(here, "min", role.min, "0 to its replicas, " + std::to_string(role.replicas));
     }
     replicas += role.replicas;
-    if (!role.group.empty()) {
-      const auto group = groups.find(role.group);
-      if (group == groups.end()) {
-        return absl::InvalidArgumentError(here + ": group: \"" + role.group +
-                                          "\", expected one of the gang's");
-      }
-      group->second += role.replicas;
+    if (!groups.AddTasks(role.group, role.replicas)) {
+      return absl::InvalidArgumentError(here + ": group: \"" + role.group +
+                                        "\", expected one of the gang's");
     }
     TEPHRA_RETURN_IF_ERROR(ValidatePod(here, role.pod));
     Resources each = role.pod.overhead;
@@ -194,19 +264,7 @@ absl::Status ValidateJob(const JobSpec& job) {
     return Invalid(where, "min_member", job.gang.min_member,
                    "0 to the replicas of its roles, " + std::to_string(replicas));
   }
-  std::int64_t needed = replicas;
-  for (const GroupSpec& group : job.gang.groups) {
-    const std::int64_t tasks = groups[group.name];
-    if (group.elastic) needed -= tasks;
-    if (group.min_member >= 1 && group.min_member <= tasks) continue;
-    return Invalid(where + " group \"" + group.name + "\"", "min_member", group.min_member,
-                   "1 to the replicas of its roles, " + std::to_string(tasks));
-  }
-  if (job.gang.min_member > needed) {
-    return Invalid(where, "min_member", job.gang.min_member,
-                   "0 to the replicas of roles of no elastic group, " + std::to_string(needed));
-  }
-  return absl::OkStatus();
+  return groups.CheckMinimums(where, job.gang);
 }
 
 }  // namespace tephra

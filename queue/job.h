@@ -123,13 +123,15 @@ struct Locality {
   bool operator==(const Locality&) const = default;
 };
 
-// A gang inside a gang. It starts with at least `min_member` of its tasks, including the minimums
-// of its roles, or with none of its tasks.
+// A gang inside a gang, or inside another group. Its tasks are those of its roles and of the groups
+// inside it. It starts with at least `min_member` of them, including the minimum of each of its roles
+// and of each group inside it that is not elastic, or with none of its tasks.
 struct GroupSpec {
   std::string name;
   std::int32_t min_member = 1;
-  bool elastic = false;  // the gang may start without this group
-  Locality locality;
+  bool elastic = false;  // what it is in may start without this group
+  Locality locality{};
+  std::string parent{};  // the group that it is in; empty: it is in no other group
 
   bool operator==(const GroupSpec&) const = default;
 };
@@ -185,12 +187,16 @@ struct JobSpec {
 // The largest run-time estimate: 34 years.
 constexpr DurationMs kMostRunMs = DurationMs{1} << 40;
 
+// How many groups may be inside each other.
+constexpr int kMaxGroupLevels = 8;
+
 // The most tasks of a job, over all roles.
 constexpr std::int32_t kMaxTasks = 1'000'000;
 
 // INVALID_ARGUMENT with the field and the numbers: an amount or a tier below zero or too large to
 // sum, a minimum above the number of tasks, a fraction above a whole device, a limit given twice,
-// too many tasks or containers, a role of an unknown group. ALREADY_EXISTS for two roles or groups
+// too many tasks or containers, a role or group of an unknown group, groups inside each other in a
+// circle or deeper than kMaxGroupLevels. ALREADY_EXISTS for two roles or groups
 // with the same name.
 absl::Status ValidateJob(const JobSpec& job);
 absl::Status ValidatePod(const std::string& where, const PodTemplate& pod);

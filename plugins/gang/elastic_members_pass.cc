@@ -15,9 +15,9 @@ void ElasticMembersPass::Place(const Spare& spare) {
   std::vector<Placement> placed = spare.placed;
   std::optional<Reason> no;
   Proofs::Shape failed;  // equal members are one question
-  std::vector<GangAsk> asks = ElasticMembers(snapshot_, spare.job, placed);
+  std::vector<ElasticAsk> asks = ElasticMembers(snapshot_, spare.job, placed);
   for (std::size_t a = 0; a < asks.size(); ++a) {
-    const GangAsk& one = asks[a];  // until more are added behind
+    const GangAsk& one = asks[a].ask;  // until more are added behind
     Proofs::Shape shape = Proofs::ShapeOf(one);
     if (shape == failed) continue;
     Decision start{spare.job, Part::kElastic, Verdict::kStart, {}, {}, {}};
@@ -38,8 +38,8 @@ void ElasticMembersPass::Place(const Spare& spare) {
     start.placements = attempt.placements();
     placed.insert(placed.end(), start.placements.begin(), start.placements.end());
     if (!cycle_.Commit(std::move(start), &attempt)) return;
-    if (StartsGroup(one)) {
-      AddElasticMembers(snapshot_, spare.job, one.groups[0].group, placed, asks);
+    if (const std::uint32_t group = asks[a].starts; group != kNoGroup) {
+      AddElasticMembers(snapshot_, spare.job, group, placed, asks);
     }
   }
   if (no) cycle_.Commit({spare.job, Part::kElastic, Verdict::kWait, std::move(*no), {}, {}});

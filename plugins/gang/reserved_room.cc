@@ -48,8 +48,8 @@ std::vector<Placement> ReservedRoom::Of(const GangAsk& ask) const {
     return sum >= least;
   };
   bool enough = covers(ask.roles, ask.least);
-  for (const GroupAsk& group : ask.groups) {
-    enough = enough && covers(PartOf(ask, group).roles, group.least);
+  for (std::size_t g = 0; g < ask.groups.size(); ++g) {
+    enough = enough && covers(PartOf(ask, g).roles, ask.groups[g].least);
   }
   return enough ? all : std::vector<Placement>{};
 }

@@ -161,18 +161,21 @@ Placer::Answer PlaceInEmpty(Cycle& cycle, const GangAsk& apart) {
 Reason ShortageReason(Workbench& bench, const GangAsk& ask, const Placer::Answer& answer) {
   const Ledger& ledger = bench.ledger();
   if (answer.group_short) {
-    const GangAsk part = PartOf(ask, ask.groups[*answer.group_short]);
-    Placer::Answer alone = answer;
-    alone.group_short.reset();
+    const GangAsk part = PartOf(ask, *answer.group_short);
     Reason reason;
     if (answer.groups_placed == 0 && !ask.tied()) {
+      Placer::Answer alone = answer.inside.empty() ? answer : answer.inside[0];
+      if (answer.inside.empty()) alone.group_short.reset();
       reason = ShortageReason(bench, part, alone);
+      if (!reason.group.empty()) return reason;  // of a sub-group inside that one
     } else {
       reason.obstacle = Obstacle::kGroups;
     }
     reason.group = ledger.snapshot().job(ask.job).groups[part.group].spec.name;
     reason.groups_fit = answer.groups_placed;
-    reason.groups_needed = static_cast<std::int64_t>(ask.groups.size());
+    for (std::size_t g = 0; g < ask.groups.size(); g = ask.groups[g].end_group) {
+      ++reason.groups_needed;
+    }
     return reason;
   }
   const RoleAsk& role = ask.roles[static_cast<std::size_t>(answer.role_short)];

@@ -15,16 +15,19 @@ namespace {
 // How many orders of the sub-groups are tried in one domain.
 constexpr std::size_t kMostTurns = 8;
 
+// Beyond so many times the budget a gang with sub-groups is tried no further, at any level.
+constexpr std::int32_t kMostBudgets = 8;
+
 struct AskPiece {
   GangAsk ask;
   std::optional<std::size_t> group;  // index into the gang's groups; none: roles of no group
 };
 
-// The sub-groups, the least flexible first, and then the roles of no sub-group.
+// The outermost sub-groups, the least flexible first, and then the roles of no sub-group.
 std::vector<AskPiece> PiecesOf(const Snapshot& snapshot, const GangAsk& ask) {
   std::vector<AskPiece> pieces;
-  for (std::size_t g = 0; g < ask.groups.size(); ++g) {
-    if (ask.groups[g].least > 0) pieces.push_back({PartOf(ask, ask.groups[g]), g});
+  for (std::size_t g = 0; g < ask.groups.size(); g = ask.groups[g].end_group) {
+    if (ask.groups[g].least > 0) pieces.push_back({PartOf(ask, g), g});
   }
   const auto hardness = [&](const AskPiece& piece) {
     const Resources demand = LeastDemand(snapshot, piece.ask);
@@ -39,6 +42,21 @@ std::vector<AskPiece> PiecesOf(const Snapshot& snapshot, const GangAsk& ask) {
 
 }  // namespace
 
+// Places one piece. The answer is about the piece: which of the sub-groups inside it found no place
+// is said aside.
+Placer::Answer GroupPlacer::PlacePiece(Workbench& bench, const GangAsk& piece) const {
+  Answer answer = Place(bench, piece);
+  if (piece.groups.empty()) return answer;
+  ++answer.steps;
+  if (!answer.group_short) return answer;
+  Answer inside = answer;
+  answer.inside.assign(1, std::move(inside));
+  answer.role_short += static_cast<std::int32_t>(piece.groups[*answer.group_short].first_role);
+  answer.group_short.reset();
+  answer.groups_placed = 0;
+  return answer;
+}
+
 // Places the pieces one after another. A piece without room goes first in the next turn. The gang
 // is proven impossible only if a piece has no room alone.
 Placer::Answer GroupPlacer::PlaceInside(Workbench& bench, const GangAsk& ask) const {
@@ -51,7 +69,7 @@ Placer::Answer GroupPlacer::PlaceInside(Workbench& bench, const GangAsk& ask) co
     {
       Attempt attempt(bench.ledger());
       for (; next < pieces.size(); ++next) {
-        said = one_->Place(bench, pieces[next].ask);
+        said = PlacePiece(bench, pieces[next].ask);
         steps += said.steps;
         if (said.outcome != Outcome::kPlaced) break;
       }
@@ -65,7 +83,7 @@ Placer::Answer GroupPlacer::PlaceInside(Workbench& bench, const GangAsk& ask) co
     said.groups_placed = static_cast<std::int32_t>(next);
     if (next > 0) {
       Attempt alone(bench.ledger());
-      Answer by_itself = one_->Place(bench, pieces[next].ask);
+      Answer by_itself = PlacePiece(bench, pieces[next].ask);
       steps += by_itself.steps;
       if (by_itself.outcome == Outcome::kPlaced) {
         said.outcome = Outcome::kUnknown;
@@ -78,6 +96,10 @@ Placer::Answer GroupPlacer::PlaceInside(Workbench& bench, const GangAsk& ask) co
     if (turn == 0 || said.groups_placed > answer.groups_placed || next == 0) answer = said;
     // The piece has no room alone, or another order would only swap equal pieces.
     if (next == 0 || Proofs::ShapeOf(pieces[next].ask) == Proofs::ShapeOf(pieces[0].ask)) break;
+    if (steps / kMostBudgets > budget_) {
+      answer.outcome = Outcome::kUnknown;
+      break;
+    }
     std::rotate(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(next),
                 pieces.begin() + static_cast<std::ptrdiff_t>(next) + 1);
   }
@@ -109,7 +131,8 @@ Placer::Answer GroupPlacer::Place(Workbench& bench, const GangAsk& ask) const {
   bool unknown = false;
   std::size_t tries = 0;
   for (const DomainCandidate& candidate : CandidatesOf(bench, ask)) {
-    if (++tries > kMostTries && (!ask.tied() || answer.steps > budget_)) {
+    const bool many = ++tries > kMostTries && (!ask.tied() || answer.steps > budget_);
+    if (many || answer.steps / kMostBudgets > budget_) {
       unknown = true;
       break;
     }

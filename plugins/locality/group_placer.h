@@ -1,5 +1,5 @@
 // GroupPlacer: places a gang with sub-groups. Each sub-group is placed close together, and all of
-// them as close as the gang requests. README.md has the rule. Immutable; any thread.
+// them as close as the gang requests. A sub-group with sub-groups is placed like a gang with them. README.md has the rule. Immutable; any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ class GroupPlacer final : public Placer {
 
  private:
   Answer PlaceInside(Workbench&, const GangAsk&) const;
+  Answer PlacePiece(Workbench&, const GangAsk&) const;
 
   std::unique_ptr<Placer> one_;
   std::int32_t budget_;

@@ -202,15 +202,23 @@ class MoveSelection final : public VictimSelection {
     for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
       if (job.roles[r].group == kNoGroup) add(r);
     }
-    for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
+    const auto add_group = [&](const auto& again, std::uint32_t g) -> void {
+      const std::size_t at = ask.groups.size();
       GroupAsk group;
       group.group = g;
       group.first_role = ask.roles.size();
       const std::int32_t before = ask.least;
+      ask.groups.push_back(group);
       for (const std::uint32_t r : job.groups[g].roles) add(r);
+      for (const std::uint32_t inner : job.groups[g].groups) again(again, inner);
       group.end_role = ask.roles.size();
+      group.end_group = ask.groups.size();
       group.least = ask.least - before;
-      if (group.least > 0) ask.groups.push_back(group);
+      ask.groups[at] = group;
+      if (group.least == 0) ask.groups.pop_back();
+    };
+    for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
+      if (job.groups[g].parent == kNoGroup) add_group(add_group, g);
     }
     if (ask.least == running) {
       LocateAlone(snapshot(), ask);

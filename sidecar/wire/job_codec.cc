@@ -78,6 +78,7 @@ void Encode(const GangSpec& in, TextCopier& text, v1::Gang* out) {
     text.Copy(group.name, wire->mutable_name());
     wire->set_min_member(group.min_member);
     wire->set_elastic(group.elastic);
+    text.Copy(group.parent, wire->mutable_parent());
     if (group.locality != Locality{}) Encode(group.locality, text, wire->mutable_locality());
   }
 }
@@ -132,6 +133,7 @@ absl::Status Decode(const v1::Gang& in, const FieldPath& at, GangSpec& out) {
     group.name = wire.name();
     group.min_member = wire.min_member();
     group.elastic = wire.elastic();
+    group.parent = wire.parent();
     if (!wire.has_locality()) continue;
     const FieldPath here = at.At("groups", i);
     TEPHRA_RETURN_IF_ERROR(Decode(wire.locality(), here.At("locality"), group.locality));

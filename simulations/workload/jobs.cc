@@ -98,45 +98,92 @@ std::int32_t ReadMinMember(Fields& fields, std::int64_t sum, std::int64_t most,
   return static_cast<std::int32_t>(std::min(sum, Sections::kMostTasks));
 }
 
-// One entry of `groups`: `copies` equal groups, of which the first `min_copies` are needed to
-// start. Several copies are named NAME/0 and so on. Roles are named GROUP/ROLE, or like the group.
-void ReadGroup(Sections& sections, const Item& item, GangSpec& gang) {
-  Fields fields(item);
+// One entry of `groups`: `copies` equal groups, of which the first `min_copies` are needed to start
+// what they are in. Several copies are named NAME/0 and so on; a group in a group, GROUP/NAME. Roles
+// are named GROUP/ROLE, or like the group.
+struct GroupEntry {
   GroupSpec group;
-  std::string name;
-  std::int64_t copies = 1, least = 0;
+  std::int64_t copies = 1, least = 1;
+  bool flat = true;
+  std::vector<RoleSpec> roles;
+  std::vector<GroupEntry> groups;
+  // Of all copies, with what is inside them.
+  std::int64_t tasks = 0, roles_made = 0;
+};
+
+bool ReadGroup(Sections& sections, const Item& item, int level, GroupEntry& entry);
+
+// Adds the groups of a list, and the sums of what they need and have.
+bool ReadGroups(Sections& sections, const Item& list, int level, std::vector<GroupEntry>& entries,
+                std::int64_t& needed, std::int64_t& needed_tasks) {
+  bool good = true;
+  ReadList(list, [&](const Item& one) {
+    GroupEntry& entry = entries.emplace_back();
+    good = ReadGroup(sections, one, level, entry) && good;
+    needed += entry.least * entry.group.min_member;
+    needed_tasks += entry.tasks / entry.copies * entry.least;
+  });
+  return good;
+}
+
+bool ReadGroup(Sections& sections, const Item& item, int level, GroupEntry& entry) {
+  if (level > kMaxGroupLevels) {
+    item.Wrong("at most " + std::to_string(kMaxGroupLevels) + " groups inside each other");
+    return false;
+  }
+  Fields fields(item);
   fields.Need("name");
-  fields.Text("name", name);
-  fields.Whole("copies", copies, 1, kMostReplicas);
-  least = copies;
+  fields.Text("name", entry.group.name);
+  fields.Whole("copies", entry.copies, 1, kMostReplicas);
+  entry.least = entry.copies;
   const Item needed = fields.At("min_copies");
-  if (needed.node != nullptr) ReadWhole(needed, least, 0, copies);
-  group.locality = ReadLocality(fields.At("network_topology"));
-  const bool flat = !fields.Has("roles");
-  std::vector<RoleSpec> roles = ReadRoles(sections, fields, "");
-  std::int64_t sum = 0, most = 0;
-  for (const RoleSpec& role : roles) sum += role.min, most += role.replicas;
-  group.min_member = ReadMinMember(fields, sum, most, 1);
+  if (needed.node != nullptr) ReadWhole(needed, entry.least, 0, entry.copies);
+  entry.group.locality = ReadLocality(fields.At("network_topology"));
+  const Item groups = fields.At("groups");
+  entry.flat = !fields.Has("roles");
+  if (groups.node == nullptr || !entry.flat) entry.roles = ReadRoles(sections, fields, "");
+  std::int64_t sum = 0, most = 0, all = 0;
+  for (const RoleSpec& role : entry.roles) sum += role.min, most += role.replicas;
+  all = most;
+  bool good = true;
+  if (groups.node != nullptr) {
+    good = ReadGroups(sections, groups, level + 1, entry.groups, sum, most);
+  }
+  auto roles = static_cast<std::int64_t>(entry.roles.size());
+  for (const GroupEntry& inner : entry.groups) {
+    all += inner.tasks;
+    roles += inner.roles_made;
+  }
+  entry.group.min_member = ReadMinMember(fields, sum, most, 1);
   fields.Done();
-  if (copies * most > Sections::kMostTasks) {
+  // Each factor is at most a million, and so is each sum below.
+  if (entry.copies * all > Sections::kMostTasks) {
     item.Wrong("at most " + std::to_string(Sections::kMostTasks) + " tasks in all copies together");
-    return;
+    return false;
   }
-  if (gang.roles.size() + static_cast<std::size_t>(copies) * roles.size() > kMostRoles) {
+  if (entry.copies * roles > static_cast<std::int64_t>(kMostRoles)) {
     item.Wrong("at most " + std::to_string(kMostRoles) + " roles in all groups of the job");
-    return;
+    return false;
   }
-  const auto count = static_cast<std::int64_t>(roles.size());
-  if (!item.wrong->ok() || !sections.Reserve(item, copies, kRoleBytes * count)) return;
-  for (std::int64_t copy = 0; copy < copies; ++copy) {
-    group.name = copies == 1 ? name : name + "/" + std::to_string(copy);
-    group.elastic = copy >= least;
-    for (RoleSpec role : roles) {
-      role.name = flat ? group.name : group.name + "/" + role.name;
+  entry.tasks = entry.copies * all;
+  entry.roles_made = entry.copies * roles;
+  return good && item.wrong->ok();
+}
+
+void MakeGroups(const GroupEntry& entry, const std::string& parent, GangSpec& gang) {
+  for (std::int64_t copy = 0; copy < entry.copies; ++copy) {
+    GroupSpec group = entry.group;
+    group.parent = parent;
+    if (!parent.empty()) group.name = parent + "/" + group.name;
+    if (entry.copies > 1) group.name += "/" + std::to_string(copy);
+    group.elastic = copy >= entry.least;
+    gang.groups.push_back(group);
+    for (RoleSpec role : entry.roles) {
+      role.name = entry.flat ? group.name : group.name + "/" + role.name;
       role.group = group.name;
       gang.roles.push_back(std::move(role));
     }
-    gang.groups.push_back(group);
+    for (const GroupEntry& inner : entry.groups) MakeGroups(inner, group.name, gang);
   }
 }
 
@@ -146,12 +193,21 @@ GangSpec ReadGang(Sections& sections, Fields& fields) {
   if (groups.node == nullptr || fields.Has("roles")) {
     gang.roles = ReadRoles(sections, fields, "worker");
   }
-  std::int64_t sum = 0, most = 0;
+  std::int64_t sum = 0, most = 0, needed_tasks = 0;
   for (const RoleSpec& role : gang.roles) sum += role.min;
   if (groups.node != nullptr) {
-    ReadList(groups, [&](const Item& one) { ReadGroup(sections, one, gang); });
+    std::vector<GroupEntry> entries;
+    bool good = ReadGroups(sections, groups, 1, entries, sum, needed_tasks);
+    auto roles = static_cast<std::int64_t>(gang.roles.size());
+    for (const GroupEntry& entry : entries) roles += entry.roles_made;
+    if (roles > static_cast<std::int64_t>(kMostRoles)) {
+      groups.Wrong("at most " + std::to_string(kMostRoles) + " roles in all groups of the job");
+      good = false;
+    }
+    if (good && sections.Reserve(groups, 1, kRoleBytes * roles)) {
+      for (const GroupEntry& entry : entries) MakeGroups(entry, "", gang);
+    }
   }
-  for (const GroupSpec& group : gang.groups) sum += group.elastic ? 0 : group.min_member;
   for (const RoleSpec& role : gang.roles) most += role.replicas;
   gang.min_member = ReadMinMember(fields, sum, most, 0);
   return gang;

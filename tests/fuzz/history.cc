@@ -309,6 +309,8 @@ JobSpec History::MakeJob(std::string uid) {
       group.name = name;
       group.min_member = bytes_.Below(5);
       group.elastic = bytes_.Below(2) == 0;
+      if (job.created % 16 == 3 && group.name == "b") group.parent = "a";
+      if (job.created % 64 == 3 && group.name == "a") group.parent = "b";
       if (bytes_.Below(2) == 0) group.locality = {Locality::Mode::kRequired, bytes_.Below(3), ""};
     }
     for (RoleSpec& role : job.gang.roles) role.group = bytes_.Pick<const char*>({"a", "b", ""});

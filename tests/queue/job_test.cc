@@ -144,6 +144,30 @@ TEST_CASE("ValidateJob: tasks and containers are as many as can be numbered") {
   CHECK(Names(Wrong(AJob("j").Role("w", 1, pod)), {"containers", "65536", "65535"}));
 }
 
+TEST_CASE("ValidateJob: groups may be inside each other, neither in a circle nor too deep") {
+  JobSpec job = AJob("train").Role("worker", 4, APod().Gpus(1), 4);
+  job.gang.roles[0].group = "pair";
+  job.gang.groups = {{"pair", 4, false, {}, "stage"}};
+  CHECK(Names(Wrong(job), {"group \"pair\"", "parent", "\"stage\"", "another group"}));
+  job.gang.groups.push_back({"stage", 4, false, {}, "replica"});
+  job.gang.groups.push_back({"replica", 4, false, {}, ""});
+  CHECK(ValidateJob(job).ok());
+  job.gang.groups[2].min_member = 5;  // more than in all groups inside it
+  CHECK(Names(Wrong(job), {"group \"replica\"", "min_member", "5", "1 to", "4"}));
+  job.gang.groups[2].min_member = 4;
+  job.gang.groups[0].elastic = true;  // then the group around it cannot need its tasks
+  CHECK(Names(Wrong(job), {"group \"stage\"", "min_member", "4", "no elastic group", "0"}));
+  job.gang.groups[0].elastic = false;
+  job.gang.groups[2].parent = "pair";
+  CHECK(Names(Wrong(job), {"group \"pair\"", "parent", "\"stage\"", "not inside it"}));
+  job.gang.groups[2].parent = "l0";
+  for (int level = 0; level < kMaxGroupLevels; ++level) {
+    job.gang.groups.push_back({"l" + std::to_string(level), 4, false, {}, "l" + std::to_string(level + 1)});
+  }
+  job.gang.groups.back().parent.clear();
+  CHECK(Names(Wrong(job), {"parent", "at most 8 groups inside each other"}));
+}
+
 TEST_CASE("ValidateJob: groups have a name, and a minimum that their roles can give") {
   JobSpec job = Sound();
   job.gang.roles[0].group = "stage";

@@ -184,7 +184,8 @@ GangSpec Gang(Dice& dice) {
                     Word(dice)};
   });
   gang.groups = Several(dice, [&] {
-    return GroupSpec{Word(dice), Number<std::int32_t>(dice), dice.Percent(50), Near(dice)};
+    return GroupSpec{Word(dice), Number<std::int32_t>(dice), dice.Percent(50), Near(dice),
+                     Word(dice)};
   });
   return gang;
 }

@@ -244,55 +244,62 @@ std::vector<const MirrorRole*> Mirror::RolesOf(const MirrorJob& job,
   return roles;
 }
 
-bool Mirror::Takes(const MirrorJob& job, const GroupSpec& group) const {
-  const std::vector<const MirrorRole*> roles = RolesOf(job, group.name);
-  return !group.elastic || std::any_of(roles.begin(), roles.end(),
-                                       [](const MirrorRole* role) { return mirror_tasks::Counted(*role) > 0; });
+int Mirror::CountedIn(const MirrorJob& job, const std::string& group) const {
+  int counted = 0;
+  for (const MirrorRole* role : RolesOf(job, group)) counted += mirror_tasks::Counted(*role);
+  for (const GroupSpec& inner : job.spec.gang.groups) {
+    if (inner.parent == group) counted += CountedIn(job, inner.name);
+  }
+  return counted;
+}
+
+bool Mirror::Needs(const MirrorJob& job, const GroupSpec& group) const {
+  return !group.elastic || CountedIn(job, group.name) > 0;
+}
+
+bool Mirror::IsWhole(const MirrorJob& job, const std::string& group, int least) const {
+  for (const MirrorRole* role : RolesOf(job, group)) {
+    if (mirror_tasks::Counted(*role) < role->min) return false;
+  }
+  for (const GroupSpec& inner : job.spec.gang.groups) {
+    if (inner.parent != group || !Needs(job, inner)) continue;
+    if (!IsWhole(job, inner.name, inner.min_member)) return false;
+  }
+  return CountedIn(job, group) >= least;
 }
 
 bool Mirror::Satisfied(const MirrorJob& job) const {
-  int counted = 0;
-  const auto whole = [&](const std::string& group, bool takes, int least) {
-    int here = 0;
-    for (const MirrorRole* role : RolesOf(job, group)) {
-      if (takes && mirror_tasks::Counted(*role) < role->min) return false;
-      here += mirror_tasks::Counted(*role);
-    }
-    counted += here;
-    return !takes || here >= least;
-  };
-  if (!whole("", true, 0)) return false;
-  for (const GroupSpec& group : job.spec.gang.groups) {
-    if (!whole(group.name, Takes(job, group), group.min_member)) return false;
+  return IsWhole(job, "", job.spec.gang.min_member);
+}
+
+bool Mirror::AddMissing(const MirrorJob& job, const std::string& group, int min_member,
+                        MirrorLack& lack, GangWish& wish) const {
+  bool enough = true;
+  for (const MirrorRole* role : RolesOf(job, group)) {
+    const int missing = std::max(0, role->min - mirror_tasks::Counted(*role));
+    const int asking = mirror_tasks::Pending(*role);
+    lack.tasks += missing;
+    lack.asking += asking;
+    enough = enough && missing <= asking;
+    if (asking > 0) wish.roles.push_back({role->pod, missing, asking});
   }
-  return counted >= job.spec.gang.min_member;
+  for (const GroupSpec& inner : job.spec.gang.groups) {
+    if (inner.parent != group || !Needs(job, inner)) continue;
+    MirrorLack of_inner;
+    enough = AddMissing(job, inner.name, inner.min_member, of_inner, wish) && enough;
+    lack.tasks += of_inner.tasks;
+    lack.asking += of_inner.asking;
+  }
+  lack.tasks = std::max(lack.tasks, min_member - CountedIn(job, group));
+  return enough && lack.asking >= lack.tasks;
 }
 
 bool Mirror::Missing(const MirrorJob& job, GangWish& wish) const {
   wish = {};
-  int all = 0, least = 0, pending = 0;
-  for (const auto& [name, role] : job.roles) all += mirror_tasks::Counted(role);
-  const auto add = [&](const std::string& group, int min_member) {
-    int counted = 0, of_roles = 0, asking = 0;
-    for (const MirrorRole* role : RolesOf(job, group)) {
-      const int missing = std::max(0, role->min - mirror_tasks::Counted(*role));
-      counted += mirror_tasks::Counted(*role);
-      of_roles += missing;
-      asking += mirror_tasks::Pending(*role);
-      if (missing > mirror_tasks::Pending(*role)) return false;
-      if (mirror_tasks::Pending(*role) > 0) wish.roles.push_back({role->pod, missing, mirror_tasks::Pending(*role)});
-    }
-    const int lacks = std::max(of_roles, min_member - counted);
-    least += lacks;
-    pending += asking;
-    return asking >= lacks;
-  };
-  bool enough = add("", 0);
-  for (const GroupSpec& group : job.spec.gang.groups) {
-    if (Takes(job, group)) enough = add(group.name, group.min_member) && enough;
-  }
-  wish.least = std::max(least, job.spec.gang.min_member - all);
-  return enough && pending >= wish.least;
+  MirrorLack lack;
+  const bool enough = AddMissing(job, "", job.spec.gang.min_member, lack, wish);
+  wish.least = lack.tasks;
+  return enough;
 }
 
 }  // namespace tephra

@@ -64,8 +64,19 @@ class Mirror {
   bool Satisfied(const MirrorJob& job) const;
   // The job's roles that are of the group; empty: of none.
   std::vector<const MirrorRole*> RolesOf(const MirrorJob& job, const std::string& group) const;
-  // Whether the minimums of the group count: of an elastic one once it has begun.
-  bool Takes(const MirrorJob& job, const GroupSpec& group) const;
+  // Tasks of the group and of the groups inside it that count; empty: of the job.
+  int CountedIn(const MirrorJob& job, const std::string& group) const;
+  // Whether the minimums of the group count with those of what it is in: of an elastic one once it
+  // has begun.
+  bool Needs(const MirrorJob& job, const GroupSpec& group) const;
+  // Whether every minimum of the group, or of the job, is met.
+  bool IsWhole(const MirrorJob& job, const std::string& group, int least) const;
+  // What the group, or the job, lacks; false: too few tasks ask.
+  struct MirrorLack {
+    int tasks = 0, asking = 0;
+  };
+  bool AddMissing(const MirrorJob& job, const std::string& group, int min_member, MirrorLack& lack,
+                  GangWish& wish) const;
   Room Now() const { return Taken(&masks_); }
   Room Empty() const { return Room(nodes_, nullptr, models_); }
   // What the task holds where it is.

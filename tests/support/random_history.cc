@@ -141,30 +141,47 @@ Event RandomHistory::JobEvent(const Mirror& mirror) {
 }
 
 void RandomHistory::AddGroups(JobSpec& job) {
-  for (const char* name : {"a", "b"}) {
+  for (const char* name : {"a", "b", "c"}) {
     job.gang.groups.push_back({name, dice_.From(1, 4), dice_.Percent(40), {}});
   }
-  for (RoleSpec& role : job.gang.roles) role.group = dice_.Pick<std::string>({"a", "b", ""});
+  if (dice_.Percent(60)) job.gang.groups[1].parent = "a";
+  if (dice_.Percent(60)) job.gang.groups[2].parent = "b";
+  for (RoleSpec& role : job.gang.roles) role.group = dice_.Pick<std::string>({"a", "b", "c", ""});
   FitGroups(job);
 }
 
-// Removes groups without roles, and limits minimums to the number of tasks.
+// Removes groups without tasks of their own or of needed groups inside them, and limits minimums to the
+// number of these tasks.
 void RandomHistory::FitGroups(JobSpec& job) const {
-  int needed = 0;
-  for (const RoleSpec& role : job.gang.roles) needed += role.group.empty() ? role.replicas : 0;
-  std::vector<GroupSpec> groups;
-  for (GroupSpec& group : job.gang.groups) {
+  // Of the group, or the gang, and of the groups inside it that are not elastic.
+  const auto tasks_in = [&](const auto& again, const std::string& of) -> int {
     int tasks = 0;
-    for (const RoleSpec& role : job.gang.roles) {
-      tasks += role.group == group.name ? role.replicas : 0;
+    for (const RoleSpec& role : job.gang.roles) tasks += role.group == of ? role.replicas : 0;
+    for (const GroupSpec& inner : job.gang.groups) {
+      if (inner.parent == of && !inner.elastic) tasks += again(again, inner.name);
     }
-    if (tasks == 0) continue;
-    group.min_member = std::min(group.min_member, tasks);
-    if (!group.elastic) needed += tasks;
-    groups.push_back(group);
+    return tasks;
+  };
+  std::vector<GroupSpec>& groups = job.gang.groups;
+  for (bool found = true; found;) {
+    const auto empty = std::find_if(groups.begin(), groups.end(), [&](const GroupSpec& group) {
+      return tasks_in(tasks_in, group.name) == 0;
+    });
+    found = empty != groups.end();
+    if (!found) break;
+    const GroupSpec gone = *empty;
+    groups.erase(empty);
+    for (GroupSpec& group : groups) {
+      if (group.parent == gone.name) group.parent = gone.parent;
+    }
+    for (RoleSpec& role : job.gang.roles) {
+      if (role.group == gone.name) role.group = gone.parent;
+    }
   }
-  job.gang.groups = std::move(groups);
-  job.gang.min_member = std::min(job.gang.min_member, needed);
+  for (GroupSpec& group : groups) {
+    group.min_member = std::min(group.min_member, tasks_in(tasks_in, group.name));
+  }
+  job.gang.min_member = std::min(job.gang.min_member, tasks_in(tasks_in, ""));
 }
 
 Event RandomHistory::TaskEvent(const Mirror& mirror) {
