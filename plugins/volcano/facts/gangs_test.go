@@ -128,6 +128,27 @@ func TestPodsOfOneRoleThatDifferAreRolesOfTheirOwn(t *testing.T) {
 	}
 }
 
+func TestSomeOfUnlikePodsOfOneRole(t *testing.T) {
+	feed := idleFeed(t, Options{Admit: true})
+	feed.setGroup(someGroup("g", 2, func(g *schedulingv1beta1.PodGroup) {
+		g.Spec.MinTaskMember = map[string]int32{"worker": 2}
+	}))
+	feed.setPod(somePod("w0", "g", task("worker", "0")))
+	feed.setPod(somePod("w1", "g", task("worker", "1")))
+	feed.setPod(somePod("w2", "g", task("worker", "2"), func(p *corev1.Pod) {
+		p.Spec.Containers = []corev1.Container{container("main", "cpu", "9")}
+	}))
+	gang := wholeModel(t, feed).jobs["group-g"].Gang
+	if got, want := inALine(gang), "2 worker=2@worker worker#2=1@worker worker>=2"; got != want {
+		t.Errorf("the gang: %s, want %s", got, want)
+	}
+	for _, role := range gang.Roles {
+		if role.Min != 0 {
+			t.Errorf("the minimum of %s: %d, want that of the group", role.Name, role.Min)
+		}
+	}
+}
+
 func TestPhasesOfPods(t *testing.T) {
 	for _, test := range []struct {
 		name   string

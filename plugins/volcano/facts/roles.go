@@ -176,7 +176,8 @@ func shareOf(sum corev1.ResourceList, count int64) corev1.ResourceRequirements {
 // --- from the pods -------------------------------------------------------------------------
 
 // gangByPods gives every pod that is there its place. Pods of one role that differ in shape become
-// roles of their own, "worker#2" and so on; what a Job has still to make is like the first.
+// roles of their own, "worker#2" and so on; what a Job has still to make is like the first. If the gang
+// does not need all of them, these roles are a group, whose minimum counts any of the pods.
 func (f *Feed) gangByPods(g *group, sub subGroups, job *batchv1alpha1.Job, present []*pod) (*tephrav1.Gang, *Problem) {
 	var order []part
 	replicas := map[part]int32{}
@@ -222,9 +223,18 @@ func (f *Feed) gangByPods(g *group, sub subGroups, job *batchv1alpha1.Job, prese
 		if problem != nil {
 			return nil, problem
 		}
+		var pods int32
 		for _, role := range made {
-			sum += role.Replicas
+			pods += role.Replicas
 			parts[role.Name] = of
+		}
+		sum += pods
+		// Any so many of unlike pods will do.
+		if count := least[of.task]; of.policy < 0 && len(made) > 1 && count > 0 && count < pods && !sub.names(of.task) {
+			for _, role := range made {
+				role.Group, role.Min = of.task, 0
+			}
+			gang.Groups = append(gang.Groups, &tephrav1.Group{Name: of.task, MinMember: count})
 		}
 		gang.Roles = append(gang.Roles, made...)
 	}

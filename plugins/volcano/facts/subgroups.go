@@ -114,6 +114,11 @@ func (s subGroups) group(of part) string {
 	return s.policies[of.policy].name + "/" + of.values
 }
 
+// names: a policy has that name.
+func (s subGroups) names(name string) bool {
+	return slices.ContainsFunc(s.policies, func(policy subGroupPolicy) bool { return policy.name == name })
+}
+
 // role is what the engine calls the part: worker/0 of a task that is partitioned by itself, stage/0/worker of one in
 // a sub-group called otherwise.
 func (s subGroups) role(of part) string {
