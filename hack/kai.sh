@@ -29,7 +29,10 @@ expected state of each task. It is translated for the engine:
 |---|---|
 | queue, department | a queue of the tree: deserved amount, limit, weight of GPUs, priority |
 | job, pod set | a gang, a role with a minimum; tasks beyond the minimum are elastic |
-| sub-group | a group, elastic if the job needs only some of its sub-groups |
+| pod set of unlike pods | a group with a role for each kind of pod |
+| sub-group | a group inside that of the sub-group around it; elastic if that needs only some of its sub-groups |
+| pod affinity | the domains of the selected pods; among the tasks of one job, one required domain |
+| pod anti-affinity | a limit of one in each domain |
 | topology, level | domains of nodes, one tier each |
 | part of a GPU, GPU memory | a part of its compute and of its memory, in the same proportion |
 | MIG instances that a node counts | a device each, in MIG mode and with room for one instance of the profile |

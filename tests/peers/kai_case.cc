@@ -1,11 +1,12 @@
 #include "tests/peers/kai_case.h"
 
 #include <algorithm>
-#include <tuple>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "tests/peers/kai_affinity.h"
 #include "tests/peers/kai_fields.h"
 #include "tests/peers/kai_gang.h"
 #include "tests/peers/kai_hardware.h"
@@ -74,6 +75,10 @@ KaiTask TaskOf(const Json& json) {
   task.set = Get<std::string>(json, "pod_set", "default");
   task.priority = Get<std::int32_t>(json, "priority", 0);
   task.gpu_groups = Get<std::vector<std::string>>(json, "gpu_groups", {});
+  task.affinity_labels =
+      Get<std::map<std::string, std::string>>(json, "pod_affinity_labels", {});
+  task.affinity_key = Get<std::string>(json, "pod_affinity_topology_key", "");
+  task.anti_affinity_key = Get<std::string>(json, "pod_anti_affinity_topology_key", "");
   task.node_types = Get<std::vector<std::string>>(json, "allowed_nodes", {});
   const Json& request = json.at("request");
   task.kind = request.at("kind").get<std::string>();
@@ -122,16 +127,15 @@ KaiJob JobOf(const Json& json) {
   return job;
 }
 
-// A pod set is a role of the gang; a role has one kind of pod.
-bool UnlikeInSet(const KaiJob& job) {
-  std::map<std::string, const KaiTask*> first;
-  return std::any_of(job.tasks.begin(), job.tasks.end(), [&](const KaiTask& task) {
-    const KaiTask& other = *first.emplace(task.set, &task).first->second;
-    return std::tie(task.kind, task.gpus, task.devices, task.gpu_memory_mib, task.mig,
-                    task.cpu_milli, task.memory_bytes) !=
-           std::tie(other.kind, other.gpus, other.devices, other.gpu_memory_mib, other.mig,
-                    other.cpu_milli, other.memory_bytes);
-  });
+void AddTopologies(const KaiPart& part, std::set<std::string>& names) {
+  if (!part.topology.empty()) names.insert(part.topology);
+  for (const KaiPart& inner : part.parts) AddTopologies(inner, names);
+}
+
+std::set<std::string> TopologiesOf(const KaiCase& one) {
+  std::set<std::string> names;
+  for (const KaiJob& job : one.jobs) AddTopologies(job.tree, names);
+  return names;
 }
 
 bool AnyPending(const KaiJob& job) {
@@ -168,7 +172,8 @@ std::string Excluded(const KaiCase& one, const Json& json) {
       }
     }
   }
-  if (Get<Json>(json, "topologies", Json::array()).size() > 1) {
+  if (std::string excluded = KaiAffinityExcluded(one); !excluded.empty()) return excluded;
+  if (TopologiesOf(one).size() > 1) {
     return "several topologies of the same nodes: the engine has one forest of domains";
   }
   std::map<std::string, std::int64_t> delays;
@@ -182,9 +187,6 @@ std::string Excluded(const KaiCase& one, const Json& json) {
   for (const KaiJob& job : one.jobs) {
     const KaiGang gang = GangOf(one, job);
     if (!gang.excluded.empty()) return gang.excluded;
-    if (gang.sets.size() > 1 && UnlikeInSet(job)) {
-      return "a pod set of unlike pods: a role has one kind of pod";
-    }
   }
   return "";
 }
@@ -209,10 +211,6 @@ KaiCase CaseOf(const std::string& file, const Json& json) {
   one.gpu_strategy = json.at("placement").at("gpus").get<std::string>();
   for (const Json& node : json.at("nodes")) one.nodes.push_back(NodeOf(node));
   one.node_ties = json.at("node_ties").get<std::vector<std::vector<std::string>>>();
-  for (const Json& topology : Get<Json>(json, "topologies", Json::array())) {
-    one.topology = topology.at("name").get<std::string>();
-    one.levels = topology.at("levels").get<std::vector<std::string>>();
-  }
   for (const Json& queue : json.at("departments")) one.departments.push_back(QueueOf(queue));
   for (const Json& queue : json.at("queues")) one.queues.push_back(QueueOf(queue));
   for (const Json& job : json.at("jobs")) one.jobs.push_back(JobOf(job));
@@ -220,7 +218,19 @@ KaiCase CaseOf(const std::string& file, const Json& json) {
     one.expected[task] = {outcome.at("status").get<std::string>(),
                           Get<std::string>(outcome, "node", "")};
   }
+  // The one that jobs name; if none is named, domains have no effect.
+  const std::set<std::string> named = TopologiesOf(one);
+  for (const Json& topology : Get<Json>(json, "topologies", Json::array())) {
+    const std::string name = topology.at("name").get<std::string>();
+    if (!named.empty() && !named.contains(name)) continue;
+    one.topology = name;
+    one.levels = topology.at("levels").get<std::vector<std::string>>();
+  }
   one.excluded = Excluded(one, json);
+  for (const KaiJob& job : one.jobs) {
+    const std::string key = KaiSharedKey(one, job);
+    if (!key.empty() && one.excluded.empty()) one.levels = {key};
+  }
   return one;
 }
 

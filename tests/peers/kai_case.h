@@ -50,6 +50,9 @@ struct KaiTask {
   std::int32_t priority = 0;
   std::vector<std::string> gpu_groups;     // tasks on a node that share one share a device
   std::vector<std::string> node_types;     // KaiTypeOf any of them; none given: all
+  // Labels of the pod, which its terms select in domains of these labels of nodes; empty: no term.
+  std::map<std::string, std::string> affinity_labels;
+  std::string affinity_key, anti_affinity_key;
 };
 
 // A pod set or, where it has parts, a sub-group.

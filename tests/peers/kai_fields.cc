@@ -116,7 +116,8 @@ class Reader {
     const std::string of = "a task";
     Fields(of, task,
            {"id", "state", "node", "pod_set", "priority", "gpu_groups", "allowed_nodes", "request",
-            "legacy_mig", "annotations"});
+            "legacy_mig", "annotations", "pod_affinity_labels", "pod_affinity_topology_key",
+            "pod_anti_affinity_topology_key"});
     One(of, "state", task,
         {"Pending", "Gated", "Allocated", "Pipelined", "Binding", "Bound", "Running", "Releasing",
          "StuckInReleasing", "Succeeded", "Failed"});

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "tests/peers/kai_affinity.h"
 #include "tests/peers/kai_config.h"
 #include "tests/peers/kai_gang.h"
 #include "tests/peers/kai_hardware.h"
@@ -169,6 +170,7 @@ class Setup {
       term.expressions.push_back({kKaiTypeKey, LabelRequirement::Operator::kIn, task.node_types});
       pod.constraints.affinity.push_back(std::move(term));
     }
+    if (case_.predicates) AddKaiAffinity(case_, task, pod);
     return pod;
   }
 
@@ -201,12 +203,25 @@ class Setup {
       RoleSpec& role = spec.gang.roles[r];
       out_.seats[task->id] = {job.name, role.name, role.replicas++};
     }
-    // Of a single pod set the minimum is the gang's, or its group's.
-    for (std::size_t r = 0; r < sets.size(); ++r) {
-      const auto set = gang.sets.find(sets[r]);
-      if (set == gang.sets.end()) continue;
-      if (gang.sets.size() > 1) spec.gang.roles[r].min = set->second.least;
-      spec.gang.roles[r].group = set->second.group;
+    // Of a single pod set the minimum is the gang's, of unlike pods their group's.
+    for (const auto& [name, set] : gang.sets) {
+      const auto first = static_cast<std::size_t>(std::find(sets.begin(), sets.end(), name) - sets.begin());
+      std::int32_t pods = 0;
+      for (std::size_t r = first; r < sets.size(); ++r) {
+        if (sets[r] != name) continue;
+        spec.gang.roles[r].group = set.group;
+        pods += spec.gang.roles[r].replicas;
+      }
+      if (first == sets.size()) {
+        sets.push_back(name);
+        PodTemplate pod;
+        pod.containers.emplace_back().name = "main";
+        spec.gang.roles.push_back({"role" + std::to_string(first), 0, 0, pod, set.group});
+      }
+      // Places without a pod do not ask.
+      spec.gang.roles[first].replicas += std::max(0, set.least - pods);
+      const bool one_role = std::count(sets.begin(), sets.end(), name) == 1;
+      if (gang.sets.size() > 1 && one_role) spec.gang.roles[first].min = set.least;
     }
     Tell(JobUpserted{std::move(spec), ++out_.version});
   }
@@ -295,8 +310,7 @@ class Setup {
     fact.role = seat.role;
     fact.index = seat.index;
     if (task.state == "Gated") return;  // its pod may not be scheduled yet
-    if (task.state == "Running" || task.state == "Bound" || task.state == "Binding" ||
-        task.state == "Allocated") {
+    if (KaiHoldsRoom(task.state)) {
       fact.phase = TaskPhase::kRunning;
     } else if (task.state == "Releasing" || task.state == "StuckInReleasing") {
       fact.phase = TaskPhase::kReleasing;
