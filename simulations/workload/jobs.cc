@@ -108,7 +108,7 @@ struct GroupEntry {
   std::vector<RoleSpec> roles;
   std::vector<GroupEntry> groups;
   // Of all copies, with what is inside them.
-  std::int64_t tasks = 0, roles_made = 0;
+  std::int64_t tasks = 0, roles_made = 0, groups_made = 0;
 };
 
 bool ReadGroup(Sections& sections, const Item& item, int level, GroupEntry& entry);
@@ -150,9 +150,11 @@ bool ReadGroup(Sections& sections, const Item& item, int level, GroupEntry& entr
     good = ReadGroups(sections, groups, level + 1, entry.groups, sum, most);
   }
   auto roles = static_cast<std::int64_t>(entry.roles.size());
+  std::int64_t made = 1;
   for (const GroupEntry& inner : entry.groups) {
     all += inner.tasks;
     roles += inner.roles_made;
+    made += inner.groups_made;
   }
   entry.group.min_member = ReadMinMember(fields, sum, most, 1);
   fields.Done();
@@ -165,8 +167,14 @@ bool ReadGroup(Sections& sections, const Item& item, int level, GroupEntry& entr
     item.Wrong("at most " + std::to_string(kMostRoles) + " roles in all groups of the job");
     return false;
   }
+  // Each has a role, if only in a group inside it; groups without any are refused before they are made.
+  if (entry.copies * made > static_cast<std::int64_t>(kMostRoles) * kMaxGroupLevels) {
+    item.Wrong("at most " + std::to_string(kMostRoles * kMaxGroupLevels) + " groups in all copies");
+    return false;
+  }
   entry.tasks = entry.copies * all;
   entry.roles_made = entry.copies * roles;
+  entry.groups_made = entry.copies * made;
   return good && item.wrong->ok();
 }
 

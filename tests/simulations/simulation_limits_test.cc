@@ -35,6 +35,15 @@ TEST_CASE("simulation: no count makes more objects than memory can hold") {
           "f:2: jobs[0]: ", memory);
   refuses(kMachine + "jobs: [{ name: a, " + group + "10001 }] }]\n",
           "f:2: jobs[0].groups[0]: ", "at most 10000 roles");
+  const std::string inner = "groups: [{ name: h, copies: 200, members: 1 }]";
+  refuses(kMachine + "jobs: [{ name: a, groups: [{ name: g, copies: 200, " + inner + " }] }]\n",
+          "f:2: jobs[0].groups[0]: ", "at most 10000 roles");
+  refuses(kMachine + "jobs: [{ name: a, groups: [{ name: g, copies: 1000000, groups: [] }] }]\n",
+          "f:2: jobs[0].groups[0]: ", "at most 80000 groups");
+  std::string deep = "{ name: g, members: 1 }";
+  for (int level = 1; level <= 8; ++level) deep = "{ name: g, groups: [" + deep + "] }";
+  refuses(kMachine + "jobs: [{ name: a, groups: [" + deep + "] }]\n", "f:2: jobs[0].groups[0]",
+          "at most 8 groups inside each other");
   std::string roles, queues = "  - { name: q0 }\n";
   for (int i = 0; i <= 10'000; ++i) roles += "{ name: r" + std::to_string(i) + " },\n";
   for (int i = 1; i <= 100; ++i) {
