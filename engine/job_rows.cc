@@ -127,6 +127,7 @@ void TaskTable::ListIncomplete() {
 void TaskTable::RefreshWaiting(JobId id) {
   JobRow& job = books_.jobs[id.index()];
   FollowMinimum(id);
+  FollowStart(id);
   const bool waits = job.waits();
   if (waits == (job.waiting_at != JobRow::kNotWaiting)) return books_.lines.Follow(books_, id);
   if (waits) {

@@ -31,6 +31,16 @@ enum class Verdict : std::uint8_t {
   kUnwind,      // evicts tasks of its own job, which are pending again afterwards
 };
 
+// Whether a job that is pending with this verdict and obstacle may start without a change of the job, its
+// queue or the nodes: time and the ends of other jobs are enough.
+constexpr bool WaitEnds(Verdict verdict, Obstacle obstacle) {
+  const bool pending = verdict == Verdict::kWait || verdict == Verdict::kReserve ||
+                       verdict == Verdict::kStartAfterEviction;
+  return pending && (IsQuota(obstacle) || IsRoom(obstacle) || obstacle == Obstacle::kReserved ||
+                     obstacle == Obstacle::kBehind || obstacle == Obstacle::kReleasing ||
+                     obstacle == Obstacle::kGate);
+}
+
 // Which part of a gang a decision is about.
 enum class Part : std::uint8_t {
   kMinimum,  // what the gang needs to run at all

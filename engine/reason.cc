@@ -3,6 +3,7 @@
 #include <absl/time/time.h>
 
 #include "topology/base/hash.h"
+#include "topology/base/time.h"
 
 namespace tephra {
 namespace {
@@ -98,8 +99,7 @@ std::string GpuHours(std::int64_t gpu_s) {
 
 // "2026-11-22T10:00:00Z", or "2h5m of simulated time" in a trace.
 std::string TimeText(std::int64_t ms) {
-  constexpr std::int64_t kYearMs = std::int64_t{365} * 24 * 3600 * 1000;
-  if (ms >= 20 * kYearMs) {
+  if (IsUnixTime(ms)) {
     return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixMillis(ms), absl::UTCTimeZone());
   }
   return absl::FormatDuration(absl::Milliseconds(ms)) + " of simulated time";
@@ -206,7 +206,7 @@ std::string GateText(const ResourceKinds& kinds, const Reason& reason) {
          words(reason.used) + " in use; admitted jobs need " + words(reason.kept) + " more" + asked;
 }
 
-// The reserved start of a pending job, or why the job has no start estimate.
+// The reserved start of a pending job, or why the job has no reserved start.
 std::string StartText(const Reason& reason) {
   if (reason.start_ms != 0) {
     const std::string on = reason.start_on.empty() ? "" : " on " + reason.start_on;
@@ -216,10 +216,10 @@ std::string StartText(const Reason& reason) {
     case Untimed::kNotAsked:
       return "";
     case Untimed::kEnds:
-      return "; no start estimate: the job does not fit even after every job with a known end time "
+      return "; no reserved start: the job does not fit even after every job with a known end time "
              "finishes";
     case Untimed::kDepth:
-      return "; no start estimate: the backfill settings give this job no reservation";
+      return "; no reserved start: the backfill settings give this job no reservation";
   }
   return "";
 }
@@ -342,7 +342,7 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
 Awaits AwaitsOf(const Reason& reason) {
   const bool unproven = reason.obstacle == Obstacle::kSearch ||
                         reason.remedy == Remedy::kSearch || reason.remedy == Remedy::kOnce;
-  // Any start or end of another job may give it a start estimate.
+  // Any start or end of another job may give it a reserved start.
   if (unproven || reason.untimed == Untimed::kEnds) return Awaits::kAnyChange;
   if (reason.obstacle == Obstacle::kReserved) return Awaits::kReservations;
   return IsRoom(reason.obstacle) ? Awaits::kRoom : Awaits::kAnyChange;

@@ -98,7 +98,7 @@ enum class Moving : std::uint8_t {
   kWindow,    // no migrations at this time of day
 };
 
-// Why a pending gang has no start estimate.
+// Why a pending gang has no reserved start.
 enum class Untimed : std::uint8_t {
   kNotAsked,
   kEnds,   // it does not fit even after every job with a known end time finishes
@@ -153,7 +153,7 @@ struct Reason {
   // the same, and when the limit of `queue` has enough left for that job.
   std::string ahead;
   std::int64_t ahead_start_ms = 0;
-  // The reserved start and place: the smallest domain or the node. 0: no start estimate.
+  // The reserved start and place: the smallest domain or the node. 0: no reserved start.
   std::int64_t start_ms = 0;
   std::string start_on;
   Untimed untimed = Untimed::kNotAsked;
@@ -200,7 +200,7 @@ enum class Awaits : std::uint8_t {
 };
 Awaits AwaitsOf(const Reason& reason);
 
-// For users: the cause, then the numbers, then the start estimate; "not enough free GPUs: ...".
+// For users: the cause, then the numbers, then the reserved start; "not enough free GPUs: ...".
 std::string ReasonText(const ResourceKinds& kinds, const Reason& reason);
 
 }  // namespace tephra

@@ -9,6 +9,7 @@
 #include "engine/event.h"
 #include "engine/plan.h"
 #include "engine/reservation.h"
+#include "engine/start_interval.h"
 #include "topology/base/ids.h"
 
 namespace tephra {
@@ -113,6 +114,8 @@ struct JobRow {
   std::vector<GroupRow> groups;
   std::uint64_t version = 0;
   Standing standing;
+  bool start_awaited = false;  // it is in Books::starts
+  StartInterval first_interval;  // when it was first found pending; not known: it needed none
   std::uint32_t waiting_at = kNotWaiting;  // index in State's list of waiting jobs
   std::uint32_t placed_at = kNotPlaced;    // index in Books::placed of its queue
 

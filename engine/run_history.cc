@@ -1,11 +1,11 @@
 #include "engine/run_history.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <absl/container/inlined_vector.h>
 
+#include "engine/octaves.h"
 #include "topology/base/hash.h"
 
 namespace tephra {
@@ -34,40 +34,10 @@ absl::InlinedVector<std::uint64_t, 7> KeysOf(const RunSubject& job) {
   return keys;
 }
 
-// The base-2 logarithm to 16 binary places, the same on every machine. REQUIRES: x > 0.
-double Octaves(double x) {
-  int whole = 0;
-  double part = 2 * std::frexp(x, &whole);  // in [1, 2)
-  double octaves = whole - 1;
-  for (double place = 0.5; place >= 1.0 / 65536; place /= 2) {
-    part *= part;
-    if (part < 2) continue;
-    part /= 2;
-    octaves += place;
-  }
-  return octaves;
-}
-
 // To eighths of an octave, so that jobs that are alike have equal estimates; at least `least`.
 double Rounded(double octaves, double least) {
   const double eighths = std::floor(octaves * 8 + 0.5);
   return (eighths < least * 8 ? eighths + 1 : eighths) / 8;
-}
-
-// `ms` times 2^octaves. REQUIRES: whole eighths of an octave.
-DurationMs Times(double ms, double octaves) {
-  constexpr std::array<double, 8> kEighths = {1,
-                                              1.0905077326652577,
-                                              1.1892071150027210,
-                                              1.2968395546510096,
-                                              1.4142135623730951,
-                                              1.5422108254079408,
-                                              1.6817928305074290,
-                                              1.8340080864093424};
-  const double whole = std::floor(octaves);
-  const auto rest = static_cast<std::size_t>((octaves - whole) * 8);
-  const double product = std::ldexp(ms * kEighths[rest], static_cast<int>(whole));
-  return static_cast<DurationMs>(std::clamp(product, 1.0, 0x1p40));  // kMostRunMs
 }
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }

@@ -16,6 +16,7 @@
 #include "engine/inqueue.h"
 #include "engine/mask.h"
 #include "engine/occupancy.h"
+#include "engine/pending_starts.h"
 #include "engine/recent_pods.h"
 #include "engine/rows.h"
 #include "engine/run_history.h"
@@ -50,6 +51,7 @@ struct Books {
   std::map<JobId, TimeMs> incomplete;
   Timeline timeline;
   RunHistory runs;
+  PendingStarts starts;  // of jobs with pending tasks that do not have their minimum
   std::unordered_set<std::uint64_t> refused;  // class and node, see RefusalKey
   // Demand of pending tasks without reserved room, by QueueId, each its own. How much memory whole devices have shows
   // only when they are chosen.

@@ -25,7 +25,8 @@ class State {
   absl::Status Apply(const Event& event);
 
   // Takes a plan's placements as done until facts confirm or deny them, and remembers verdicts.
-  void Assume(const Plan& plan) { assumptions_.Assume(table_, plan); }
+  // Jobs that it leaves pending for the first time get a start interval.
+  void Assume(const Plan& plan);
   // Gives up assumptions older than the configured time.
   void Expire(TimeMs now);
 

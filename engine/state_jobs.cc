@@ -179,6 +179,7 @@ absl::Status State::On(const JobUpserted& fact) {
   }
   rows().inqueue.Touch(id);
   table_.MarkDue(id);
+  rows().starts.Change(id, table_.WorkOf(job));
   table_.RefreshWaiting(id);  // its place in the line, too
   const bool turns = rows().queues.limited(job.queue) && (fresh ? MayGoAhead(job) : asks() != asked);
   if (turns || rows().queues.InOrder(job.queue)) table_.wake_ups().capacity().In(job.queue);
@@ -189,6 +190,7 @@ absl::Status State::On(const JobRemoved& fact) {
   const JobId id = FindJob(fact.uid);
   if (!id.valid()) return absl::OkStatus();
   ++rows().news;
+  table_.ForgetStart(id);
   // What it asked for makes other shares larger.
   if (rows().queues.InOrder(rows().jobs[id.index()].queue) || rows().jobs[id.index()].waits()) {
     table_.wake_ups().capacity().In(rows().jobs[id.index()].queue);

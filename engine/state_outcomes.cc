@@ -22,10 +22,31 @@ void State::Expire(TimeMs now) {
   assumptions_.ForgiveRefusals(table_, now);
   table_.ExpireReservations(now);
   table_.FollowTimeline(now);
+  rows().starts.Advance(now);
   auto& moves = rows().moves;
   while (!moves.empty() && now - moves.front().first >= kMovesWindowMs) moves.pop_front();
   table_.wake_ups().Advance(rows(), now);
   assumptions_.Expire(table_, now);
+}
+
+void State::Assume(const Plan& plan) {
+  assumptions_.Assume(table_, plan);
+  const auto ask = [&](JobId id) {
+    const Standing& standing = StandingOf(books(), id);
+    if (!standing.asked || !WaitEnds(standing.verdict, standing.reason->obstacle)) return;
+    const auto interval = rows().starts.Found(id);
+    JobRow& job = rows().jobs[id.index()];
+    if (interval && job.waits_since == 0) job.first_interval = *interval;
+  };
+  for (const JobId id : rows().starts.TakeFresh()) {
+    if (rows().jobs[id.index()].start_awaited) ask(id);
+  }
+  // The first answer to a job may have been about its pods or its queue.
+  for (const Decision& decision : plan.decisions) {
+    if (decision.part == Part::kMinimum && rows().jobs[decision.job.index()].start_awaited) {
+      ask(decision.job);
+    }
+  }
 }
 
 // `of` says what names the role.

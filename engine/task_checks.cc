@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/task_table.h"
 
@@ -94,6 +95,19 @@ std::string TaskTable::CheckReservations() const {
   return kept == rows ? "" : "room is reserved for tasks that do not exist";
 }
 
+std::string TaskTable::CheckStarts() const {
+  std::vector<std::pair<JobId, PendingWork>> pending;
+  for (std::size_t j = 0; j < books_.jobs.size(); ++j) {
+    const JobRow& job = books_.jobs[j];
+    const bool awaited = job.live && job.waits() && !job.satisfied();
+    if (awaited != job.start_awaited) {
+      return "job \"" + job.name + "\": start intervals: pending or not is known otherwise";
+    }
+    if (awaited) pending.emplace_back(JobId(j), WorkOf(job));
+  }
+  return books_.starts.Check(pending);
+}
+
 // The counters of roles and queues are those of the tasks.
 std::string TaskTable::CheckJobs() const {
   std::vector<std::map<std::int32_t, std::int32_t>> priorities(books_.queue_priorities.size());
@@ -178,6 +192,7 @@ std::string TaskTable::Check() const {
   if (const std::string fault = CheckReservations(); !fault.empty()) return fault;
   if (const std::string fault = CheckTimeline(); !fault.empty()) return fault;
   if (const std::string fault = CheckJobs(); !fault.empty()) return fault;
+  if (const std::string fault = CheckStarts(); !fault.empty()) return fault;
   if (const std::string fault = CheckPlaced(); !fault.empty()) return fault;
   if (const std::string fault = books_.lines.Check(books_); !fault.empty()) return fault;
   Inqueue inqueue = books_.inqueue;

@@ -1,22 +1,50 @@
 // How long running jobs are estimated to run, and when they end.
 #include <algorithm>
+#include <utility>
 
 #include "engine/task_table.h"
 
 namespace tephra {
 
-RunSubject TaskTable::SubjectOf(const JobRow& job) const {
-  RunSubject subject = {job.queue, *job.user, *job.program, 0, job.stated_runtime_ms};
-  std::int64_t gpus = 0, cpus = 0;
+TaskTable::JobSize TaskTable::SizeOf(const JobRow& job) const {
+  JobSize size;
   for (const RoleRow& role : job.roles) {
     const auto tasks = static_cast<std::int64_t>(role.tasks.size());
     if (tasks == 0) continue;
     const Resources& demand = books_.classes[role.cls].demand;
-    gpus += tasks * demand[kGpu];
-    cpus += tasks * demand[kCpu];
+    size.gpus += tasks * demand[kGpu];
+    size.cpus += tasks * demand[kCpu];
   }
-  subject.size = gpus > 0 ? gpus : cpus;
-  return subject;
+  return size;
+}
+
+RunSubject TaskTable::SubjectOf(const JobRow& job) const {
+  const JobSize size = SizeOf(job);
+  return {job.queue, *job.user, *job.program, size.gpus > 0 ? size.gpus : size.cpus,
+          job.stated_runtime_ms};
+}
+
+PendingWork TaskTable::WorkOf(const JobRow& job) const {
+  const JobSize size = SizeOf(job);
+  const std::int64_t thousandths = size.gpus > 0 ? size.gpus : size.cpus;
+  return {job.queue,          job.priority, size.gpus > 0, (thousandths + 999) / 1000,
+          job.estimated_runtime_ms, job.waits_since != 0};
+}
+
+void TaskTable::FollowStart(JobId id) {
+  JobRow& job = books_.jobs[id.index()];
+  const bool pending = job.waits() && !job.satisfied();
+  if (pending == job.start_awaited) return;
+  job.start_awaited = pending;
+  if (pending) {
+    books_.starts.Enter(id, WorkOf(job));
+  } else {
+    books_.starts.Leave(id, job.satisfied());
+  }
+}
+
+void TaskTable::ForgetStart(JobId id) {
+  if (std::exchange(books_.jobs[id.index()].start_awaited, false)) books_.starts.Leave(id, false);
 }
 
 void TaskTable::EstimateRun(JobRow& job) const {

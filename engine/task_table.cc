@@ -200,6 +200,7 @@ void TaskTable::Follow(const PhaseChange& change) {
     RefreshWaiting(task.job);
   } else {
     FollowMinimum(task.job);
+    FollowStart(task.job);  // it may have lost its minimum
     books_.lines.Follow(books_, task.job);  // it may run now, or have reserved room
   }
   // No job misses an elastic group that is gone.

@@ -116,6 +116,12 @@ class TaskTable {
   RunSubject SubjectOf(const JobRow& job) const;
   // Estimates the run time of the job, from what its owner stated and from earlier jobs.
   void EstimateRun(JobRow& job) const;
+  // What the start of the job depends on.
+  PendingWork WorkOf(const JobRow& job) const;
+  // The job may be pending now, or no longer.
+  void FollowStart(JobId id);
+  // The job goes before it starts.
+  void ForgetStart(JobId id);
   // A task succeeded. The first task of each job stands for the job.
   void NoteRun(const TaskRow& task);
   // When the task ends may have changed; when all tasks of the job do, as its estimate changed.
@@ -128,6 +134,11 @@ class TaskTable {
   std::string Check() const;  // task_checks.cc
 
  private:
+  // Of all tasks of a job, in thousandths.
+  struct JobSize {
+    std::int64_t gpus = 0, cpus = 0;
+  };
+  JobSize SizeOf(const JobRow& job) const;
   struct PhaseChange {
     TaskId task;
     TaskPhase from, to;
@@ -153,6 +164,7 @@ class TaskTable {
   std::string CheckPlaced() const;
   std::string CheckReservations() const;
   std::string CheckTimeline() const;
+  std::string CheckStarts() const;
   std::string CheckJobs() const;
 
   Books books_;

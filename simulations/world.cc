@@ -244,6 +244,12 @@ void World::Lose(JobRecord& job, TaskRecord& task, Batch& batch) {
   SendRemainingTime(job, batch);
 }
 
+std::optional<StartInterval> World::FirstIntervalOf(const JobRow& job) const {
+  const StartInterval& known = job.first_interval;
+  if (!known.known()) return std::nullopt;
+  return StartInterval{known.low - simulation_.origin, known.high - simulation_.origin};
+}
+
 void World::Execute(const Plan& plan) {
   wakes_.erase(wakes_.begin(), wakes_.upper_bound(now_));
   const auto wake_at = [&](TimeMs at) { wakes_.insert(now_ + (at - plan.now)); };
@@ -254,6 +260,7 @@ void World::Execute(const Plan& plan) {
   for (const Decision& decision : plan.decisions) {
     JobRecord* job = FindJob(decision.job);
     if (job == nullptr) continue;
+    if (job->start < 0) job->first_interval = FirstIntervalOf(books.jobs[decision.job.index()]);
     if (decision.part == Part::kMinimum) {
       job->asked = true;
       job->verdict = decision.verdict;

@@ -28,6 +28,7 @@
 
 #include "engine/event.h"
 #include "engine/plan.h"
+#include "engine/start_interval.h"
 #include "engine/state.h"
 #include "simulations/arrivals.h"
 #include "simulations/failures.h"
@@ -81,6 +82,7 @@ struct JobRecord {
   std::int64_t lost_gpu_ms = 0;            // work that was not saved, times milli-GPUs
   TimeMs start = -1;                       // when the gang first started
   TimeMs end = -1;                         // when its last task ended or it was removed
+  std::optional<StartInterval> first_interval;  // when it was first found pending
   bool dropped = false;                    // removed, because it did not start in its first cycle
   bool removed = false;                    // removed by an event
   bool asked = false;                      // a plan had a verdict on its minimum
@@ -209,6 +211,8 @@ class World {
   void Close(JobRecord& job, Batch& batch);
   // Writes down the answer to another job of its line that holds for the job, too.
   void Refresh(JobRecord& job) const;
+  // On the clock of the jobs.
+  std::optional<StartInterval> FirstIntervalOf(const JobRow& job) const;
   JobRecord* FindJob(const std::string& uid);
   JobRecord* FindJob(JobId id);
   // The index of the task in the job.

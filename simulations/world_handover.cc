@@ -62,6 +62,7 @@ void World::Take(HandedJob& handed) {
   record->asked = standing.asked;
   record->verdict = standing.verdict;
   record->reason = standing.reason;
+  record->first_interval = FirstIntervalOf(state_.books().jobs[id.index()]);
   if (state_.books().jobs[id.index()].satisfied()) record->verdict = Verdict::kStart;
   if (listener_ != nullptr) listener_->JobArrived(*record);
   if (handed.tell) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/reason.h"
+#include "engine/start_interval.h"
 #include "sidecar/wire/field_path.h"
 #include "tephra/v1/service.pb.h"
 
@@ -86,7 +87,15 @@ void FillNote(const Decision& decision, const Books& books, v1::Note* out) {
   const Reason& reason = decision.reason;
   out->set_job(job.uid);
   out->set_part(ToWire<v1::Part>(decision.part));
-  out->set_text(ReasonText(books.kinds, reason));
+  std::string text = ReasonText(books.kinds, reason);
+  if (decision.part == Part::kMinimum && WaitEnds(decision.verdict, reason.obstacle)) {
+    if (const StartInterval interval = books.starts.Of(decision.job); interval.known()) {
+      text += "; " + StartIntervalText(interval);
+      out->set_start_low_ms(interval.low);
+      out->set_start_high_ms(interval.high);
+    }
+  }
+  out->set_text(text);
   out->set_obstacle(ObstacleWord(reason.obstacle));
   if (NamesKind(reason.obstacle)) out->set_binding(BindingName(books.kinds, reason.binding));
   out->set_since_ms(job.standing.since);

@@ -51,7 +51,7 @@ JobStats::JobStats(std::unique_ptr<OutputFile> rows, const std::optional<LargeGa
   if (rows_ == nullptr) return;
   rows_->Write(
       "job,user,queue,state,gpus,tasks,submit_s,start_s,end_s,wait_s,run_s,jct_s,"
-      "bounded_slowdown,evictions,failures,restarts,lost_gpu_s,reason\n");
+      "bounded_slowdown,evictions,failures,restarts,lost_gpu_s,start_low_s,start_high_s,reason\n");
 }
 
 void JobStats::Add(const JobRecord& job, JobState state, const std::string& why) {
@@ -74,7 +74,26 @@ void JobStats::Add(const JobRecord& job, JobState state, const std::string& why)
       user.slowdown += static_cast<double>(BoundedSlowdown(job)) / 1000;
     }
   }
+  AddInterval(job);
   if (rows_ != nullptr) Write(job, state, why);
+}
+
+void JobStats::AddInterval(const JobRecord& job) {
+  if (job.start < 0) return;
+  IntervalsLine& line = intervals_.line;
+  if (!job.first_interval) {
+    ++(job.start == job.arrival ? line.at_once : line.none);
+    return;
+  }
+  ++line.judged;
+  if (job.start < job.first_interval->low) {
+    ++line.early;
+  } else if (job.start > job.first_interval->high) {
+    ++line.late;
+  } else {
+    ++line.inside;
+  }
+  intervals_.widths.Add(job.first_interval->high - job.first_interval->low);
 }
 
 void JobStats::Group::Add(const JobRecord& job, JobState state) {
@@ -132,7 +151,11 @@ void JobStats::Write(const JobRecord& job, JobState state, const std::string& wh
   for (const std::int32_t times : {job.evictions, job.failures, job.restarts}) {
     row_ += ',' + std::to_string(times);
   }
-  row_ += ',' + Fixed(GpuSeconds(job.lost_gpu_ms), 3) + ',';
+  row_ += ',' + Fixed(GpuSeconds(job.lost_gpu_ms), 3);
+  const StartInterval interval = job.first_interval.value_or(StartInterval{});
+  seconds(job.first_interval.has_value(), interval.low);
+  seconds(job.first_interval.has_value(), interval.high);
+  row_ += ',';
   AppendCsv(why, row_);
   row_ += '\n';
   rows_->Write(row_);
@@ -144,6 +167,10 @@ absl::Status JobStats::Commit() { return rows_ == nullptr ? absl::OkStatus() : r
 void JobStats::Fill(Summary& summary) const {
   summary.all = all_.Line("");
   if (large_) summary.large = LargeLine{*large_, of_large_.Line("")};
+  summary.intervals = intervals_.line;
+  const AmountsLine widths = intervals_.widths.Line();
+  summary.intervals.mean_width_s = widths.mean;
+  summary.intervals.median_width_s = widths.p50;
   for (const auto& [name, group] : queues_) summary.by_queue.push_back(group.Line(name));
   for (const auto& [name, user] : users_) {
     UserLine line{name, user.jobs, user.finished, user.gpu_s / 3600, 0, 0};

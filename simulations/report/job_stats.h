@@ -57,12 +57,18 @@ class JobStats {
     std::int64_t jobs = 0, started = 0, finished = 0;
     double gpu_s = 0, wait_s = 0, slowdown = 0;
   };
+  struct Intervals {
+    IntervalsLine line;  // without widths
+    Amounts widths;
+  };
+  void AddInterval(const JobRecord& job);
   void Write(const JobRecord& job, JobState state, const std::string& why);
 
   std::unique_ptr<OutputFile> rows_;
   std::string row_;
   const std::optional<LargeGangs> large_;
   Group all_, of_large_;
+  Intervals intervals_;
   std::map<std::string, Group> queues_;
   std::map<std::string, User> users_;
 };

@@ -130,6 +130,18 @@ Json GroupJson(const GroupLine& line) {
           {"bounded_slowdown", AmountsJson(line.bounded_slowdown)}};
 }
 
+Json IntervalsJson(const IntervalsLine& line) {
+  return {{"judged", line.judged},
+          {"inside", line.inside},
+          {"early", line.early},
+          {"late", line.late},
+          {"inside_percent", line.judged == 0 ? Json() : Json(line.InsidePercent())},
+          {"mean_width_s", line.mean_width_s},
+          {"median_width_s", line.median_width_s},
+          {"started_at_once", line.at_once},
+          {"without_interval", line.none}};
+}
+
 Json ByQueue(const Summary& summary) {
   Json all = Json::object();
   for (const GroupLine& line : summary.by_queue) all[line.name] = GroupJson(line);
@@ -173,6 +185,7 @@ std::string JsonText(const Summary& summary, const Curve& curve) {
               {"all", GroupJson(summary.all)},
               {"by_queue", ByQueue(summary)},
               {"by_user", ByUser(summary)},
+              {"start_intervals", IntervalsJson(summary.intervals)},
               {"fairness",
                {{"jain_queues", summary.fairness.queues}, {"jain_users", summary.fairness.users}}},
               {"resources", ResourceList(summary)},

@@ -86,6 +86,18 @@ struct GroupLine {
   AmountsLine bounded_slowdown;
 };
 
+// How the first start intervals of jobs compare with their starts.
+struct IntervalsLine {
+  std::int64_t judged = 0, inside = 0, early = 0, late = 0;  // `early`: started before the interval
+  std::int64_t at_once = 0;     // started in the cycle of their arrival: they need no interval
+  std::int64_t none = 0;        // waited and had no interval
+  double mean_width_s = 0, median_width_s = 0;  // of the judged
+
+  double InsidePercent() const {
+    return judged == 0 ? 0 : 100 * static_cast<double>(inside) / static_cast<double>(judged);
+  }
+};
+
 struct LargeLine {
   LargeGangs least;
   GroupLine jobs;
@@ -130,6 +142,7 @@ struct Summary {
   std::int64_t tasks_started = 0, tasks_finished = 0, tasks_running = 0, dropped_decisions = 0;
   GroupLine all;
   std::optional<LargeLine> large;   // if it was requested
+  IntervalsLine intervals;
   std::vector<GroupLine> by_queue;  // by name; only queues with jobs
   std::vector<UserLine> by_user;    // by name
   Fairness fairness;

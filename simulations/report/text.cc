@@ -210,6 +210,15 @@ std::string Many(std::int64_t count, const char* what) {
   return ", " + std::to_string(count) + " " + what;
 }
 
+void PrintIntervals(const IntervalsLine& line, std::ostream& out) {
+  if (line.judged == 0) return;
+  out << "  start intervals (90 %) of " << line.judged << " pending jobs: " << line.inside
+      << " started inside (" << Fixed(line.InsidePercent(), 1) << " %), " << line.early
+      << " earlier, " << line.late << " later; mean width " << Fixed(line.mean_width_s, 1)
+      << " s, median " << Fixed(line.median_width_s, 1) << " s; " << line.at_once
+      << " jobs started at once, " << line.none << " had no interval\n";
+}
+
 }  // namespace
 
 void PrintText(const Summary& summary, std::ostream& out) {
@@ -238,6 +247,7 @@ void PrintText(const Summary& summary, std::ostream& out) {
   PrintJobs(summary, out);
   PrintReasons(summary, out);
   PrintTimes(summary.all, out);
+  PrintIntervals(summary.intervals, out);
   if (summary.trace) {
     out << "\nTrace " << summary.trace->path << ": " << summary.trace->reading.records
         << " records, " << summary.trace->reading.faults.skipped() << " skipped\n";

@@ -14,8 +14,13 @@ Json Time(TimeMs time, TimeMs cut) { return time < 0 ? Json() : Json(Seconds(tim
 
 Json JobJson(const JobOutcome* job, TimeMs cut) {
   if (job == nullptr) return {};
+  Json interval;
+  if (job->first_interval) {
+    interval = {Seconds(job->first_interval->low - cut), Seconds(job->first_interval->high - cut)};
+  }
   Json json = {{"start_s", Time(job->start, cut)},
                {"end_s", Time(job->end, cut)},
+               {"start_interval_s", interval},
                {"wait_s", job->start < 0 ? Json() : Json(Seconds(job->start - job->arrival))},
                {"evictions", job->evictions},
                {"state", JobStateText(job->state)},

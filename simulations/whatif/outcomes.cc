@@ -63,6 +63,7 @@ void Outcomes::Note(const JobRecord& job) {
   outcome.queue = job.queue;
   outcome.start = job.start;
   outcome.end = job.end;
+  outcome.first_interval = job.first_interval;
   outcome.evictions = job.evictions;
   outcome.state = StateOf(job);
   outcome.where = WhereText(job);

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/start_interval.h"
 #include "engine/state.h"
 #include "simulations/report/summary.h"
 #include "simulations/world.h"
@@ -18,7 +20,8 @@ struct JobOutcome {
   bool waited = false;  // pending when the run began
   TimeMs start = -1;    // when its gang first started; -1: not yet
   TimeMs end = -1;
-  std::int32_t evictions = 0;  // during the run
+  std::optional<StartInterval> first_interval;  // when it was first found pending
+  std::int32_t evictions = 0;                   // during the run
   JobState state = JobState::kWaiting;
   std::string where;  // the nodes of its last attempts
   std::string why;    // the reason why it is pending

@@ -58,10 +58,16 @@ void PrintBeginning(const WhatifResult& result, std::ostream& out) {
 }
 
 void PrintJobs(const WhatifResult& result, std::ostream& out) {
-  Table table({"job", "queue", "submitted", "starts", "ends", "evictions"}, "llrlll");
+  Table table({"job", "queue", "submitted", "starts", "first estimate (90 %)", "ends", "evictions"},
+              "llrllll");
   const auto time = [&](const JobOutcome* job, TimeMs JobOutcome::*which) -> std::string {
     if (job == nullptr) return "-";
     return job->*which < 0 ? "never" : FromCut(job->*which, result.cut);
+  };
+  const auto interval = [&](const JobOutcome* job) -> std::string {
+    if (job == nullptr || !job->first_interval) return "-";
+    return FromCut(job->first_interval->low, result.cut) + " to " +
+           FromCut(job->first_interval->high, result.cut);
   };
   const std::size_t lines = std::min(result.differences.size(), kMostWhatifLines);
   for (std::size_t i = 0; i < lines; ++i) {
@@ -72,6 +78,7 @@ void PrintJobs(const WhatifResult& result, std::ostream& out) {
     };
     table.Add({job.name, job.queue, FromCut(job.arrival, result.cut),
                Both(time(one.before, &JobOutcome::start), time(one.after, &JobOutcome::start)),
+               Both(interval(one.before), interval(one.after)),
                Both(time(one.before, &JobOutcome::end), time(one.after, &JobOutcome::end)),
                Both(evicted(one.before), evicted(one.after))});
   }

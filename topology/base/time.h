@@ -11,4 +11,9 @@ using DurationMs = std::int64_t;
 
 constexpr DurationMs kSecondMs = 1000;
 
+// Whether the time is of a clock: times of a trace are within 20 years of its start.
+constexpr bool IsUnixTime(TimeMs time) {
+  return time >= TimeMs{20} * 365 * 24 * 3600 * kSecondMs;
+}
+
 }  // namespace tephra
