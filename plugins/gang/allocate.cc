@@ -70,8 +70,10 @@ class AllocatePass {
     if (!no) return true;
     if (KeepsReserved(ask)) return true;
     if (MayHelpToEvict(*no)) {
-      if (auto late = reservations_.DelayAtLimit(ask)) {
-        if (IsRoom(no->reason.obstacle)) no->reason = *std::move(late);
+      // A gang that the limit stops, too, evicts under the same limit, so the queue uses no more of it.
+      auto late = IsRoom(no->reason.obstacle) ? reservations_.DelayAtLimit(ask) : std::nullopt;
+      if (late) {
+        no->reason = *std::move(late);
       } else if (StartLater(ask, no->reason)) {
         return true;
       }

@@ -71,17 +71,22 @@ bool StartReservations::TriedLast(JobId id) const {
 
 bool StartReservations::Delays(const GangAsk& ask, std::size_t mark) {
   if (cycle_.reservation_plan() == nullptr) return false;
-  late_ = cycle_.reservation_plan()->Delays(ask, mark);
-  if (late_.valid() || !KeepsLimits()) return late_.valid();
-  Ledger& ledger = cycle_.now().ledger();
-  Resources taken;
-  for (const Placement& one : ledger.Since(mark)) {
-    const TaskClass& cls = cycle_.snapshot().cls(cycle_.snapshot().task(one.task).cls);
-    taken.Add(HoldingsOf(cycle_.snapshot().hardware(), cls, one.node, one.slices));
+  // First, because the plan moves reservations for a gang that starts.
+  if (KeepsLimits()) {
+    Ledger& ledger = cycle_.now().ledger();
+    Resources taken;
+    for (const Placement& one : ledger.Since(mark)) {
+      const TaskClass& cls = cycle_.snapshot().cls(cycle_.snapshot().task(one.task).cls);
+      taken.Add(HoldingsOf(cycle_.snapshot().hardware(), cls, one.node, one.slices));
+    }
+    at_limit_ = limit_turns_.Delays(ask.job, taken, mark);
+    if (at_limit_) {
+      ledger.RollBackTo(mark);
+      return true;
+    }
   }
-  at_limit_ = limit_turns_.Delays(ask.job, taken, mark);
-  if (at_limit_) ledger.RollBackTo(mark);
-  return at_limit_.has_value();
+  late_ = cycle_.reservation_plan()->Delays(ask, mark);
+  return late_.valid();
 }
 
 // Where each gang has a reservation, the limits are part of it.
