@@ -118,6 +118,11 @@ std::optional<Reason> QueueLimits::Deny(const Ledger& ledger, JobId id, const Re
     if (!queues.cycle(up).empty()) return Closed(Obstacle::kQueueCycle, queues.cycle(up));
   }
   if (queues.has_children(job.queue_name)) return Closed(Obstacle::kQueueParent, job.queue_name);
+  // Before the limits: a job that this stops gets no reservation, whatever other jobs of the cycle take.
+  const EngineConfig& config = ledger.snapshot().config();
+  if (job.is_protected() && config.non_preemptible_quota == NonPreemptibleQuota::kDeserved) {
+    if (auto reason = Undeserved(ledger, job.queue, extra, tried)) return reason;
+  }
   for (QueueId up = job.queue; up.valid(); up = queues.parent(up)) {
     const QueueSpec& queue = queues.spec(up);
     const Resources& used = ledger.occupancy().queue_total(up);
@@ -132,10 +137,6 @@ std::optional<Reason> QueueLimits::Deny(const Ledger& ledger, JobId id, const Re
       reason.asked = extra[k] + tried[k];
       return reason;
     }
-  }
-  const EngineConfig& config = ledger.snapshot().config();
-  if (job.is_protected() && config.non_preemptible_quota == NonPreemptibleQuota::kDeserved) {
-    if (auto reason = Undeserved(ledger, job.queue, extra, tried)) return reason;
   }
   if (!queues.guarantees()) return std::nullopt;
   return Kept(ledger, job.queue, extra, tried);

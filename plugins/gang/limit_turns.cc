@@ -36,39 +36,39 @@ struct End {
 
 }  // namespace
 
-std::optional<LimitTurns::Late> LimitTurns::Delays(JobId id, const Resources& taken, std::size_t mark) {
+void LimitTurns::Begin(QueueId queue) {
+  if (!queue.valid() || !snapshot_.queues().limited(queue)) return;
+  const std::size_t mark = cycle_.now().ledger().mark();
+  const auto [known, fresh] = known_.try_emplace(queue);
+  if (!fresh && known->second.mark == mark) return;
+  known->second = {mark, TurnIn(queue)};
+}
+
+std::optional<LimitTurns::Late> LimitTurns::Delays(JobId id, const Resources& taken) const {
   const JobRow& job = snapshot_.job(id);
-  // A gang that runs in part is in the middle of its turn. An elastic one that runs had its turn.
-  const bool in_turn = job.counted() > 0 && !job.satisfied();
-  if (in_turn || !snapshot_.queues().limited(job.queue)) return std::nullopt;
-  const Resources tried = cycle_.now().ledger().mark() > mark ? taken : Resources{};
-  const Turn* const turn = TurnIn(job.queue, tried, mark);
-  if (turn == nullptr || turn->job == id) return std::nullopt;
+  // A gang that runs in part is in the middle of its turn.
+  if (job.counted() > 0 && !job.satisfied()) return std::nullopt;
+  const auto known = known_.find(job.queue);
+  if (known == known_.end() || !known->second.turn || known->second.turn->job == id) return std::nullopt;
+  const Turn& turn = *known->second.turn;
   const DurationMs run = job.estimated_runtime_ms;
-  if (run > 0 && snapshot_.now() + run <= turn->at) return std::nullopt;
-  const QueueSpec& level = snapshot_.queues().spec(turn->level);
+  if (run > 0 && snapshot_.now() + run <= turn.at) return std::nullopt;
+  const QueueSpec& level = snapshot_.queues().spec(turn.level);
   for (KindSet kinds = level.limited_kinds; kinds != 0; kinds &= kinds - 1) {
     const Kind k = static_cast<Kind>(std::countr_zero(kinds));
-    if (turn->least[k] > 0 && taken[k] > turn->spare[k]) return Late{turn->job, turn->level, turn->at};
+    if (turn.least[k] > 0 && taken[k] > turn.spare[k]) return Late{turn.job, turn.level, turn.at};
   }
   return std::nullopt;
 }
 
 // The gang that comes first in the queue, if a limit alone stops it and the time at which it does not is known.
-const LimitTurns::Turn* LimitTurns::TurnIn(QueueId queue, const Resources& tried, std::size_t mark) {
-  const auto known = known_.find(queue);
-  if (known != known_.end() && known->second.mark == mark) {
-    return known->second.turn ? &*known->second.turn : nullptr;
-  }
-  Known& now = known_[queue];
-  now = {mark, std::nullopt};
+std::optional<LimitTurns::Turn> LimitTurns::TurnIn(QueueId queue) {
   const JobId first = FirstIn(queue);
-  if (!first.valid()) return nullptr;
+  if (!first.valid()) return std::nullopt;
   Turn turn{first, LeastMissing(snapshot_, snapshot_.job(first)), QueueId(), 0, {}};
-  turn.level = StoppedAt(queue, turn.least, tried);
-  if (!turn.level.valid() || !FindTime(turn, tried)) return nullptr;
-  now.turn = std::move(turn);
-  return &*now.turn;
+  turn.level = StoppedAt(queue, turn.least);
+  if (!turn.level.valid() || !FindTime(turn)) return std::nullopt;
+  return turn;
 }
 
 // The first job of the queue that the cycle does not start.
@@ -109,19 +109,20 @@ bool LimitTurns::MayCome(JobId id) {
   const GangAsk ask = MissingMinimum(snapshot_, id);
   if (MissingMembers(snapshot_, ask)) return false;
   const Resources least = LeastMissing(snapshot_, job);
+  const auto denied = cycle_.policies().entitlement->Deny(cycle_.now().ledger(), id, least, Resources{});
+  if (denied && denied->obstacle != Obstacle::kQueueLimit) return false;
   for (QueueId up = job.queue; up.valid(); up = snapshot_.queues().parent(up)) {
     if (snapshot_.queues().present(up) && Short(snapshot_.queues().spec(up), {}, least) != kMaxKinds) return false;
   }
   return PlaceInEmpty(cycle_, Apart(ask)).outcome != Placer::Outcome::kImpossible;
 }
 
-QueueId LimitTurns::StoppedAt(QueueId queue, const Resources& least, const Resources& tried) const {
+QueueId LimitTurns::StoppedAt(QueueId queue, const Resources& least) const {
   const QueueTree& queues = snapshot_.queues();
   const Resources& cluster = cycle_.empty().ledger().occupancy().free_total();
   for (QueueId up = queue; up.valid(); up = queues.parent(up)) {
     if (!queues.present(up)) continue;
-    Resources used = cycle_.now().ledger().occupancy().queue_total(up);
-    used.Add(tried, -1);
+    const Resources& used = cycle_.now().ledger().occupancy().queue_total(up);
     const Kind binding = Short(queues.spec(up), used, least);
     if (binding != kMaxKinds && queues.spec(up).limit[binding] < cluster[binding]) return up;
   }
@@ -129,11 +130,10 @@ QueueId LimitTurns::StoppedAt(QueueId queue, const Resources& least, const Resou
 }
 
 // False: it does not fit even when all has ended whose end is known.
-bool LimitTurns::FindTime(Turn& turn, const Resources& tried) const {
+bool LimitTurns::FindTime(Turn& turn) const {
   const QueueTree& queues = snapshot_.queues();
   const QueueSpec& level = queues.spec(turn.level);
   Resources used = cycle_.now().ledger().occupancy().queue_total(turn.level);
-  used.Add(tried, -1);
   const TimeMs soon = snapshot_.now() + 1;
   const auto holds = [&](ClassId cls, NodeId node, const Slices& slices) {
     return HoldingsOf(snapshot_.hardware(), snapshot_.cls(cls), node, slices);

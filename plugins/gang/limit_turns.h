@@ -24,9 +24,11 @@ class LimitTurns {
     QueueId level;  // whose limit stops it
     TimeMs at;      // when the limit has enough left for it
   };
-  // The gang that would start later if the job took that much from now on. `mark`: of the ledger of now
-  // before the job was charged; without it nothing of the job is charged.
-  std::optional<Late> Delays(JobId id, const Resources& taken, std::size_t mark);
+  // Finds the gang that comes first in the queue. REQUIRES: on the ledger of now, nothing is tried for a job.
+  void Begin(QueueId queue);
+  // The gang that would start later if the job took that much from now on. REQUIRES: Begin with the queue of the job,
+  // before it was charged.
+  std::optional<Late> Delays(JobId id, const Resources& taken) const;
 
  private:
   struct Turn {
@@ -37,16 +39,16 @@ class LimitTurns {
     Resources spare;  // at that time, beside what the job needs
   };
 
-  const Turn* TurnIn(QueueId queue, const Resources& tried, std::size_t mark);
+  std::optional<Turn> TurnIn(QueueId queue);
   JobId FirstIn(QueueId queue);
   bool MayCome(JobId id);
   // The first level whose limit stops it, and is below what the cluster has; invalid: there is none. With a higher
   // limit the gang waits for room, and may have a reservation.
-  QueueId StoppedAt(QueueId queue, const Resources& least, const Resources& tried) const;
-  bool FindTime(Turn& turn, const Resources& tried) const;
+  QueueId StoppedAt(QueueId queue, const Resources& least) const;
+  bool FindTime(Turn& turn) const;
 
   struct Known {
-    std::size_t mark;
+    std::size_t mark = 0;  // of the ledger of now
     std::optional<Turn> turn;
   };
 

@@ -79,7 +79,7 @@ bool StartReservations::Delays(const GangAsk& ask, std::size_t mark) {
       const TaskClass& cls = cycle_.snapshot().cls(cycle_.snapshot().task(one.task).cls);
       taken.Add(HoldingsOf(cycle_.snapshot().hardware(), cls, one.node, one.slices));
     }
-    at_limit_ = limit_turns_.Delays(ask.job, taken, mark);
+    at_limit_ = limit_turns_.Delays(ask.job, taken);
     if (at_limit_) {
       ledger.RollBackTo(mark);
       return true;
@@ -105,7 +105,8 @@ Reason StartReservations::ReasonOf(const LimitTurns::Late& late) const {
 
 std::optional<Reason> StartReservations::DelayAtLimit(const GangAsk& ask) {
   if (!KeepsLimits()) return std::nullopt;
-  const auto late = limit_turns_.Delays(ask.job, LeastDemand(cycle_.snapshot(), ask), cycle_.now().ledger().mark());
+  limit_turns_.Begin(ask.queue);
+  const auto late = limit_turns_.Delays(ask.job, LeastDemand(cycle_.snapshot(), ask));
   return late ? std::optional(ReasonOf(*late)) : std::nullopt;
 }
 
@@ -126,6 +127,7 @@ bool StartReservations::PlaceAsReserved(const GangAsk& ask) {
   if (!Serves(cycle_.snapshot(), ask, reservation.where)) return false;
   Ledger& ledger = cycle_.now().ledger();
   Resources before = ledger.occupancy().queue_total(ask.queue);
+  if (KeepsLimits()) limit_turns_.Begin(ask.queue);
   Attempt attempt(ledger);
   const std::size_t mark = ledger.mark();
   for (const Placement& one : reservation.where) {

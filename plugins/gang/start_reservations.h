@@ -26,6 +26,7 @@ class StartReservations {
   Placer::Answer Undelayed(const GangAsk& ask, Place place) {
     late_ = JobId();
     at_limit_.reset();
+    if (KeepsLimits()) limit_turns_.Begin(ask.queue);
     const std::size_t mark = cycle_.now().ledger().mark();
     Placer::Answer answer = place();
     if (answer.outcome != Placer::Outcome::kPlaced || !Delays(ask, mark)) return answer;
