@@ -37,6 +37,7 @@ constexpr bool WaitEnds(Verdict verdict, Obstacle obstacle) {
   const bool pending = verdict == Verdict::kWait || verdict == Verdict::kReserve ||
                        verdict == Verdict::kStartAfterEviction;
   return pending && (IsQuota(obstacle) || IsRoom(obstacle) || obstacle == Obstacle::kReserved ||
+                     obstacle == Obstacle::kLimitReserved ||
                      obstacle == Obstacle::kBehind || obstacle == Obstacle::kReleasing ||
                      obstacle == Obstacle::kGate);
 }
