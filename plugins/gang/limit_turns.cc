@@ -80,8 +80,9 @@ JobId LimitTurns::FirstIn(QueueId queue) {
       if (first != nullptr && *first < *one.first) break;
       const WaitingLine& line = books.lines.line(one.line);
       const LinePlace* place = one.first;
-      while (place != nullptr && !MayCome(place->job)) place = line.After(*place);
-      if (place != nullptr && (first == nullptr || *place < *first)) first = place;
+      while (place != nullptr && HadItsTurn(place->job)) place = line.After(*place);
+      // The rest of the line asks the same, so one of it is enough.
+      if (place != nullptr && MayCome(place->job) && (first == nullptr || *place < *first)) first = place;
     }
     return first == nullptr ? JobId() : first->job;
   }
@@ -97,14 +98,16 @@ JobId LimitTurns::FirstIn(QueueId queue) {
     }
   }
   const std::vector<JobId>& jobs = (*in_turn_)[queue];
-  const auto first = std::find_if(jobs.begin(), jobs.end(), [&](JobId id) { return MayCome(id); });
+  const auto first = std::find_if(jobs.begin(), jobs.end(), [&](JobId id) { return !HadItsTurn(id) && MayCome(id); });
   return first == jobs.end() ? JobId() : *first;
 }
+
+// It starts in this cycle, or is not asked any more.
+bool LimitTurns::HadItsTurn(JobId id) const { return snapshot_.job(id).quarantined || cycle_.takes(id); }
 
 // Whether more of the limit is all that the gang may wait for.
 bool LimitTurns::MayCome(JobId id) {
   const JobRow& job = snapshot_.job(id);
-  if (job.quarantined || cycle_.takes(id)) return false;
   if (cycle_.policies().admission != nullptr && !job.admitted()) return false;
   const GangAsk ask = MissingMinimum(snapshot_, id);
   if (MissingMembers(snapshot_, ask)) return false;

@@ -41,6 +41,7 @@ class LimitTurns {
 
   std::optional<Turn> TurnIn(QueueId queue);
   JobId FirstIn(QueueId queue);
+  bool HadItsTurn(JobId id) const;
   bool MayCome(JobId id);
   // The first level whose limit stops it, and is below what the cluster has; invalid: there is none. With a higher
   // limit the gang waits for room, and may have a reservation.

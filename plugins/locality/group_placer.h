@@ -1,5 +1,6 @@
 // GroupPlacer: places a gang with sub-groups. Each sub-group is placed close together, and all of
-// them as close as the gang requests. A sub-group with sub-groups is placed like a gang with them. README.md has the rule. Immutable; any thread.
+// them as close as the gang requests. A sub-group with sub-groups is placed like a gang with them.
+// README.md has the rule. Immutable; any thread.
 #pragma once
 
 #include <cstdint>
