@@ -131,8 +131,8 @@ std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
              " of work, and the wait so far allows a loss of " + GpuHours(reason.loss_limit_gpu_s) +
              "; any loss is accepted " + InstantText(reason.any_loss_from_ms);
     case Remedy::kDelay:
-      return "; no eviction before its eviction delay of " + DurationText(reason.eviction_delay_ms) +
-             " has passed, " + InstantText(reason.evicts_from_ms);
+      return "; the eviction delay of this job is " + DurationText(reason.eviction_delay_ms) +
+             ": no task is evicted for it before " + TimeText(reason.evicts_from_ms);
     case Remedy::kOnce:
       return "; tasks were evicted for this job before, and nothing has changed since";
   }
@@ -262,7 +262,7 @@ namespace {
 
 std::string IncompleteText(const Reason& reason) {
   return "the gang was below its minimum for " + DurationText(reason.incomplete_timeout_ms) + ": " +
-         std::to_string(reason.tasks_run) + " of " + Count(reason.tasks_least, "task") +
+         Count(reason.tasks_run, "task") + " ran, the minimum is " + std::to_string(reason.tasks_least) +
          ", since " + TimeText(reason.incomplete_since_ms) + "; " +
          Count(reason.evicted, "task") + " evicted";
 }
@@ -319,7 +319,7 @@ std::string ObstacleText(const ResourceKinds& kinds, const Reason& reason) {
              ", which is reserved to start " + InstantText(reason.ahead_start_ms);
     case Obstacle::kLimitReserved:
       return "the limit of queue " + reason.queue + " is reserved: starting now would delay job " + reason.ahead +
-             ", which is ahead in its queue and fits within the limit " + InstantText(reason.ahead_start_ms);
+             "; job " + reason.ahead + " comes first in its queue, and fits within the limit " + InstantText(reason.ahead_start_ms);
     case Obstacle::kUnhealthy:
       return "unhealthy devices: " + Count(reason.sick_tasks, "task") + " on " +
              Count(reason.sick_devices, "unhealthy device") + ", first on node " +

@@ -53,7 +53,6 @@ class State {
   Snapshot Freeze(TimeMs now);
   const Books& books() const { return table_.books(); }
   JobId FindJob(const std::string& uid) const;
-  bool MayGoAhead(const JobRow& job) const;
 
   // Empty if the columns equal those recomputed from the tasks; else what differs.
   std::string CheckBooks() const { return table_.Check(); }
@@ -82,6 +81,7 @@ class State {
 
   absl::StatusOr<const RoleRow*> FindRole(const char* of, JobId job, const std::string& role) const;
   JobId NewJob(const std::string& uid);
+  bool MayGoAhead(const JobRow& job) const;
   void FollowUsage();
   void FollowDelays();
   void AdvanceUsage(TimeMs now);

@@ -61,6 +61,11 @@ class QueueTree {
   // Whether its jobs may have to wait behind each other.
   bool InOrder(QueueId id) const { return present(id) && spec(id).dequeue == Dequeue::kFifo; }
   QueueId parent(QueueId id) const { return rows_[id.index()].parent; }
+  // Whether the queue is `top` or under it. All are under an invalid one.
+  bool Under(QueueId queue, QueueId top) const {
+    while (queue.valid() && queue != top) queue = parent(queue);
+    return queue == top;
+  }
   // Whether the queue or a queue above it has a limit.
   bool limited(QueueId id) const;
   std::size_t size() const { return rows_.size(); }

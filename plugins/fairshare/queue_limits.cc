@@ -17,15 +17,11 @@ Reason Closed(Obstacle obstacle, const std::string& queue) {
 // needed for the reason, so it is looked up only after a denial.
 std::string KeptFor(const Ledger& ledger, QueueId level, Kind k) {
   const QueueTree& queues = ledger.snapshot().queues();
-  const auto under = [&](QueueId id) {
-    while (id.valid() && id != level) id = queues.parent(id);
-    return id == level;
-  };
   std::string most;
   std::int64_t kept = 0;
   for (std::size_t q = 0; q < queues.size(); ++q) {
     const QueueId id(q);
-    if (!queues.present(id) || id == level || !under(id)) continue;
+    if (!queues.present(id) || id == level || !queues.Under(id, level)) continue;
     const std::int64_t here = queues.spec(id).guarantee[k] - ledger.occupancy().queue_total(id)[k];
     const std::string& name = queues.spec(id).name;
     if (here > kept || (here == kept && here > 0 && name < most)) kept = here, most = name;

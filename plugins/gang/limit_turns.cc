@@ -13,11 +13,6 @@
 namespace tephra {
 namespace {
 
-bool IsUnder(const QueueTree& queues, QueueId queue, QueueId level) {
-  while (queue.valid() && queue != level) queue = queues.parent(queue);
-  return queue.valid();
-}
-
 // Of the kinds that are limited and that it needs, the first one of which it does not fit; kMaxKinds: none.
 Kind Short(const QueueSpec& queue, const Resources& used, const Resources& least) {
   for (KindSet kinds = queue.limited_kinds; kinds != 0; kinds &= kinds - 1) {
@@ -147,7 +142,7 @@ bool LimitTurns::FindTime(Turn& turn) const {
   const auto leaves = [&](TaskId id) {
     const TaskRow& task = snapshot_.task(id);
     if (!task.job.valid() || !snapshot_.hardware().present(task.node)) return;
-    if (!IsUnder(queues, snapshot_.job(task.job).queue, turn.level)) return;
+    if (!queues.Under(snapshot_.job(task.job).queue, turn.level)) return;
     leave.insert(id);
     others.push_back({soon, id, holds(task.cls, task.node, task.slices)});
   };
@@ -156,7 +151,7 @@ bool LimitTurns::FindTime(Turn& turn) const {
     for (const TaskId id : decision.evictions) leaves(id);
     const JobRow& job = snapshot_.job(decision.job);
     if (decision.verdict != Verdict::kStart || job.estimated_runtime_ms <= 0) continue;
-    if (!IsUnder(queues, job.queue, turn.level)) continue;
+    if (!queues.Under(job.queue, turn.level)) continue;
     for (const Placement& one : decision.placements) {
       others.push_back({snapshot_.now() + job.estimated_runtime_ms, one.task,
                         holds(snapshot_.task(one.task).cls, one.node, one.slices)});
@@ -180,7 +175,7 @@ bool LimitTurns::FindTime(Turn& turn) const {
       const TaskRow& task = snapshot_.task(running->second);
       const bool counts = task.job.valid() && !leave.contains(running->second) &&
                           snapshot_.hardware().present(task.node) &&
-                          IsUnder(queues, snapshot_.job(task.job).queue, turn.level);
+                          queues.Under(snapshot_.job(task.job).queue, turn.level);
       ++running;
       if (!counts) continue;
       used.Add(holds(task.cls, task.node, task.slices), -1);

@@ -31,8 +31,7 @@ std::int64_t QueueBook::OwnOf(const Rights& rights, QueueId queue, Kind kind) co
 }
 
 bool QueueBook::Under(QueueId queue, QueueId top) const {
-  while (queue.valid() && queue != top) queue = queues().parent(queue);
-  return queue.valid();
+  return top.valid() && queues().Under(queue, top);
 }
 
 KindSet QueueBook::Judged(const Rights& rights, const std::vector<QueueId>& side) const {

@@ -108,7 +108,7 @@ TEST_CASE("Incomplete gangs: the timeout counts from the cycle after a pod was l
   const Reason& reason = *plan.decisions[0].reason;
   CHECK(reason.obstacle == Obstacle::kIncomplete);
   CHECK(ReasonText({}, reason) ==
-        "the gang was below its minimum for 1m: 2 of 3 tasks, since 1s of simulated time; 2 tasks evicted");
+        "the gang was below its minimum for 1m: 2 tasks ran, the minimum is 3, since 1s of simulated time; 2 tasks evicted");
   CHECK(cluster.Tick(200'000).decisions.empty());
 }
 
