@@ -1,8 +1,12 @@
 package annotations
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 )
 
 // ReservedRoomKey, on a PodGroup, is the room that is reserved for the gang while its victims end.
@@ -10,6 +14,14 @@ const ReservedRoomKey = "tephra.sh/reserved-room"
 
 // MaxReservedRoomBytes leaves the group's other annotations a quarter of what Kubernetes keeps.
 const MaxReservedRoomBytes = 192 << 10
+
+// mostPlainBytes is the longest list of tasks that is written as it is: users can read it. A longer list is compressed.
+const mostPlainBytes = 32 << 10
+
+// maxUnpackedBytes bounds the list of tasks in a compressed value.
+const maxUnpackedBytes = 4 << 20
+
+const packedVersion = 2
 
 // What the engine takes at most: tasks of a role, and containers of a pod.
 const (
@@ -71,31 +83,101 @@ type heldInstanceText struct {
 	Start   *int64 `json:"start"`
 }
 
-// FormatReservedRoom writes version 1, tasks and slices in the order given.
+// FormatReservedRoom writes the tasks and their slices in the order given, as version 1, or as version 2 if that is long.
 func FormatReservedRoom(tasks []ReservedTask) (string, error) {
-	out := struct {
+	plain, err := json.Marshal(struct {
 		Version int            `json:"version"`
 		Tasks   []ReservedTask `json:"tasks"`
-	}{version, tasks}
-	bytes, err := json.Marshal(out)
+	}{version, tasks})
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", ReservedRoomKey, err)
 	}
 	// What a later scheduler would refuse is not worth an eviction.
-	if _, err := ParseReservedRoom(string(bytes)); err != nil {
+	if _, err := parseTasks(string(plain)); err != nil {
 		return "", err
 	}
-	return string(bytes), nil
+	if len(plain) <= mostPlainBytes {
+		return string(plain), nil
+	}
+	text, err := pack(plain)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", ReservedRoomKey, err)
+	}
+	if err := checkSize(ReservedRoomKey, text, MaxReservedRoomBytes); err != nil {
+		return "", err
+	}
+	return text, nil
 }
 
-// ParseReservedRoom reads version 1. An error is an *Error.
+// pack writes version 2, which has version 1 in it.
+func pack(plain []byte) (string, error) {
+	var packed bytes.Buffer
+	writer, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return "", err
+	}
+	if _, err := writer.Write(plain); err != nil {
+		return "", err
+	}
+	if err := writer.Close(); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf(`{"version":%d,"gzip":"%s"}`, packedVersion, base64.StdEncoding.EncodeToString(packed.Bytes())), nil
+}
+
+// unpack returns the version 1 in a value of version 2.
+func unpack(packed []byte) (string, *Error) {
+	wrong := func(found string) *Error {
+		return &Error{ReservedRoomKey, "gzip", found, "a list of tasks, compressed by gzip, in base64"}
+	}
+	if len(packed) == 0 {
+		return "", wrong("absent")
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return "", wrong(err.Error())
+	}
+	plain, err := io.ReadAll(io.LimitReader(reader, maxUnpackedBytes+1))
+	if err != nil {
+		return "", wrong(err.Error())
+	}
+	return string(plain), nil
+}
+
+// ParseReservedRoom reads version 1 and version 2. An error is an *Error.
 func ParseReservedRoom(text string) ([]ReservedTask, error) {
-	var in reservedRoomText
+	if err := checkSize(ReservedRoomKey, text, MaxReservedRoomBytes); err != nil {
+		return nil, err
+	}
+	var in struct {
+		Version *int   `json:"version"`
+		Gzip    []byte `json:"gzip"`
+	}
 	if err := decode(ReservedRoomKey, text, MaxReservedRoomBytes, &in); err != nil {
 		return nil, err
 	}
-	if err := checkVersion(ReservedRoomKey, in.Version); err != nil {
+	if in.Version != nil && *in.Version == packedVersion {
+		plain, err := unpack(in.Gzip)
+		if err != nil {
+			return nil, err
+		}
+		text = plain
+	}
+	return parseTasks(text)
+}
+
+// parseTasks reads version 1. An error is an *Error.
+func parseTasks(text string) ([]ReservedTask, error) {
+	var in reservedRoomText
+	if err := decode(ReservedRoomKey, text, maxUnpackedBytes, &in); err != nil {
 		return nil, err
+	}
+	if in.Version == nil || *in.Version != version {
+		found := "absent"
+		if in.Version != nil {
+			found = fmt.Sprint(*in.Version)
+		}
+		return nil, &Error{ReservedRoomKey, "version", found, fmt.Sprintf("%d or %d", version, packedVersion)}
 	}
 	if in.Tasks == nil {
 		return nil, &Error{ReservedRoomKey, "tasks", "absent", "a list"}

@@ -2,7 +2,7 @@ package annotations
 
 import (
 	"errors"
-	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -26,17 +26,50 @@ func TestReservedRoomThatIsWrittenIsReadBack(t *testing.T) {
 	}
 }
 
-func TestRoomForAThousandTasksOfEightGPUsCanBeWritten(t *testing.T) {
-	var tasks []ReservedTask
-	for i := range int32(1000) {
-		tasks = append(tasks, ReservedTask{Role: "worker", Index: i, Node: fmt.Sprintf("gpu-node-%04d.example.com", i),
+// largeGang has one task of eight GPUs on each node. Names of nodes in a cloud end in random letters.
+func largeGang(tasks int32) []ReservedTask {
+	random := rand.New(rand.NewPCG(1, 2))
+	const letters = "bcdfghjklmnpqrstvwxz2456789"
+	name := []byte("gke-training-europe-west4-pool-a3-xxxxxxxx-xxxx")
+	var out []ReservedTask
+	for i := range tasks {
+		for at := len(name) - 13; at < len(name); at++ {
+			if name[at] != '-' {
+				name[at] = letters[random.IntN(len(letters))]
+			}
+		}
+		out = append(out, ReservedTask{Role: "worker", Index: i, Node: string(name),
 			Slices: []ReservedSlice{{Devices: []int{0, 1, 2, 3, 4, 5, 6, 7}, Mode: Whole, Compute: 1000, MemoryMiB: 81559}}})
 	}
-	if _, err := FormatReservedRoom(tasks); err != nil {
-		t.Error(err)
+	return out
+}
+
+func TestRoomForTenThousandTasksIsWrittenAndReadBack(t *testing.T) {
+	for _, tasks := range []int32{1, 100, 200, 1000, 10000} {
+		gang := largeGang(tasks)
+		text, err := FormatReservedRoom(gang)
+		if err != nil {
+			t.Fatal(tasks, err)
+		}
+		if read, err := ParseReservedRoom(text); err != nil || !reflect.DeepEqual(read, gang) {
+			t.Errorf("%d tasks, %d bytes: read %d tasks, %v", tasks, len(text), len(read), err)
+		}
+		if plain := strings.Contains(text, "worker"); plain != (tasks <= 100) {
+			t.Errorf("%d tasks: can be read without unpacking: %v", tasks, plain)
+		}
 	}
-	if text, err := FormatReservedRoom(append(tasks, tasks...)); err == nil {
+	if text, err := FormatReservedRoom(largeGang(65536)); err == nil {
 		t.Errorf("wrote %d bytes", len(text))
+	}
+}
+
+func TestAValueThatUnpacksToMuchIsRefused(t *testing.T) {
+	bomb, err := pack([]byte(`{"version":1,"tasks":[` + strings.Repeat(" ", 16<<20) + `]}`))
+	if err != nil || len(bomb) > MaxReservedRoomBytes {
+		t.Fatal(len(bomb), err)
+	}
+	if _, err := ParseReservedRoom(bomb); err == nil || !strings.Contains(err.Error(), "4194305 bytes, expected at most 4194304") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -52,7 +85,9 @@ func TestErrorsAboutEvictionsNameFieldValueAndExpected(t *testing.T) {
 		want string
 	}{
 		{held(`none`), `tephra.sh/reserved-room: "none", expected JSON`},
-		{held(`{"version":2,"tasks":[]}`), `version: 2, expected 1`},
+		{held(`{"version":3,"tasks":[]}`), `version: 3, expected 1 or 2`},
+		{held(`{"version":2,"tasks":[]}`), `gzip: absent, expected a list of tasks, compressed by gzip, in base64`},
+		{held(`{"version":2,"gzip":"bm9uZQ=="}`), `gzip: unexpected EOF, expected a list of tasks`},
 		{held(`{"version":1}`), `tasks: absent, expected a list`},
 		{held(`{"version":1,"tasks":[{}]}`), `tasks[0].role: empty, expected the role's name`},
 		{held(`{"version":1,"tasks":[{"role":"a","index":65536}]}`), `tasks[0].index: 65536, expected 0 to 65535`},
