@@ -43,7 +43,7 @@ std::vector<JobId> TakeStanding(const Snapshot& snapshot, const Ledger& ledger,
     if (before(id, first)) first = id;
   };
   for (const JobId id : due.jobs) {
-    const TimeMs at = snapshot.job(id).reservation.at;
+    const TimeMs at = snapshot.job(id).reservation->at;
     if (at != 0 && at <= snapshot.now()) continue;
     may_take(id);
     takers.jobs.push_back(id);
@@ -58,12 +58,12 @@ std::vector<JobId> TakeStanding(const Snapshot& snapshot, const Ledger& ledger,
   bool asked = false;  // one of them is
   for (const JobId id : snapshot.books().reserved_starts) {
     const JobRow& job = snapshot.job(id);
-    if (job.reservation.at == 0 || job.waiting_at == JobRow::kNotWaiting) continue;
+    if (job.reservation->at == 0 || job.waiting_at == JobRow::kNotWaiting) continue;
     if (std::binary_search(due.jobs.begin(), due.jobs.end(), id)) continue;
     standing.push_back(id);
     of_queue(id);
     const LineId line = lines.LineOf(id);
-    asked = asked || job.reservation.at <= snapshot.now() ||
+    asked = asked || job.reservation->at <= snapshot.now() ||
             (line.valid() && std::binary_search(due.lines.begin(), due.lines.end(), line));
   }
   const auto all_stand = [&] {

@@ -30,27 +30,30 @@ std::int64_t PendingStarts::AheadOf(const PendingWork& work) const {
 }
 
 void PendingStarts::Enter(JobId job, const PendingWork& work) {
-  Wait& wait = waits_[job];
+  while (waits_.size() <= job.index()) waits_.emplace_back();
+  Wait& wait = waits_[job.index()];
   wait = Wait{};
   wait.work = work;
+  wait.pending = true;
+  ++pending_;
   Add(work, +1);
   fresh_.push_back(job);
 }
 
 void PendingStarts::Change(JobId job, const PendingWork& work) {
-  const auto at = waits_.find(job);
-  if (at == waits_.end() || at->second.work == work) return;
-  Add(at->second.work, -1);
-  const bool again = at->second.work.again;
-  at->second.work = work;
-  at->second.work.again = again;
+  Wait* const wait = Find(job);
+  if (wait == nullptr || wait->work == work) return;
+  Add(wait->work, -1);
+  const bool again = wait->work.again;
+  wait->work = work;
+  wait->work.again = again;
   Add(work, +1);
 }
 
 void PendingStarts::Leave(JobId job, bool started) {
-  const auto at = waits_.find(job);
-  const Wait wait = at->second;
-  waits_.erase(at);
+  Wait& wait = *Find(job);
+  wait.pending = false;
+  --pending_;
   Add(wait.work, -1);
   if (wait.predicted.known() && !wait.late) ends_.erase({wait.predicted.high, job});
   if (!wait.found || !started) return;
@@ -63,53 +66,50 @@ void PendingStarts::Leave(JobId job, bool started) {
 void PendingStarts::Advance(TimeMs now) {
   now_ = now;
   while (!ends_.empty() && ends_.begin()->first < now) {
-    waits_.find(ends_.begin()->second)->second.late = true;
+    Find(ends_.begin()->second)->late = true;
     history_.JudgeHigh(true);
     ends_.erase(ends_.begin());
   }
 }
 
 std::optional<StartInterval> PendingStarts::Found(JobId job) {
-  const auto at = waits_.find(job);
-  if (at == waits_.end() || at->second.found) return std::nullopt;
-  Wait& wait = at->second;
+  Wait* const wait = Find(job);
+  if (wait == nullptr || wait->found) return std::nullopt;
   const auto digits = [](std::int64_t number) {
-    return std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0)));
+    return static_cast<std::int8_t>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0))));
   };
-  wait.found = true;
-  wait.since = now_;
-  wait.subject = {wait.work.again, wait.work.gpus, wait.work.queue,
-                  static_cast<int>(digits(wait.work.size)),
-                  static_cast<int>(digits(AheadOf(wait.work)))};
-  const auto predicted = history_.Predict(wait.subject, 0);
+  wait->found = true;
+  wait->since = now_;
+  wait->subject = {wait->work.queue, wait->work.again, wait->work.gpus, digits(wait->work.size),
+                   digits(AheadOf(wait->work))};
+  const auto predicted = history_.Predict(wait->subject, 0);
   if (!predicted) return std::nullopt;
-  wait.predicted = {now_ + predicted->low, now_ + predicted->high};
-  ends_.emplace(wait.predicted.high, job);
-  return wait.predicted;
+  wait->predicted = {now_ + predicted->low, now_ + predicted->high};
+  ends_.emplace(wait->predicted.high, job);
+  return wait->predicted;
 }
 
 StartInterval PendingStarts::Of(JobId job) const {
-  const auto at = waits_.find(job);
-  if (at == waits_.end() || !at->second.found) return {};
-  const Wait& wait = at->second;
-  if (wait.predicted.known() && now_ <= wait.predicted.low) return wait.predicted;
-  const auto predicted = history_.Predict(wait.subject, now_ - wait.since);
+  const Wait* const wait = Find(job);
+  if (wait == nullptr || !wait->found) return {};
+  if (wait->predicted.known() && now_ <= wait->predicted.low) return wait->predicted;
+  const auto predicted = history_.Predict(wait->subject, now_ - wait->since);
   if (!predicted) return {};
-  return {wait.since + predicted->low, wait.since + predicted->high};
+  return {wait->since + predicted->low, wait->since + predicted->high};
 }
 
 std::string PendingStarts::Check(
     const std::vector<std::pair<JobId, PendingWork>>& pending) const {
   PendingStarts fresh;
   for (const auto& [job, work] : pending) {
-    const auto at = waits_.find(job);
-    if (at == waits_.end()) return "start intervals: a pending job is missing";
-    PendingWork known = at->second.work;
+    const Wait* const wait = Find(job);
+    if (wait == nullptr) return "start intervals: a pending job is missing";
+    PendingWork known = wait->work;
     known.again = work.again;  // as of the begin of the wait
     if (known != work) return "start intervals: a pending job is known otherwise";
     fresh.Enter(job, work);
   }
-  if (fresh.waits_.size() != waits_.size()) return "start intervals: a job is not pending";
+  if (fresh.pending_ != pending_) return "start intervals: a job is not pending";
   fresh.sums_.resize(std::max(fresh.sums_.size(), sums_.size()));
   std::vector<Sums> sums = sums_;
   sums.resize(fresh.sums_.size());

@@ -18,11 +18,11 @@
 
 #include <absl/container/btree_map.h>
 #include <absl/container/btree_set.h>
-#include <absl/container/flat_hash_map.h>
 
 #include "engine/start_interval.h"
 #include "engine/wait_history.h"
 #include "topology/base/ids.h"
+#include "topology/base/stable_rows.h"
 #include "topology/base/time.h"
 
 namespace tephra {
@@ -31,9 +31,9 @@ namespace tephra {
 struct PendingWork {
   QueueId queue;
   std::int32_t priority = 0;
-  bool gpus = false;       // the size is in GPUs, not in cores
   std::int64_t size = 0;   // of all its tasks, rounded up
   DurationMs run = 0;      // estimate; 0: not known
+  bool gpus = false;       // the size is in GPUs, not in cores
   bool again = false;      // it ran before
 
   bool operator==(const PendingWork&) const = default;
@@ -62,13 +62,15 @@ class PendingStarts {
   std::string Check(const std::vector<std::pair<JobId, PendingWork>>& pending) const;
 
  private:
+  // There is one for each job that was ever known, so it is small.
   struct Wait {
     PendingWork work;
-    WaitSubject subject;
+    bool pending = false;
     bool found = false;       // Found was called
+    bool late = false;        // the predicted interval has ended
+    WaitSubject subject;      // when Found was called
     TimeMs since = 0;         // then
     StartInterval predicted;  // then
-    bool late = false;        // that interval has ended
   };
   // The work of pending jobs by priority.
   using Sums = absl::btree_map<std::int32_t, std::int64_t>;
@@ -77,12 +79,18 @@ class PendingStarts {
   static std::size_t SlotOf(const PendingWork& work) {
     return 2 * (work.queue.valid() ? work.queue.index() + 1 : 0) + (work.gpus ? 1 : 0);
   }
+  // Null: it is not pending.
+  const Wait* Find(JobId job) const {
+    return job.index() < waits_.size() && waits_[job.index()].pending ? &waits_[job.index()] : nullptr;
+  }
+  Wait* Find(JobId job) { return const_cast<Wait*>(std::as_const(*this).Find(job)); }
   void Add(const PendingWork& work, int sign);
   std::int64_t AheadOf(const PendingWork& work) const;
 
   WaitHistory history_;
   TimeMs now_ = 0;
-  absl::flat_hash_map<JobId, Wait> waits_;
+  StableRows<Wait> waits_;  // by JobId
+  std::size_t pending_ = 0;
   std::vector<Sums> sums_;  // by SlotOf
   std::vector<JobId> fresh_;
   absl::btree_set<std::pair<TimeMs, JobId>> ends_;  // of predicted intervals that have not ended

@@ -41,6 +41,7 @@ struct Reservation {
     return {Kind::kStart, 0, at, tasks, std::move(where)};
   }
   bool keeps_room() const { return rows > 0; }
+  bool operator==(const Reservation&) const = default;
 };
 
 }  // namespace tephra

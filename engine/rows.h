@@ -100,7 +100,7 @@ struct JobRow {
   DurationMs checkpoint_interval_ms = 0;
   DurationMs stated_runtime_ms = 0;     // by its owner; 0: not stated
   DurationMs estimated_runtime_ms = 0;  // stated, or from earlier jobs; 0: not known
-  Reservation reservation;
+  Boxed<Reservation> reservation;
   Boxed<Locality> locality;
   std::int32_t evictions = 0;                // how often plans evicted tasks of it
   bool live = false;
@@ -108,7 +108,6 @@ struct JobRow {
   bool quarantined = false;
   // A binding failed and left it below its minimum; until it is whole again, or all gone.
   bool broken = false;
-  Boxed<std::vector<RecordedReservation>> to_hold;  // came with the job; each until its task asks to run
   std::uint64_t made_room_at = 0;  // Books::news when a plan last evicted tasks for it; 0: never
   std::vector<RoleRow> roles;
   std::vector<GroupRow> groups;
@@ -130,8 +129,8 @@ struct JobRow {
   bool may_evict() const { return evicts && delayed_until == 0; }
   // The job or a part of it is not preemptible.
   bool is_protected() const { return !preemptible || protected_tasks > 0; }
-  bool keeps_room() const { return reservation.keeps_room(); }
-  bool waits_for_victims() const { return reservation.kind == Reservation::Kind::kVictims; }
+  bool keeps_room() const { return reservation->keeps_room(); }
+  bool waits_for_victims() const { return reservation->kind == Reservation::Kind::kVictims; }
   bool waits() const { return pending() > 0; }
   std::int32_t counted() const {
     std::int32_t sum = 0;

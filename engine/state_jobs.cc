@@ -119,7 +119,7 @@ absl::Status State::On(const JobUpserted& fact) {
   job.evicts = spec.evicts;
   job.locality = spec.locality;
   job.evictions = std::max(job.evictions, spec.evictions);
-  if (fresh) job.to_hold = spec.held;
+  if (fresh) table_.Expect(id, spec.held);
   job.quarantined = false;
 
   table_.FollowPods(id, pods_came);  // of places that go now, too
@@ -162,11 +162,7 @@ absl::Status State::On(const JobUpserted& fact) {
     job.roles[r].cls = cls;  // takes over the reference of Acquire
     if (old.valid()) rows().classes.Release(old);
   }
-  if (!job.to_hold.is_default()) {
-    for (const RoleRow& role : job.roles) {
-      for (TaskId task : role.tasks) table_.TakeOverReservation(task);
-    }
-  }
+  table_.TakeOverReservations(id);
   if (fresh || job.estimated_runtime_ms == 0 || table_.SubjectOf(job) != ran_as) {
     table_.EstimateRun(job);
     table_.FollowTimeline(job);
@@ -175,7 +171,7 @@ absl::Status State::On(const JobUpserted& fact) {
   if (job.satisfied()) table_.DropSatisfied(id);
   if (fresh || asks() != asked) {
     ++rows().news;
-    if (!job.keeps_room()) job.reservation = {};
+    if (!job.keeps_room()) job.reservation = Reservation{};
   }
   rows().inqueue.Touch(id);
   table_.MarkDue(id);
@@ -191,6 +187,7 @@ absl::Status State::On(const JobRemoved& fact) {
   if (!id.valid()) return absl::OkStatus();
   ++rows().news;
   table_.ForgetStart(id);
+  table_.Expect(id, {});
   // What it asked for makes other shares larger.
   if (rows().queues.InOrder(rows().jobs[id.index()].queue) || rows().jobs[id.index()].waits()) {
     table_.wake_ups().capacity().In(rows().jobs[id.index()].queue);

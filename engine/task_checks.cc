@@ -85,9 +85,9 @@ std::string TaskTable::CheckReservations() const {
         }
       }
     }
-    if (reserved != job.reservation.rows ||
-        (reserved > 0) != (job.reservation.kind == Reservation::Kind::kVictims ||
-                           job.reservation.kind == Reservation::Kind::kMove))
+    if (reserved != job.reservation->rows ||
+        (reserved > 0) != (job.reservation->kind == Reservation::Kind::kVictims ||
+                           job.reservation->kind == Reservation::Kind::kMove))
       return "job \"" + job.name + "\": reserved rows differ from its tasks'";
     kept += reserved;
   }

@@ -27,8 +27,8 @@ RunSubject TaskTable::SubjectOf(const JobRow& job) const {
 PendingWork TaskTable::WorkOf(const JobRow& job) const {
   const JobSize size = SizeOf(job);
   const std::int64_t thousandths = size.gpus > 0 ? size.gpus : size.cpus;
-  return {job.queue,          job.priority, size.gpus > 0, (thousandths + 999) / 1000,
-          job.estimated_runtime_ms, job.waits_since != 0};
+  return {job.queue,     job.priority, (thousandths + 999) / 1000, job.estimated_runtime_ms,
+          size.gpus > 0, job.waits_since != 0};
 }
 
 void TaskTable::FollowStart(JobId id) {

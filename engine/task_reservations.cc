@@ -11,9 +11,9 @@ void TaskTable::Reserve(const Placement& place, Reservation::Kind kind) {
   const TaskId id = NewTask();
   TaskRow& task = books_.tasks[place.task.index()];
   TEPHRA_CHECK(!task.reserved_row.valid() && task.job.valid());
-  Reservation& reservation = books_.jobs[task.job.index()].reservation;
-  TEPHRA_CHECK(!reservation.keeps_room() || reservation.kind == kind);
-  if (!reservation.keeps_room()) reservation = {kind};
+  JobRow& job = books_.jobs[task.job.index()];
+  Reservation reservation = job.keeps_room() ? *job.reservation : Reservation{kind};
+  TEPHRA_CHECK(reservation.kind == kind);
   if (Demands(task)) CountDemand(QueueOf(task), task.cls, -1);
   TaskRow& room = books_.tasks[id.index()];
   room.job = task.job;
@@ -27,6 +27,7 @@ void TaskTable::Reserve(const Placement& place, Reservation::Kind kind) {
   Seat(id);
   task.reserved_row = id;
   ++reservation.rows;
+  job.reservation = std::move(reservation);
   books_.lines.Follow(books_, task.job);
   books_.inqueue.Touch(task.job);
 }
@@ -40,11 +41,13 @@ void TaskTable::ReserveStart(JobId id, Reservation start) {
 
 void TaskTable::ConfirmStart(JobId id) {
   JobRow& job = books_.jobs[id.index()];
-  if (job.reservation.kind != Reservation::Kind::kStart) return;
-  job.reservation.turn = ++books_.turns;
-  job.reservation.as_of = books_.surprises;
-  job.reservation.held_as_of = books_.losses;
-  job.reservation.run = job.estimated_runtime_ms;
+  if (job.reservation->kind != Reservation::Kind::kStart) return;
+  Reservation start = job.reservation;
+  start.turn = ++books_.turns;
+  start.as_of = books_.surprises;
+  start.held_as_of = books_.losses;
+  start.run = job.estimated_runtime_ms;
+  job.reservation = std::move(start);
 }
 
 // The room is free. A job that waited for it is asked again.
@@ -58,8 +61,9 @@ void TaskTable::DropRoom(TaskId id) {
   books_.tasks[room.index()] = TaskRow{};
   books_.tasks[room.index()].phase = TaskPhase::kFailed;
   unused_tasks_.push_back(room);
-  Reservation& reservation = books_.jobs[task.job.index()].reservation;
-  if (--reservation.rows == 0) reservation = {};
+  Boxed<Reservation>& kept = books_.jobs[task.job.index()].reservation;
+  Reservation reservation = kept;
+  kept = --reservation.rows == 0 ? Reservation{} : std::move(reservation);
   if (Demands(task)) CountDemand(QueueOf(task), task.cls, +1);
   if (task.phase == TaskPhase::kPending) MarkDue(task.job);
   books_.lines.Follow(books_, task.job);
@@ -68,16 +72,16 @@ void TaskTable::DropRoom(TaskId id) {
 
 void TaskTable::DropReservation(JobId id) {
   JobRow& job = books_.jobs[id.index()];
-  job.to_hold = {};
+  expected_.erase(id);
   for (std::size_t r = 0; r < job.roles.size() && job.keeps_room(); ++r) {
     for (const TaskId task : job.roles[r].tasks) DropRoom(task);
   }
-  job.reservation = {};
+  job.reservation = Reservation{};
 }
 
 void TaskTable::DropSatisfied(JobId id) {
   JobRow& job = books_.jobs[id.index()];
-  job.to_hold = {};
+  expected_.erase(id);
   if (job.waits_for_victims()) DropReservation(id);
 }
 
@@ -89,7 +93,7 @@ void TaskTable::FollowReservation(const PhaseChange& change) {
   const auto gone = [](TaskPhase phase) {
     return phase == TaskPhase::kAbsent || phase == TaskPhase::kFailed;
   };
-  const bool moves = books_.jobs[task.job.index()].reservation.kind == Reservation::Kind::kMove;
+  const bool moves = books_.jobs[task.job.index()].reservation->kind == Reservation::Kind::kMove;
   if (moves && gone(change.to)) {
     if (gone(change.from)) return;
     books_.tasks[task.reserved_row.index()].assumed_at = cycle_time_;
@@ -114,25 +118,31 @@ void TaskTable::ExpireReservations(TimeMs now) {
   }
 }
 
+void TaskTable::Expect(JobId id, const std::vector<RecordedReservation>& held) {
+  expected_.erase(id);
+  for (const RecordedReservation& one : held) expected_[id].try_emplace({one.role, one.index}, one);
+}
+
+void TaskTable::TakeOverReservations(JobId id) {
+  if (!expected_.contains(id)) return;
+  for (const RoleRow& role : books_.jobs[id.index()].roles) {
+    for (const TaskId task : role.tasks) TakeOverReservation(task);
+  }
+}
+
 void TaskTable::TakeOverReservation(TaskId id) {
-  TaskRow& task = books_.tasks[id.index()];
+  const TaskRow& task = books_.tasks[id.index()];
   if (task.phase != TaskPhase::kPending || !task.job.valid()) return;
-  if (books_.jobs[task.job.index()].to_hold.is_default()) return;
-  JobRow& job = books_.jobs[task.job.index()];
-  std::vector<RecordedReservation> held = job.to_hold;
-  const auto known =
-      std::find_if(held.begin(), held.end(), [&](const RecordedReservation& one) {
-        return one.role == job.roles[task.role].name && one.index == task.index;
-      });
-  if (known == held.end()) return;
-  RecordedReservation room = std::move(*known);
-  held.erase(known);
-  job.to_hold = std::move(held);
-  if (job.satisfied()) return;
-  const NodeId node = books_.hardware.Reserve(room.node);
+  const auto of_job = expected_.find(task.job);
+  if (of_job == expected_.end()) return;
+  const JobRow& job = books_.jobs[task.job.index()];
+  auto room = of_job->second.extract({job.roles[task.role].name, task.index});
+  if (of_job->second.empty()) expected_.erase(of_job);
+  if (room.empty() || job.satisfied()) return;
+  const NodeId node = books_.hardware.Reserve(room.mapped().node);
   if (books_.tasks_on.size() <= node.index()) books_.tasks_on.resize(node.index() + 1);
   books_.occupancy.Grow(books_.facts());
-  Reserve({id, node, std::move(room.slices)}, Reservation::Kind::kVictims);
+  Reserve({id, node, std::move(room.mapped().slices)}, Reservation::Kind::kVictims);
 }
 
 }  // namespace tephra

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,7 +103,11 @@ class TaskTable {
   void DropSatisfied(JobId id);
   // Room of tasks that did not return in time is kept no longer.
   void ExpireReservations(TimeMs now);
-  // Keeps the room that was kept for the task before this engine began, once it is pending.
+  // What an earlier engine reserved for tasks of the job, in place of what was known of that. Each stands until its task
+  // is pending, or the job has what it needs.
+  void Expect(JobId id, const std::vector<RecordedReservation>& held);
+  // Reserves what is expected for the tasks of the job, or for the task, that are pending.
+  void TakeOverReservations(JobId id);
   void TakeOverReservation(TaskId id);
 
   // --- slices (task_slices.cc) ---
@@ -175,6 +180,9 @@ class TaskTable {
   std::vector<TaskId> unused_tasks_;
   std::vector<Run> ended_;
   std::deque<std::pair<TimeMs, TaskId>> awaited_;  // since when tasks that move are gone
+  // By role and index of the task.
+  using Expected = std::map<std::pair<std::string, std::int32_t>, RecordedReservation>;
+  std::map<JobId, Expected> expected_;
 };
 
 template <class Change>

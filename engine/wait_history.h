@@ -30,11 +30,11 @@ namespace tephra {
 
 // What is known of a wait when it begins.
 struct WaitSubject {
-  bool again = false;   // the job ran before
-  bool gpus = false;    // its size and the work are in GPUs, not in cores
   QueueId queue;
-  int size_octave = 0;  // number of binary digits of its GPUs or cores
-  int work_octave = 0;  // the same of the work ahead, in GPU-seconds or core-seconds
+  bool again = false;           // the job ran before
+  bool gpus = false;            // its size and the work are in GPUs, not in cores
+  std::int8_t size_octave = 0;  // number of binary digits of its GPUs or cores
+  std::int8_t work_octave = 0;  // the same of the work ahead, in GPU-seconds or core-seconds
 
   bool operator==(const WaitSubject&) const = default;
 };

@@ -90,7 +90,7 @@ void AddEvicting(const Books& books, Holds holds, Due& due) {
   const bool any = std::any_of(
       books.reserved_starts.begin(), books.reserved_starts.end(), [&](JobId id) {
         const JobRow& job = books.jobs[id.index()];
-        return job.reservation.at != 0 && holds(job);
+        return job.reservation->at != 0 && holds(job);
       });
   if (any) AddAfterLostReservation(books, due);
 }
@@ -126,7 +126,7 @@ void AddHelpedBy(const Books& books, const Policies& policies, const std::vector
 // Whether a job has a start reserved for now.
 bool AnyStarts(const Books& books, TimeMs now) {
   return std::any_of(books.reserved_starts.begin(), books.reserved_starts.end(), [&](JobId id) {
-    const TimeMs at = books.jobs[id.index()].reservation.at;
+    const TimeMs at = books.jobs[id.index()].reservation->at;
     return at != 0 && at <= now;
   });
 }
@@ -134,7 +134,7 @@ bool AnyStarts(const Books& books, TimeMs now) {
 // Whether some job that waits in a line may get a reservation beside the jobs that keep theirs.
 bool AnyMayReserve(const Books& books, const Policies& policies, bool shifts) {
   if (policies.reservations == nullptr || policies.reservations->ReservesAll()) return false;
-  const auto keeps = [&](JobId id) { return !shifts && books.jobs[id.index()].reservation.at != 0; };
+  const auto keeps = [&](JobId id) { return !shifts && books.jobs[id.index()].reservation->at != 0; };
   const auto kept = std::count_if(books.reserved_starts.begin(), books.reserved_starts.end(), keeps);
   return books.lines.any() && policies.reservations->Reserves(static_cast<std::int32_t>(kept), 0);
 }
@@ -244,7 +244,7 @@ bool WakeUps::AllReserved(const Books& books, const Policies& policies) {
   if (policies.reservations == nullptr || !policies.reservations->ReservesAll()) return false;
   return std::all_of(books.waiting.begin(), books.waiting.end(), [&](JobId id) {
     const JobRow& job = books.jobs[id.index()];
-    return job.due || job.reservation.at != 0 ||
+    return job.due || job.reservation->at != 0 ||
            (job.standing.asked && job.standing.verdict == Verdict::kInfeasible);
   });
 }
@@ -264,14 +264,14 @@ Due WakeUps::Take(Books& books, const Policies& policies, TimeMs now) {
     std::copy_if(books.waiting.begin(), books.waiting.end(), std::back_inserter(due.jobs),
                  [&](JobId id) {
                    const JobRow& job = books.jobs[id.index()];
-                   return !job.due && job.reservation.at != 0 && job.reservation.at <= now;
+                   return !job.due && job.reservation->at != 0 && job.reservation->at <= now;
                  });
   }
   for (JobId id : due.jobs) books.jobs[id.index()].due = false;
   std::erase_if(due.jobs,
                 [&](JobId id) { return books.jobs[id.index()].waiting_at == JobRow::kNotWaiting; });
   std::erase_if(books.reserved_starts,
-                [&](JobId id) { return books.jobs[id.index()].reservation.at == 0; });
+                [&](JobId id) { return books.jobs[id.index()].reservation->at == 0; });
   const bool grown = capacity.times() > 0 && !as_planned;
   const auto helps_anywhere = [&](const Wakes* policy) {
     return grown && policy != nullptr && policy->HelpsAnywhere(books);

@@ -125,13 +125,13 @@ class PlacedPlan final : public ReservationPlan {
   }
 
   // The job has its turn in this plan.
-  void Came(JobId id) { to_come_.erase({snapshot_.job(id).reservation.turn, id}); }
+  void Came(JobId id) { to_come_.erase({snapshot_.job(id).reservation->turn, id}); }
 
   // Whether a job that was planned before this one, and may have been in its way, comes after it now.
   bool WentAhead(const Reservation& reservation) const {
     const auto end = to_come_.lower_bound({reservation.turn, JobId(std::size_t{0})});
     return std::any_of(to_come_.begin(), end, [&](const auto& other) {
-      return snapshot_.job(other.second).reservation.at < reservation.at;
+      return snapshot_.job(other.second).reservation->at < reservation.at;
     });
   }
 

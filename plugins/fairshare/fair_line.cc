@@ -204,7 +204,7 @@ class FairLine final : public Line {
   // Jobs with a reservation stand in lines, and are asked by themselves or not at all.
   void AddReserved(std::vector<JobId>& jobs) const {
     for (const JobId id : snapshot_.books().reserved_starts) {
-      if (snapshot_.job(id).reservation.at != 0) jobs.push_back(id);
+      if (snapshot_.job(id).reservation->at != 0) jobs.push_back(id);
     }
   }
 

@@ -56,7 +56,7 @@ class AllocatePass {
       elastic_.Add({id, false, {}});
       return true;
     }
-    if (job.reservation.kind == Reservation::Kind::kMove && GoesOn(id)) return true;
+    if (job.reservation->kind == Reservation::Kind::kMove && GoesOn(id)) return true;
     // A job that runs in part is in the middle of its turn.
     if (ahead.valid() && job.counted() == 0) return WaitBehind(id, ahead);
     const GangAsk ask = MissingMinimum(snapshot_, id);
@@ -188,7 +188,7 @@ class AllocatePass {
     if (!job.keeps_room()) return false;
     std::vector<Placement> room = reserved_.Of(ask);
     if (!reserved_.IsFree(cycle_.later().bench(), ask, room)) return false;
-    if (job.reservation.kind == Reservation::Kind::kMove) return true;
+    if (job.reservation->kind == Reservation::Kind::kMove) return true;
     if (job.standing.asked && job.standing.verdict == Verdict::kStartAfterEviction) return true;
     // Another engine reserved it.
     Reason reason;

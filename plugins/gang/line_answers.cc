@@ -31,7 +31,7 @@ const LineAnswers::Answer* LineAnswers::For(JobId id) {
     of_lines_.clear();
     of_shapes_.clear();
   }
-  if (of_lines_.empty() || snapshot_.job(id).reservation.at != 0) return nullptr;
+  if (of_lines_.empty() || snapshot_.job(id).reservation->at != 0) return nullptr;
   const LineId line = LineOf(id);
   if (!line.valid()) return nullptr;
   if (const Answer* own = Find(of_lines_, line, id)) return own;

@@ -175,8 +175,8 @@ StartReservations::Given StartReservations::Give(const GangAsk& ask, Verdict ver
   const bool known =
       said.asked && said.verdict == Verdict::kReserve && said.reason->obstacle == reason.obstacle &&
       said.reason->ahead == reason.ahead && said.reason->start_ms == reason.start_ms &&
-      job.reservation.tasks == answer.reservation.tasks &&
-      job.reservation.where == answer.reservation.where;
+      job.reservation->tasks == answer.reservation.tasks &&
+      job.reservation->where == answer.reservation.where;
   if (known) return Given::kYes;
   reason.start_on = PlaceName(cycle_.snapshot(), answer.reservation.where);
   decision.emplace(Decision{ask.job, Part::kMinimum, Verdict::kReserve, reason, {}, {}});

@@ -76,7 +76,7 @@ class Site {
     const Books& books = engine_->state().books();
     return static_cast<std::size_t>(
         std::count_if(books.waiting.begin(), books.waiting.end(),
-                      [&](JobId id) { return books.jobs[id.index()].reservation.at > now_; }));
+                      [&](JobId id) { return books.jobs[id.index()].reservation->at > now_; }));
   }
   Dice& dice() { return dice_; }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr DurationMs kWaitMinute = 60 * kSecondMs, kWaitHour = 60 * kWaitMinute;
 
-const WaitSubject kWaitingJob = {false, true, QueueId(std::size_t{1}), 4, 12};
+const WaitSubject kWaitingJob = {QueueId(std::size_t{1}), false, true, 4, 12};
 
 double RandomPart(std::uint64_t& seed) {
   return static_cast<double>(Mix(++seed) >> 11) / static_cast<double>(std::uint64_t{1} << 53);

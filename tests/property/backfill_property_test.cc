@@ -131,7 +131,7 @@ int Room(const std::vector<int>& free, int gpus) {
 }
 
 TimeMs ReservedStart(const SmallCluster& cluster, const Item& item) {
-  return cluster.job(item.name).reservation.at;
+  return cluster.job(item.name).reservation->at;
 }
 
 // The start of each pending job, one after the other, by counts of nodes alone.

@@ -44,10 +44,10 @@ using Starts = std::map<std::string, std::pair<TimeMs, std::vector<std::string>>
 Starts StartsIn(const State& state) {
   Starts starts;
   for (const JobRow& job : state.books().jobs) {
-    if (!job.live || job.reservation.at == 0) continue;
+    if (!job.live || job.reservation->at == 0) continue;
     auto& [at, nodes] = starts[job.name];
-    at = job.reservation.at;
-    for (const Placement& one : job.reservation.where) {
+    at = job.reservation->at;
+    for (const Placement& one : job.reservation->where) {
       nodes.push_back(state.books().hardware.spec(one.node).name);
     }
   }

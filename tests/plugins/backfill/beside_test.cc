@@ -67,7 +67,7 @@ TEST_CASE("A task starts beside a reservation where a node is left for it, and n
     };
     cluster.Add(job("large", one.tasks, one.each, 1, kHour));
     cluster.Tick(1);
-    const TimeMs reserved = cluster.job("large").reservation.at;
+    const TimeMs reserved = cluster.job("large").reservation->at;
     REQUIRE(reserved == kHour);
 
     const int gpus = dice.From(1, kGpus);
@@ -75,7 +75,7 @@ TEST_CASE("A task starts beside a reservation where a node is left for it, and n
     cluster.Tick(2);
     const bool started = cluster.job("small").satisfied();
     CHECK(started == MayStart(one, gpus));
-    CHECK(cluster.job("large").reservation.at == reserved);
+    CHECK(cluster.job("large").reservation->at == reserved);
     CHECK(cluster.engine().state().CheckBooks() == "");
     ++(started ? starts : waits);
   }

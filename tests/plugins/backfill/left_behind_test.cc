@@ -21,13 +21,13 @@ TEST_CASE("Pods of a deleted job keep the job's estimate, and reservations stand
   cluster.Confirm();
   cluster.Add(job("large", 2, 1, kRun));
   cluster.Tick(kSecondMs);
-  const TimeMs reserved = cluster.job("large").reservation.at;
+  const TimeMs reserved = cluster.job("large").reservation->at;
   REQUIRE(reserved >= kRun);
 
   cluster.Tell(JobRemoved{"holder"});
   cluster.Add(job("long", 1, 2, 2 * kRun));
   cluster.Tick(2 * kSecondMs);
-  CHECK(cluster.job("large").reservation.at == reserved);
+  CHECK(cluster.job("large").reservation->at == reserved);
   CHECK_FALSE(cluster.job("long").satisfied());
   CHECK(cluster.engine().state().CheckBooks() == "");
 }

@@ -76,7 +76,7 @@ TEST_CASE("Consolidate: a moved gang starts in its reserved room once all of its
   CHECK(train.verdict == Verdict::kStartAfterEviction);
   REQUIRE(train.moves.size() == 2);
   CHECK(train.reason->moving == Moving::kDone);
-  CHECK(world.cluster.job("pair").reservation.rows == 2);
+  CHECK(world.cluster.job("pair").reservation->rows == 2);
   world.cluster.Gone("pair/w/0");
   world.cluster.Add(AJob("thief").Role("w", 1, APod().Gpus(1)));
   CHECK_FALSE((world.Tick(2 * kSecondMs), world.cluster.Started("thief")));
@@ -94,7 +94,7 @@ TEST_CASE("Consolidate: a moved gang starts in its reserved room once all of its
       if (move.pod == pod) CHECK(move.node == placed.node);
     }
   }
-  CHECK(world.cluster.job("pair").reservation.rows == 0);
+  CHECK(world.cluster.job("pair").reservation->rows == 0);
 }
 
 TEST_CASE("Consolidate: a reservation ends when its task has not returned within the timeout") {
@@ -107,9 +107,9 @@ TEST_CASE("Consolidate: a reservation ends when its task has not returned within
   world.cluster.Confirm();
   world.Comes(0);
   world.Tick(On().moves.return_timeout_ms);
-  CHECK(world.cluster.job("pair").reservation.rows == 2);
+  CHECK(world.cluster.job("pair").reservation->rows == 2);
   world.Tick(On().moves.return_timeout_ms + kSecondMs);
-  CHECK(world.cluster.job("pair").reservation.rows == 0);
+  CHECK(world.cluster.job("pair").reservation->rows == 0);
   CHECK(world.cluster.Started("next"));
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("Consolidate: a decision that is not carried out moves no task") {
   world.Tick(kSecondMs);
   world.cluster.Tell(PlanStale{"train", "the group is gone"});
   world.Sound();
-  CHECK(world.cluster.job("pair").reservation.rows == 0);
+  CHECK(world.cluster.job("pair").reservation->rows == 0);
   CHECK(world.cluster.job("pair").satisfied());
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("Consolidate: in a dry run the plan proposes, and nothing is reserved"
   CHECK(plan.proposals[0].moves.size() == 2);
   CHECK(plan.proposals[0].reason->moving == Moving::kProposed);
   for (const Decision& decision : plan.decisions) CHECK(decision.evictions.empty());
-  CHECK(world.cluster.job("pair").reservation.rows == 0);
+  CHECK(world.cluster.job("pair").reservation->rows == 0);
 }
 
 TEST_CASE("Consolidate: a window that ends when it begins is refused by its field and value") {
