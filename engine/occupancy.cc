@@ -22,6 +22,13 @@ void Follow(const ChangeLog<IdType>& log, std::uint64_t& read, Copy copy, All al
 
 }  // namespace
 
+std::int32_t LeftOf(const Facts& facts, const TaskClass& cls, std::size_t i, const BoundedCount& held,
+                    NodeId node) {
+  const DomainLimit& limit = cls.pod.limits[i];
+  if (!limit.of_node()) return held.Left(cls.use(i));
+  return held.Left(cls.use(i), PlacesOf(facts.hardware.spec(node), limit.group));
+}
+
 bool MayHave(const NodeView& view, const TaskClass& cls, std::size_t device) {
   return (!view.mixed_models && !cls.names_devices) ||
          DeviceAllowed(cls.pod.constraints, view.spec.devices[device]);
@@ -186,7 +193,7 @@ void Occupancy::Charge(const Facts& facts, const TaskClass& cls, Holder holder, 
     if (domain == Hardware::kNoDomain) continue;
     Counts& counts = limits_[limit.index()];
     const auto it = counts.try_emplace(domain).first;
-    it->second.Add(cls.pod.limits[i], sign);
+    it->second.Add(cls.use(i), sign);
     if (it->second.empty()) counts.erase(it);
     limit_log_.Add(limit);
   }
@@ -278,7 +285,7 @@ std::int32_t Occupancy::LimitRoom(const Facts& facts, const TaskClass& cls, Node
     const std::uint32_t domain =
         facts.hardware.domain(facts.classes.topology_key(cls.limits[i]), node);
     if (domain == Hardware::kNoDomain) continue;
-    room = std::min(room, limit_count(cls.limits[i], domain).Left(cls.pod.limits[i]));
+    room = std::min(room, LeftOf(facts, cls, i, limit_count(cls.limits[i], domain), node));
   }
   return room;
 }

@@ -39,6 +39,10 @@ struct Facts {
   const ClassTable& classes;
 };
 
+// How many more tasks of the class its limit [i] allows on the node. `held`: in the node's domain.
+std::int32_t LeftOf(const Facts& facts, const TaskClass& cls, std::size_t i, const BoundedCount& held,
+                    NodeId node);
+
 // One node as policies see it: what it is and what is free on it now.
 struct NodeView {
   NodeId id;

@@ -280,7 +280,7 @@ std::int64_t Ranking::CappedRoom(const Ledger& ledger, const TaskClass& cls,
         continue;
       }
       const std::int64_t left =
-          ledger.occupancy().limit_count(cls.limits[i], domain).Left(cls.pod.limits[i]);
+          ledger.occupancy().limit_count(cls.limits[i], domain).Left(cls.use(i));
       std::int64_t& so_far = by_domain[domain];
       const std::int64_t more = std::min<std::int64_t>(copies_[r], left - so_far);
       so_far += std::max<std::int64_t>(more, 0);

@@ -39,17 +39,27 @@ std::string RoomCause(const ResourceKinds& kinds, const Reason& reason) {
   if (nodes(Misfit::kFragmented) > 0) return "free GPUs are fragmented";
   const bool enough = nodes(Misfit::kGpu) == 0 && nodes(Misfit::kResource) == 0;
   if (enough && nodes(Misfit::kLimit) > 0) {
-    return "host ports, anti-affinity or limits allow too few tasks on the eligible nodes";
+    return "host ports, anti-affinity, volumes or limits allow too few tasks on the eligible nodes";
   }
   return "enough free " + kind + " in total, but too few nodes have room for a task";
 }
 
-// "; limit port/TCP/8080/0.0.0.0 has no place left: job web holds it on node n1 and is not preemptible".
+// "; limit port/TCP/8080/0.0.0.0 has no place left: job web holds it on node n1 and is not preemptible", or
+// "; node n1 has 25 of 25 places of limit volumes/x.csi taken, and a task takes 1 more: job web holds ...".
 std::string LimitText(const Reason& reason) {
   if (reason.full_group.empty()) return "";
   std::string text = "; limit " + reason.full_group + " has no place left";
-  if (reason.holder.empty()) return text;
-  text += ": job " + reason.holder + " holds it on node " + reason.holder_node;
+  const std::string holder = ": job " + reason.holder + " holds ";
+  if (!reason.full_node.empty()) {
+    text = "; node " + reason.full_node + " has " + std::to_string(reason.places_taken) + " of " +
+           Count(reason.places, "place") + " of limit " + reason.full_group +
+           " taken, and a task takes " + std::to_string(reason.places_asked) + " more";
+    if (reason.holder.empty()) return text;
+    text += holder + "some of them";
+  } else {
+    if (reason.holder.empty()) return text;
+    text += holder + "it on node " + reason.holder_node;
+  }
   return text + (reason.holder_preemptible ? "" : " and is not preemptible");
 }
 
@@ -243,7 +253,7 @@ const char* MisfitText(Misfit misfit) {
     case Misfit::kRefused:
       return "that rejected these tasks before";
     case Misfit::kLimit:
-      return "where host ports, anti-affinity or limits allow no more tasks";
+      return "where host ports, anti-affinity, volumes or limits allow no more tasks";
     case Misfit::kResource:
       return "with too little CPU, memory, pod slots or another resource";
     case Misfit::kGpu:

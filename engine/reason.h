@@ -130,6 +130,10 @@ struct Reason {
   // place of it (empty: none was found), the node of its task, and whether that job is preemptible.
   std::string full_group, holder, holder_node;
   bool holder_preemptible = true;
+  // If it is a limit of the node (`best_node` may be another one): the node, how many places it has, how
+  // many are taken, and how many a task takes there. Otherwise empty and zero.
+  std::string full_node;
+  std::int64_t places = 0, places_taken = 0, places_asked = 0;
 
   // kLocality: the domain with the most room for that role, and the number of domains of at most
   // that tier that are part of no other such domain. The numbers above describe that domain.

@@ -191,7 +191,13 @@ std::string Verifier::CheckPlace(Side& side, const Placement& placement) {
         hardware.domain(snapshot_->classes().topology_key(cls.limits[i]), placement.node);
     if (domain == Hardware::kNoDomain) continue;
     const BoundedCount& count = CountOf(side, cls.limits[i], domain);
-    const std::int32_t left = count.Left(cls.pod.limits[i]);
+    const std::int32_t left = LeftOf(snapshot_->facts(), cls, i, count, placement.node);
+    if (left <= 0 && cls.pod.limits[i].of_node()) {
+      const std::string& group = cls.pod.limits[i].group;
+      return "node " + spec.name + " has " + Numbers(count.taken(), PlacesOf(spec, group)) +
+             " places of group " + group + " taken, and the task takes " +
+             std::to_string(count.Asked(cls.use(i))) + " more";
+    }
     if (left <= 0) {
       return "node " + spec.name + " has " + Numbers(count.total(), count.total() + left) +
              " tasks of group " + cls.pod.limits[i].group;
@@ -285,7 +291,7 @@ void Verifier::Take(Side& side, TaskId id, NodeId node, const Slices& slices, in
     const std::string& key = snapshot_->classes().topology_key(cls.limits[i]);
     const std::uint32_t domain = snapshot_->hardware().domain(key, node);
     if (domain == Hardware::kNoDomain) continue;
-    CountOf(side, cls.limits[i], domain).Add(cls.pod.limits[i], sign);
+    CountOf(side, cls.limits[i], domain).Add(cls.use(i), sign);
   }
 }
 

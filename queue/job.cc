@@ -5,6 +5,7 @@
 #include <bit>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "topology/mig.h"
 
@@ -179,6 +180,35 @@ DeviceRequest WithAmounts(const DeviceRequest& request) {
   return with;
 }
 
+namespace {
+
+constexpr std::int32_t kMostPlaces = 1024;  // of one task
+constexpr std::size_t kMostShared = 1024;   // names of one limit; each is looked at on each node
+
+absl::Status ValidatePlaces(const std::string& where, const DomainLimit& limit) {
+  const std::string what = "limit \"" + limit.group + "\" ";
+  if (limit.own < 0 || limit.own > kMostPlaces) {
+    return Invalid(where, what + "own", limit.own, "0 to " + std::to_string(kMostPlaces));
+  }
+  if (limit.shared.size() > kMostShared) {
+    return Invalid(where, what + "shared", static_cast<std::int64_t>(limit.shared.size()),
+                   "at most " + std::to_string(kMostShared) + " names");
+  }
+  if (limit.of_node() && limit.topology_key != kHostnameKey) {
+    return absl::InvalidArgumentError(where + ": " + what + "topology_key: \"" + limit.topology_key +
+                                      "\", expected " + kHostnameKey + " beside own and shared");
+  }
+  std::set<std::string_view> names;
+  for (const std::string& name : limit.shared) {
+    if (!name.empty() && names.insert(name).second) continue;
+    return absl::InvalidArgumentError(where + ": " + what + "shared: \"" + name +
+                                      "\", expected different names");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status ValidatePod(const std::string& where, const PodTemplate& pod) {
   if (pod.containers.size() > kMaxContainers) {
     return Invalid(where, "containers", static_cast<std::int64_t>(pod.containers.size()),
@@ -193,8 +223,9 @@ absl::Status ValidatePod(const std::string& where, const PodTemplate& pod) {
     TEPHRA_RETURN_IF_ERROR(ValidateSum(where, sum.Add(AmountsOf(container))));
   }
   for (const DomainLimit& limit : pod.limits) {
+    TEPHRA_RETURN_IF_ERROR(ValidatePlaces(where, limit));
     const std::int32_t least = limit.counted ? 1 : 0;
-    if (limit.max < least) {
+    if (!limit.of_node() && limit.max < least) {
       return Invalid(where, "limit \"" + limit.group + "\" max", limit.max,
                      limit.counted ? "at least 1" : "at least 0");
     }

@@ -68,8 +68,8 @@ struct ContainerSpec {
 };
 
 // At most `max` tasks of `group` in one domain, a domain being the nodes that share a value of
-// the label `topology_key` ("kubernetes.io/hostname": the node itself). Nodes without the label
-// are not limited.
+// the label `topology_key` ("kubernetes.io/hostname": the node itself; kClusterKey: the cluster). Nodes
+// without the label are not limited.
 //
 // If tasks with a limit of one group have different bounds, the smallest bound in the domain
 // applies to all tasks of the group: in Kubernetes the anti-affinity of a running pod also excludes
@@ -77,13 +77,22 @@ struct ContainerSpec {
 //   - a host port: every pod that has it is of the group, max 1
 //   - anti-affinity: pods that carry the term have max 1, or max 0 if the term does not match them,
 //     which then are not `counted`; pods that it matches and that do not carry it have no bound
+//   - a claim of one pod (ReadWriteOncePod): every pod that uses it is of the group, max 1 in the cluster
+//
+// A limit of the node: a task takes places, and NodeSpec::limits says how many places of the group a
+// node has. A task takes `own` places, and one for each name in `shared` that no other task on the node
+// has. Volumes are such a limit: a volume that several pods of a node use is attached once. A node that
+// has too few places is still open to tasks that take no further place. `max` and `counted` mean nothing.
 struct DomainLimit {
   static constexpr std::int32_t kNoBound = std::numeric_limits<std::int32_t>::max();
   std::string group;
   std::string topology_key;
   std::int32_t max = 1;
   bool counted = true;  // whether the task itself is of the group
+  std::int32_t own = 0;
+  std::vector<std::string> shared{};
 
+  bool of_node() const { return own > 0 || !shared.empty(); }
   bool operator==(const DomainLimit&) const = default;
 };
 
@@ -194,7 +203,8 @@ constexpr int kMaxGroupLevels = 8;
 constexpr std::int32_t kMaxTasks = 1'000'000;
 
 // INVALID_ARGUMENT with the field and the numbers: an amount or a tier below zero or too large to
-// sum, a minimum above the number of tasks, a fraction above a whole device, a limit given twice,
+// sum, a minimum above the number of tasks, a fraction above a whole device, a limit given twice, or of
+// the node and with another topology key or too many places,
 // too many tasks or containers, a role or group of an unknown group, groups inside each other in a
 // circle or deeper than kMaxGroupLevels. ALREADY_EXISTS for two roles or groups
 // with the same name.

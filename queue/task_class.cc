@@ -75,7 +75,10 @@ std::uint64_t TemplateHash(const PodTemplate& pod) {
   for (const auto& [key, value] : pod.constraints.selector) hasher.Add(key), hasher.Add(value);
   for (const std::string& model : pod.constraints.device_models) hasher.Add(model);
   hasher.Add(pod.constraints.mask);
-  for (const DomainLimit& limit : pod.limits) hasher.Add(limit.group);
+  for (const DomainLimit& limit : pod.limits) {
+    hasher.Add(limit.group);
+    for (const std::string& name : limit.shared) hasher.Add(name);
+  }
   hasher.Add(pod.user_id);
   return hasher.hash();
 }
@@ -206,7 +209,19 @@ void DeviceCharges(const TaskClass& cls, const Slices& slices,
   TakeWhole(out);
 }
 
-void BoundedCount::Add(const DomainLimit& limit, std::int32_t sign) {
+void BoundedCount::Add(const LimitUse& use, std::int32_t sign) {
+  const DomainLimit& limit = use.limit;
+  if (limit.of_node()) {
+    own_ += sign * limit.own;
+    for (const std::uint32_t number : use.shared) {
+      auto it = std::lower_bound(
+          shared_.begin(), shared_.end(), number,
+          [](const Name& name, std::uint32_t other) { return name.number < other; });
+      if (it == shared_.end() || it->number != number) it = shared_.insert(it, {number, 0});
+      if ((it->tasks += sign) == 0) shared_.erase(it);
+    }
+    return;
+  }
   auto it = std::lower_bound(bounds_.begin(), bounds_.end(), limit.max,
                              [](const Bound& bound, std::int32_t max) { return bound.max < max; });
   if (it == bounds_.end() || it->max != limit.max) it = bounds_.insert(it, {limit.max, 0, 0});
@@ -220,7 +235,26 @@ std::int32_t BoundedCount::total() const {
   return sum;
 }
 
-std::int32_t BoundedCount::Left(const DomainLimit& limit) const {
+std::int32_t BoundedCount::Asked(const LimitUse& use) const {
+  std::int32_t asked = use.limit.own;
+  auto it = shared_.begin();
+  for (const std::uint32_t number : use.shared) {
+    while (it != shared_.end() && it->number < number) ++it;
+    if (it == shared_.end() || it->number != number) ++asked;
+  }
+  return asked;
+}
+
+std::int32_t BoundedCount::Left(const LimitUse& use, std::int32_t places) const {
+  const DomainLimit& limit = use.limit;
+  if (limit.of_node()) {
+    const std::int32_t asked = Asked(use);
+    if (places == DomainLimit::kNoBound || asked == 0) return DomainLimit::kNoBound;
+    const std::int32_t left = places - taken() - asked;
+    if (left < 0) return 0;
+    // The names of the first task are there for the next one.
+    return limit.own == 0 ? DomainLimit::kNoBound : 1 + left / limit.own;
+  }
   if (!limit.counted) return total() <= limit.max ? DomainLimit::kNoBound : limit.max - total();
   return (bounds_.empty() ? limit.max : std::min(limit.max, bounds_.front().max)) - total();
 }
@@ -241,7 +275,10 @@ ClassId ClassTable::Acquire(const PodTemplate& pod) {
   entry.hash = hash;
   entry.references = 1;
   ++entry.generation;
-  for (const DomainLimit& limit : pod.limits) entry.cls.limits.push_back(AcquireLimit(limit));
+  for (const DomainLimit& limit : pod.limits) {
+    entry.cls.limits.push_back(AcquireLimit(limit));
+    entry.cls.shared.push_back(AcquireNames(limit.shared));
+  }
   by_hash_.emplace(hash, id);
   return id;
 }
@@ -251,6 +288,7 @@ void ClassTable::CountModels(const ModelKinds& models) {
   for (Entry& entry : entries_) {
     TaskClass updated = MakeTaskClass(entry.cls.pod, models_);
     updated.limits = std::move(entry.cls.limits);
+    updated.shared = std::move(entry.cls.shared);
     entry.cls = std::move(updated);
   }
 }
@@ -294,8 +332,35 @@ LimitId ClassTable::AcquireLimit(const DomainLimit& limit) {
   return known->second;
 }
 
+std::vector<std::uint32_t> ClassTable::AcquireNames(const std::vector<std::string>& names) {
+  std::vector<std::uint32_t> numbers;
+  for (const std::string& name : names) {
+    const auto [known, fresh] = names_.try_emplace(name);
+    if (fresh && unused_names_.empty()) {
+      known->second.number = static_cast<std::uint32_t>(names_.size() - 1);
+    } else if (fresh) {
+      known->second.number = unused_names_.back();
+      unused_names_.pop_back();
+    }
+    ++known->second.uses;
+    numbers.push_back(known->second.number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+void ClassTable::ReleaseNames(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const auto known = names_.find(name);
+    if (--known->second.uses > 0) continue;
+    unused_names_.push_back(known->second.number);
+    names_.erase(known);
+  }
+}
+
 // No task has the class any more, so the class counts against no limit.
 void ClassTable::Forget(ClassId id) {
+  for (const DomainLimit& limit : entries_[id.index()].cls.pod.limits) ReleaseNames(limit.shared);
   for (LimitId limit : entries_[id.index()].cls.limits) {
     Limit& row = limit_rows_[limit.index()];
     if (--row.classes > 0) continue;

@@ -25,6 +25,16 @@ struct DeviceAsk {
   DeviceRequest request;  // with its amounts
 };
 
+// What a task has of one of its limits.
+struct LimitUse {
+  // NOLINTNEXTLINE(google-explicit-constructor): most limits have no names
+  LimitUse(const DomainLimit& limit, std::span<const std::uint32_t> shared = {})
+      : limit(limit), shared(shared) {}
+
+  const DomainLimit& limit;
+  std::span<const std::uint32_t> shared;  // numbers of limit.shared, rising
+};
+
 struct TaskClass {
   PodTemplate pod;
   // kPods is 1, kGpu the peak compute, kGpuMemory only the requested fractions. If the pod may use
@@ -35,11 +45,14 @@ struct TaskClass {
   std::vector<DeviceAsk> lasting;  // requests of app and sidecar containers, which run together
   std::vector<DeviceAsk> init;     // requests of init containers, each with the sidecars before it
   std::vector<LimitId> limits;     // parallel to pod.limits
+  // Parallel to pod.limits: the numbers of the names in `shared`, rising.
+  std::vector<std::vector<std::uint32_t>> shared;
   int whole_gpus = 0;              // whole devices that lasting containers request
   bool fractional = false;         // some lasting container requests a part of a device
   bool names_devices = false;      // the constraints name single devices
 
   bool needs_devices() const { return !lasting.empty() || !init.empty(); }
+  LimitUse use(std::size_t i) const { return {pod.limits[i], shared[i]}; }
   // One lasting request and no init request: every index is fast in this case.
   bool single_ask() const { return lasting.size() == 1 && init.empty(); }
 };
@@ -64,15 +77,20 @@ struct DeviceCharge {
 void DeviceCharges(const TaskClass& cls, const Slices& slices,
                    std::span<const MigPlacements* const> mig, std::vector<DeviceCharge>& out);
 
-// How many tasks with a limit of one group run in a domain, by their bounds.
+// How many tasks with a limit of one group run in a domain, by their bounds, and the places that they
+// take of a limit of the node.
 class BoundedCount {
  public:
   // `sign` is +1 or -1.
-  void Add(const DomainLimit& limit, std::int32_t sign);
+  void Add(const LimitUse& use, std::int32_t sign);
   std::int32_t total() const;  // of the group
-  // How many more tasks with that limit may run; below zero if too many run.
-  std::int32_t Left(const DomainLimit& limit) const;
-  bool empty() const { return bounds_.empty(); }
+  // Places of a limit of the node; a name that several tasks have is one place.
+  std::int32_t taken() const { return own_ + static_cast<std::int32_t>(shared_.size()); }
+  // How many places more one task would take.
+  std::int32_t Asked(const LimitUse& use) const;
+  // How many more tasks with that limit may run; not above zero if none may. `places`: of the node.
+  std::int32_t Left(const LimitUse& use, std::int32_t places = DomainLimit::kNoBound) const;
+  bool empty() const { return bounds_.empty() && shared_.empty() && own_ == 0; }
   bool operator==(const BoundedCount&) const = default;
 
  private:
@@ -81,7 +99,15 @@ class BoundedCount {
 
     bool operator==(const Bound&) const = default;
   };
+  struct Name {
+    std::uint32_t number;
+    std::int32_t tasks;
+
+    bool operator==(const Name&) const = default;
+  };
   std::vector<Bound> bounds_;  // by max, rising; each of some task
+  std::vector<Name> shared_;   // by number, rising; each of some task
+  std::int32_t own_ = 0;
 };
 
 // Equal pods share one id, with a reference count. An unused class is kept for a while, because
@@ -127,6 +153,8 @@ class ClassTable {
   ClassId Recycle();
   void Forget(ClassId id);
   LimitId AcquireLimit(const DomainLimit& limit);
+  std::vector<std::uint32_t> AcquireNames(const std::vector<std::string>& names);
+  void ReleaseNames(const std::vector<std::string>& names);
 
   std::vector<Entry> entries_;
   ModelKinds models_;
@@ -138,6 +166,12 @@ class ClassTable {
   std::unordered_map<std::string, LimitId> limits_;
   std::vector<Limit> limit_rows_;
   std::vector<LimitId> unused_limits_;
+  struct Name {
+    std::uint32_t number = 0;
+    std::uint32_t uses = 0;  // by limits of classes
+  };
+  std::unordered_map<std::string, Name> names_;  // in DomainLimit::shared
+  std::vector<std::uint32_t> unused_names_;
 };
 
 }  // namespace tephra

@@ -174,7 +174,7 @@ void Hardware::RemoveDomain(const std::string& name) {
 }
 
 void Hardware::FollowKey(const std::string& key) {
-  if (key == kHostnameKey || keys_.contains(key)) return;
+  if (key == kHostnameKey || key == kClusterKey || keys_.contains(key)) return;
   keys_[key].by_node.assign(nodes_.size(), kNoDomain);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].present) PlaceInDomains(NodeId(i));
@@ -183,6 +183,7 @@ void Hardware::FollowKey(const std::string& key) {
 
 std::uint32_t Hardware::domain(const std::string& key, NodeId id) const {
   if (key == kHostnameKey) return id.value;
+  if (key == kClusterKey) return 0;
   const auto it = keys_.find(key);
   TEPHRA_CHECK(it != keys_.end());
   return it->second.by_node[id.index()];

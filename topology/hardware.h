@@ -83,7 +83,7 @@ class Hardware {
   const Resources& total() const { return total_; }
 
   // Label domains: the values of a topology key, numbered on first use. The hostname key numbers
-  // nodes.
+  // nodes, and with kClusterKey all nodes are domain 0.
   static constexpr std::uint32_t kNoDomain = 0xffffffffu;
   // Starts to index the key; idempotent.
   void FollowKey(const std::string& key);

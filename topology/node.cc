@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -127,7 +128,28 @@ absl::Status ValidateDevice(const std::string& where, const DeviceHardware& devi
                                     std::string(MigModels().front().name) + "\"");
 }
 
+constexpr std::size_t kMostLimits = 256;  // of one node
+
+absl::Status ValidateLimits(const std::string& where, const NodeSpec& node) {
+  if (node.limits.size() > kMostLimits) {
+    return absl::InvalidArgumentError(where + ": limits: " + std::to_string(node.limits.size()) +
+                                      ", expected at most " + std::to_string(kMostLimits));
+  }
+  for (const auto& [group, places] : node.limits) {
+    if (group.empty()) return absl::InvalidArgumentError(where + ": limits: a limit needs a group");
+    if (places >= 0) continue;
+    return absl::InvalidArgumentError(where + ": limits[" + group + "]: " + std::to_string(places) +
+                                      ", expected at least 0");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+std::int32_t PlacesOf(const NodeSpec& node, const std::string& group) {
+  const auto it = node.limits.find(group);
+  return it == node.limits.end() ? std::numeric_limits<std::int32_t>::max() : it->second;
+}
 
 absl::Status ValidateNode(const NodeSpec& node) {
   const std::string where = "node \"" + node.name + "\"";
@@ -154,6 +176,7 @@ absl::Status ValidateNode(const NodeSpec& node) {
                                         "\", expected each device once");
     }
   }
+  TEPHRA_RETURN_IF_ERROR(ValidateLimits(where, node));
   return ValidateLinks(where, node);
 }
 

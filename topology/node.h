@@ -21,6 +21,8 @@ using Labels = std::map<std::string, std::string>;
 
 // The label that is different for each node.
 inline constexpr char kHostnameKey[] = "kubernetes.io/hostname";
+// Not a label: as a topology key, all nodes of the cluster are one domain.
+inline constexpr char kClusterKey[] = "tephra.sh/cluster";
 
 enum class TaintEffect : std::uint8_t { kNoSchedule, kPreferNoSchedule, kNoExecute };
 
@@ -43,14 +45,20 @@ struct NodeSpec {
   std::vector<DeviceHardware> devices;
   // The links between the devices, in their order. 0 GPUs: unknown, so all links count as equal.
   NodeLinks gpu_links;
+  // How many places of a group (DomainLimit) the node has, such as volumes that it can attach. A group
+  // without an entry has no bound.
+  std::map<std::string, std::int32_t> limits;
 
   bool operator==(const NodeSpec&) const = default;
 };
 
+// Of the group on the node; the largest number if there is no bound.
+std::int32_t PlacesOf(const NodeSpec& node, const std::string& group);
+
 // INVALID_ARGUMENT with the field and the value: an empty name, an amount below zero or too large
 // to sum, a derived kind, more devices than a slice can number, a duplicate device, an invalid
 // mode, bound or factor, an unknown MIG model, links for more or fewer GPUs than devices, or with
-// an impossible speed.
+// an impossible speed; a limit below zero or without a group, or too many limits.
 absl::Status ValidateNode(const NodeSpec& node);
 
 struct Toleration {

@@ -51,10 +51,12 @@ bool GangSearch::Alike(NodeId a, NodeId b) {
     const TaskClass& cls = ledger.snapshot().cls(role.cls);
     if (ranking.misfit(hardware.rank(a)) != ranking.misfit(hardware.rank(b))) return false;
     if (cls.names_devices) return false;
-    // As many of each group already, and the same domain of every limit wider than a node.
-    return std::all_of(cls.limits.begin(), cls.limits.end(), [&](LimitId limit) {
+    // As many of each group already, as many places, and the same domain of every limit wider than a node.
+    return std::all_of(cls.limits.begin(), cls.limits.end(), [&](const LimitId& limit) {
       const std::string& key = ledger.snapshot().classes().topology_key(limit);
       if (key != kHostnameKey) return hardware.domain(key, a) == hardware.domain(key, b);
+      const DomainLimit& asked = cls.pod.limits[static_cast<std::size_t>(&limit - cls.limits.data())];
+      if (asked.of_node() && PlacesOf(x.spec, asked.group) != PlacesOf(y.spec, asked.group)) return false;
       return ledger.occupancy().limit_count(limit, hardware.domain(key, a)) ==
              ledger.occupancy().limit_count(limit, hardware.domain(key, b));
     });

@@ -134,8 +134,15 @@ void AddFullLimit(const Ledger& ledger, const Ranking& ranking, const TaskClass&
     const std::uint32_t domain = hardware.domain(key, node);
     if (domain == Hardware::kNoDomain) continue;
     const BoundedCount& held = ledger.occupancy().limit_count(cls.limits[i], domain);
-    if (held.Left(cls.pod.limits[i]) > 0) continue;
-    reason.full_group = cls.pod.limits[i].group;
+    if (LeftOf(ledger.facts(), cls, i, held, node) > 0) continue;
+    const DomainLimit& limit = cls.pod.limits[i];
+    reason.full_group = limit.group;
+    if (limit.of_node()) {
+      reason.full_node = hardware.spec(node).name;
+      reason.places = PlacesOf(hardware.spec(node), limit.group);
+      reason.places_taken = held.taken();
+      reason.places_asked = held.Asked(cls.use(i));
+    }
     return AddHolder(ledger.snapshot(), cls.limits[i], node, reason);
   }
 }

@@ -11,7 +11,7 @@ PlaceTrial::PlaceTrial(const Ledger& ledger, ClassId cls, NodeId node)
     const std::uint32_t domain = facts_.hardware.domain(facts_.classes.topology_key(limit), node);
     if (domain == Hardware::kNoDomain) continue;
     counts_.push_back(
-        {limit, domain, &cls_.pod.limits[i], ledger.occupancy().limit_count(limit, domain)});
+        {limit, domain, i, ledger.occupancy().limit_count(limit, domain)});
   }
 }
 
@@ -23,13 +23,15 @@ void PlaceTrial::Charge(const Occupant& task, int sign) {
     if (it == cls.limits.end()) continue;
     const std::string& key = facts_.classes.topology_key(count.limit);
     if (facts_.hardware.domain(key, task.node) != count.domain) continue;
-    count.held.Add(cls.pod.limits[static_cast<std::size_t>(it - cls.limits.begin())], sign);
+    count.held.Add(cls.use(static_cast<std::size_t>(it - cls.limits.begin())), sign);
   }
 }
 
 std::int32_t PlaceTrial::Copies(const Fit& fit) const {
   std::int32_t left = DomainLimit::kNoBound;
-  for (const Count& count : counts_) left = std::min(left, count.held.Left(*count.asked));
+  for (const Count& count : counts_) {
+    left = std::min(left, LeftOf(facts_, cls_, count.index, count.held, node_));
+  }
   return fit.Copies(room_.view(), cls_, left);
 }
 

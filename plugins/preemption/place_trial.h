@@ -31,7 +31,7 @@ class PlaceTrial {
   struct Count {
     LimitId limit;
     std::uint32_t domain = 0;
-    const DomainLimit* asked;  // by the class
+    std::size_t index = 0;  // of the limit in the class
     BoundedCount held;
   };
 

@@ -157,6 +157,8 @@ void Encode(const PodTemplate& in, TextCopier& text, v1::PodTemplate* out) {
     text.Copy(limit.topology_key, wire->mutable_topology_key());
     wire->set_max(limit.max);
     wire->set_uncounted(!limit.counted);
+    wire->set_own(limit.own);
+    text.CopyAll(limit.shared, wire->mutable_shared());
   }
   out->set_user_id(in.user_id);
 }
@@ -171,7 +173,8 @@ absl::Status Decode(const v1::PodTemplate& in, const FieldPath& at, PodTemplate&
     TEPHRA_RETURN_IF_ERROR(Decode(in.constraints(), at.At("constraints"), out.constraints));
   }
   for (const v1::DomainLimit& wire : in.limits()) {
-    out.limits.push_back({wire.group(), wire.topology_key(), wire.max(), !wire.uncounted()});
+    out.limits.push_back({wire.group(), wire.topology_key(), wire.max(), !wire.uncounted(), wire.own(),
+                          {wire.shared().begin(), wire.shared().end()}});
   }
   out.user_id = in.user_id();
   return absl::OkStatus();

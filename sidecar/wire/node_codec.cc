@@ -250,6 +250,11 @@ void Encode(const NodeSpec& in, TextCopier& text, v1::Node* out) {
   Encode(in.allocatable, out->mutable_allocatable());
   for (const DeviceHardware& device : in.devices) Encode(device, text, out->add_devices());
   Encode(in.gpu_links, out);
+  for (const auto& [group, places] : in.limits) {
+    v1::NodeLimit* limit = out->add_limits();
+    text.Copy(group, limit->mutable_group());
+    limit->set_places(places);
+  }
 }
 
 absl::Status Decode(const v1::Node& in, const FieldPath& at, NodeSpec& out) {
@@ -267,6 +272,11 @@ absl::Status Decode(const v1::Node& in, const FieldPath& at, NodeSpec& out) {
   TEPHRA_RETURN_IF_ERROR(Decode(in.allocatable(), at, "allocatable", out.allocatable));
   for (int i = 0; i < in.devices_size(); ++i) {
     TEPHRA_RETURN_IF_ERROR(Decode(in.devices(i), at.At("devices", i), out.devices.emplace_back()));
+  }
+  for (int i = 0; i < in.limits_size(); ++i) {
+    if (out.limits.emplace(in.limits(i).group(), in.limits(i).places()).second) continue;
+    return absl::InvalidArgumentError(at.At("limits", i).At("group").Text() + ": \"" +
+                                      in.limits(i).group() + "\" is given twice");
   }
   if (!in.has_gpu_links()) return absl::OkStatus();
   return Decode(in.gpu_links(), at.At("gpu_links"), out.devices, out.gpu_links);

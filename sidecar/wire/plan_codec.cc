@@ -36,6 +36,10 @@ void Encode(const Reason& in, v1::Reason* out) {
     count->set_nodes(in.nodes[misfit]);
   }
   out->set_full_group(in.full_group);
+  out->set_full_node(in.full_node);
+  out->set_places(in.places);
+  out->set_places_taken(in.places_taken);
+  out->set_places_asked(in.places_asked);
   out->set_holder(in.holder);
   out->set_holder_node(in.holder_node);
   out->set_holder_not_preemptible(!in.holder_preemptible);

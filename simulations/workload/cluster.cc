@@ -1,5 +1,6 @@
 // The section `cluster`: a number of equal nodes, a list of hosts, or a list of nodes.
 #include <algorithm>
+#include <limits>
 
 #include "simulations/workload/sections.h"
 #include "text/device_sharing.h"
@@ -94,8 +95,9 @@ Taint ReadTaint(const Item& item) {
 
 // The memory of a node and its devices, estimated, here and in the engine.
 std::int64_t BytesOf(const NodeSpec& node) {
-  constexpr std::int64_t kNode = 4096, kDevice = 512;
-  return kNode + kDevice * static_cast<std::int64_t>(node.devices.size());
+  constexpr std::int64_t kNode = 4096, kDevice = 512, kLimit = 128;
+  return kNode + kDevice * static_cast<std::int64_t>(node.devices.size()) +
+         kLimit * static_cast<std::int64_t>(node.limits.size());
 }
 
 void AddNode(Sections& sections, const Item& item, NodeSpec node, std::vector<NodeSpec>& nodes) {
@@ -144,6 +146,11 @@ void ReadNodes(Sections& sections, const Item& item, bool known_may_come_again,
     node.labels[key] = value.node->text;
   });
   fields.List("taints", [&](const Item& taint) { node.taints.push_back(ReadTaint(taint)); });
+  fields.Map("limits", [&](const std::string& group, const Item& places) {
+    std::int64_t most = 0;
+    ReadWhole(places, most, 0, std::numeric_limits<std::int32_t>::max());
+    node.limits[group] = static_cast<std::int32_t>(most);
+  });
   fields.Switch("unschedulable", node.unschedulable);
   fields.Done();
   const bool numbered = fields.Has("count");

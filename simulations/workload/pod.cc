@@ -132,7 +132,13 @@ DomainLimit ReadLimit(const Item& item) {
   fields.Need("group");
   fields.Text("group", limit.group);
   fields.Text("topology_key", limit.topology_key);
-  fields.Whole("max", limit.max, limit.counted ? 1 : 0);
+  fields.Whole("own", limit.own, 0);
+  fields.Texts("shared", limit.shared);
+  if (limit.of_node()) {
+    limit.max = DomainLimit::kNoBound;
+  } else {
+    fields.Whole("max", limit.max, limit.counted ? 1 : 0);
+  }
   fields.Done();
   return limit;
 }

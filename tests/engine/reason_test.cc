@@ -99,7 +99,7 @@ TEST_CASE("ReasonText: the cause of a shortage follows from its numbers") {
   CHECK(Text(reason).find("enough free GPUs in total, but too few nodes have room for a task:") ==
         0);
   reason.nodes[static_cast<int>(Misfit::kLimit)] = 1;
-  CHECK(Text(reason).find("host ports, anti-affinity or limits allow too few tasks on the eligible "
+  CHECK(Text(reason).find("host ports, anti-affinity, volumes or limits allow too few tasks on the eligible "
                           "nodes:") == 0);
   reason.nodes[static_cast<int>(Misfit::kFragmented)] = 1;
   CHECK(Text(reason).find("free GPUs are fragmented:") == 0);

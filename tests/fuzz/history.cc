@@ -163,6 +163,7 @@ NodeSpec History::MakeNode(std::string name) {
   node.allocatable[kMemory] = Amount({64 * kGib, 8 * kGib});
   node.allocatable[kPods] = Amount({110, 3, 8});
   node.allocatable[kFirstExtendedKind] = Amount({0, 2});
+  if (bytes_.Once(8)) node.limits["volumes"] = bytes_.Below(4) - 1;
   for (int i = bytes_.Below(6); i > 0; --i) {
     node.devices.push_back(
         {"", bytes_.Once(4) ? "B" : "A",
@@ -276,6 +277,10 @@ PodTemplate History::MakePod() {
   if (bytes_.Once(6)) {
     pod.limits.push_back({bytes_.Below(2) == 0 ? "g" : "h",
                           bytes_.Below(2) == 0 ? kHostnameKey : "rack", bytes_.Below(4)});
+  }
+  if (bytes_.Once(8)) {
+    pod.limits.push_back({"volumes", bytes_.Once(16) ? kClusterKey : kHostnameKey, 1, true,
+                          bytes_.Below(3), {"a"}});
   }
   return pod;
 }

@@ -112,6 +112,25 @@ TEST_CASE("ValidateJob: a limit needs a group, a key and room for one") {
   CHECK(with({"g", "", 1}) != "");
 }
 
+TEST_CASE("ValidateJob: a limit of the node has few places, different names and the node as its domain") {
+  const auto with = [](const std::string& key, std::int32_t own, std::vector<std::string> shared) {
+    JobSpec job = Sound();
+    job.gang.roles[0].pod.limits = {{"volumes/x", key, 0, true, own, std::move(shared)}};
+    return Wrong(job);
+  };
+  CHECK(with(kHostnameKey, 2, {"a", "b"}) == "");
+  CHECK(with(kHostnameKey, 1024, {}) == "");
+  CHECK(Names(with(kHostnameKey, 1025, {}), {"\"volumes/x\" own", "1025", "0 to 1024"}));
+  CHECK(Names(with(kHostnameKey, -1, {"a"}), {"own", "-1"}));
+  CHECK(Names(with(kHostnameKey, 0, {"a", "b", "a"}), {"shared", "\"a\"", "different names"}));
+  CHECK(Names(with(kHostnameKey, 0, {""}), {"shared", "\"\"", "different names"}));
+  CHECK(Names(with("rack", 1, {}), {"topology_key", "\"rack\"", kHostnameKey}));
+  CHECK(Names(with(kClusterKey, 1, {}), {"topology_key", kHostnameKey}));
+  std::vector<std::string> many;
+  for (int i = 0; i < 1025; ++i) many.push_back(std::to_string(i));
+  CHECK(Names(with(kHostnameKey, 0, many), {"shared", "1025", "at most 1024"}));
+}
+
 TEST_CASE("ValidateJob: a limit given twice would be counted twice, and is refused") {
   CHECK(Wrong(AJob("j").Role("w", 1, APod().AtMost(1, "g").AtMost(1, "g", "rack"))) == "");
   CHECK(Names(Wrong(AJob("j").Role("w", 1, APod().AtMost(1, "g").AtMost(2, "g"))),

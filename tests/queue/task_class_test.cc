@@ -1,5 +1,6 @@
 #include "queue/task_class.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/support/build.h"
@@ -183,6 +184,52 @@ TEST_CASE("ClassTable: one limit for a group and key, shared by all classes that
   CHECK(table.topology_key(table.limit("port", "rack")) == "rack");
   CHECK(table.limit("port", kHostnameKey) == table[a].limits[0]);
   CHECK_FALSE(table.limit("other", "rack").valid());
+}
+
+TEST_CASE("BoundedCount: a name that several tasks share is one place, until the last of them is gone") {
+  ClassTable table;
+  const auto with = [&](std::int32_t own, std::vector<std::string> shared) -> const TaskClass& {
+    PodTemplate pod = APod();
+    pod.limits = {{"volumes", kHostnameKey, DomainLimit::kNoBound, true, own, std::move(shared)}};
+    return table[table.Acquire(pod)];
+  };
+  BoundedCount held;
+  const auto left = [&](const TaskClass& cls) { return held.Left(cls.use(0), 4); };
+  CHECK(left(with(5, {})) == 0);
+  CHECK(left(with(1, {})) == 4);
+  CHECK(left(with(2, {"a"})) == 1);
+  held.Add(with(0, {"a", "b"}).use(0), +1);
+  held.Add(with(1, {"b"}).use(0), +1);
+  CHECK(held.taken() == 3);
+  CHECK(left(with(0, {"a", "b"})) == DomainLimit::kNoBound);
+  CHECK(left(with(0, {"b", "c"})) == DomainLimit::kNoBound);
+  CHECK(left(with(0, {"c", "d"})) == 0);
+  CHECK(left(with(1, {"a"})) == 1);
+  CHECK(left(with(1, {"c"})) == 0);
+  CHECK(held.Asked(with(1, {"b", "c"}).use(0)) == 2);
+  CHECK(held.Left(with(9, {"c"}).use(0)) == DomainLimit::kNoBound);
+  // A node that has too few places is open to a task that takes no further place.
+  CHECK(held.Left(with(0, {"b"}).use(0), 1) == DomainLimit::kNoBound);
+  held.Add(with(0, {"a", "b"}).use(0), -1);
+  CHECK(held.taken() == 2);
+  held.Add(with(1, {"b"}).use(0), -1);
+  CHECK(held == BoundedCount());
+  CHECK(held.empty());
+}
+
+TEST_CASE("ClassTable: numbers of names are given again once no class has the name") {
+  ClassTable table;
+  std::uint32_t highest = 0;
+  for (int i = 0; i < 5000; ++i) {
+    PodTemplate pod = APod();
+    pod.limits = {{"volumes", kHostnameKey, 1, true, 0, {"a" + std::to_string(i), "b"}}};
+    const ClassId id = table.Acquire(pod);
+    REQUIRE(table[id].shared[0].size() == 2);
+    REQUIRE(table[id].shared[0][0] != table[id].shared[0][1]);
+    highest = std::max(highest, table[id].shared[0][1]);
+    table.Release(id);
+  }
+  CHECK(highest < 1000);
 }
 
 }  // namespace

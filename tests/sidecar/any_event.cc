@@ -123,6 +123,7 @@ NodeSpec SomeNode(Dice& dice) {
     return device;
   });
   node.gpu_links = SomeLinks(dice);
+  for (int i = dice.Below(3); i > 0; --i) node.limits[Word(dice)] = Number<std::int32_t>(dice);
   return node;
 }
 
@@ -167,7 +168,8 @@ PodTemplate Pod(Dice& dice) {
   pod.user_id = Number<std::uint32_t>(dice);
   pod.constraints = Constraints(dice);
   pod.limits = Several(dice, [&] {
-    return DomainLimit{Word(dice), Word(dice), Number<std::int32_t>(dice)};
+    return DomainLimit{Word(dice), Word(dice), Number<std::int32_t>(dice), dice.Percent(50),
+                       Number<std::int32_t>(dice), Words(dice)};
   });
   return pod;
 }

@@ -58,6 +58,24 @@ void AddModes(Dice& dice, PodTemplate& pod) {
 
 }  // namespace
 
+void AddVolumes(Dice& dice, int percent, PodTemplate& pod) {
+  for (const char* driver : {"volumes/x", "volumes/y"}) {
+    if (!dice.Percent(percent)) continue;
+    DomainLimit limit{driver, kHostnameKey, DomainLimit::kNoBound};
+    if (dice.Percent(50)) limit.own = 1 + dice.Below(2);
+    for (const char* name : {"a", "b", "c"}) {
+      if (dice.Percent(40)) limit.shared.emplace_back(name);
+    }
+    if (limit.of_node()) pod.limits.push_back(limit);
+  }
+  if (dice.Percent(percent / 2)) pod.limits.push_back({"claim/data", kClusterKey, 1});
+}
+
+void AddVolumeLimits(Dice& dice, NodeSpec& node) {
+  if (dice.Percent(85)) node.limits["volumes/x"] = dice.Below(6);
+  if (dice.Percent(40)) node.limits["volumes/y"] = 1 + dice.Below(3);
+}
+
 NodeSpec RandomNode(Dice& dice, const std::string& name, const CaseSize& size) {
   Dice aside = Aside(dice);
   ANode node(name);
@@ -80,6 +98,8 @@ NodeSpec RandomNode(Dice& dice, const std::string& name, const CaseSize& size) {
   spec.unschedulable = dice.Percent(5);
   spec.allocatable[kFirstExtendedKind] = dice.Percent(30) ? 2 : 0;
   if (aside.Percent(size.modes ? 90 : 20)) AddModes(aside, spec);
+  Dice last = Aside(aside);
+  AddVolumeLimits(last, spec);
   return spec;
 }
 
@@ -132,11 +152,13 @@ PodTemplate RandomPod(Dice& dice, const CaseSize& size) {
   if (dice.Percent(8)) pod.limits.push_back({"pair", kHostnameKey, dice.From(1, 3)});
   if (dice.Percent(10)) pod.limits.push_back({"wide", "rack", dice.From(1, 3)});
   if (aside.Percent(size.modes ? 75 : 10)) AddModes(aside, pod);
+  Dice last = Aside(aside);
   for (DomainLimit& limit : pod.limits) {
     if (!aside.Percent(30)) continue;
     limit.counted = aside.Percent(50);
     limit.max = limit.counted ? DomainLimit::kNoBound : aside.Below(2);
   }
+  AddVolumes(last, 15, pod);
   return pod;
 }
 

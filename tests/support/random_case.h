@@ -22,6 +22,9 @@ struct CaseSize {
   bool intricate = false;  // mostly pods of several containers, and roomy hosts with few devices
 };
 
+// Volumes of two drivers and a claim of one pod, each with about that chance; how many volumes a node has room for.
+void AddVolumes(Dice& dice, int percent, PodTemplate& pod);
+void AddVolumeLimits(Dice& dice, NodeSpec& node);
 NodeSpec RandomNode(Dice& dice, const std::string& name, const CaseSize& size);
 PodTemplate RandomPod(Dice& dice, const CaseSize& size);
 JobSpec RandomJob(Dice& dice, const std::string& name, const CaseSize& size);

@@ -173,6 +173,7 @@ Room::Room(const std::map<std::string, NodeSpec>& nodes, const Masks* masks, Mod
 
 std::string Room::DomainValue(const NodeSpec& spec, const std::string& key) {
   if (key == kHostnameKey) return spec.name;
+  if (key == kClusterKey) return "all";
   const auto label = spec.labels.find(key);
   return label == spec.labels.end() ? "" : "=" + label->second;
 }
@@ -181,6 +182,13 @@ void Room::TakeHost(const PodTemplate& pod, Node& node, int sign) {
   for (Kind kind : kHostKinds) node.free[kind] -= sign * PeakOf(pod, kind);
   node.free[kPods] -= sign;
   for (const DomainLimit& limit : pod.limits) {
+    if (limit.own > 0 || !limit.shared.empty()) {
+      auto& places = places_[{limit.group, node.spec->name}];
+      places[""] += sign * limit.own;
+      for (const std::string& name : limit.shared) places[name] += sign;
+      std::erase_if(places, [](const auto& place) { return place.second == 0; });
+      continue;
+    }
     const std::string value = DomainValue(*node.spec, limit.topology_key);
     if (value.empty()) continue;
     auto& held = held_[{limit.group, limit.topology_key, value}];
@@ -220,6 +228,25 @@ std::int64_t Room::Free(Kind kind) const {
   return free;
 }
 
+std::pair<int, bool> Room::PlacesWith(const DomainLimit& limit, const Node& node) const {
+  std::set<std::string> names(limit.shared.begin(), limit.shared.end());
+  int taken = limit.own;
+  bool takes = limit.own > 0;
+  std::size_t known = 0;
+  const auto places = places_.find({limit.group, node.spec->name});
+  if (places != places_.end()) {
+    for (const auto& [name, count] : places->second) {
+      if (name.empty()) {
+        taken += count;
+      } else if (!names.insert(name).second) {
+        ++known;
+      }
+    }
+  }
+  takes = takes || known < limit.shared.size();
+  return {taken + static_cast<int>(names.size()), takes};
+}
+
 std::string Room::HostRefuses(const PodTemplate& pod, const Node& node) const {
   if (CheckNode(*node.spec, pod.constraints, NeedsDevices(pod)) != Ineligible::kNo) {
     return "the node is not eligible";
@@ -239,6 +266,13 @@ std::string Room::HostRefuses(const PodTemplate& pod, const Node& node) const {
   }
   if (node.free[kPods] < 1) return "no pod is free";
   for (const DomainLimit& limit : pod.limits) {
+    if (limit.own > 0 || !limit.shared.empty()) {
+      const auto [taken, takes] = PlacesWith(limit, node);
+      const auto bound = node.spec->limits.find(limit.group);
+      if (!takes || bound == node.spec->limits.end() || taken <= bound->second) continue;
+      return "group " + limit.group + " would take " + std::to_string(taken) + " of " +
+             std::to_string(bound->second) + " places";
+    }
     const std::string value = DomainValue(*node.spec, limit.topology_key);
     if (value.empty()) continue;
     const auto held = held_.find({limit.group, limit.topology_key, value});

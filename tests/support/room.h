@@ -110,6 +110,8 @@ class Room {
   static void Put(Device& device, const Share& share, std::uint32_t user_id, int sign);
   static std::string DomainValue(const NodeSpec& spec, const std::string& key);
   std::string HostRefuses(const PodTemplate& pod, const Node& node) const;
+  // Places of the node that are taken once the limit's task runs, too; and whether the task takes one.
+  std::pair<int, bool> PlacesWith(const DomainLimit& limit, const Node& node) const;
   std::vector<Devices> DeviceWays(const PodTemplate& pod, const Node& node) const;
   void TakeHost(const PodTemplate& pod, Node& node, int sign);
   std::int64_t FreeOn(const Node& node, Kind kind) const;
@@ -119,6 +121,8 @@ class Room {
   ModelKinds models_;
   // Tasks by the bound that each brought, and how many of them are of the group.
   std::map<Domain, std::map<int, std::pair<int, int>>> held_;
+  // Of a limit of the node, by group and node: how many tasks have each name; "": places without a name.
+  std::map<std::pair<std::string, std::string>, std::map<std::string, int>> places_;
 };
 
 }  // namespace tephra

@@ -112,6 +112,11 @@ class Room::Search {
       key += std::get<0>(domain) + "|" + std::get<1>(domain) + "|" + std::get<2>(domain);
       for (const auto& [bound, tasks] : held) add(bound), add(tasks.first), add(tasks.second);
     }
+    for (const auto& [at, places] : room_.places_) {
+      if (places.empty()) continue;
+      key += "|" + at.first + "|" + at.second;
+      for (const auto& [name, count] : places) key += "|" + name, add(count);
+    }
     return key;
   }
 

@@ -65,6 +65,18 @@ TEST_CASE("ValidateNode: links are between the devices, and of a sensible speed"
         "node \"n\": gpu_links: mb_per_s: -1, expected 0 to 10000000");
 }
 
+TEST_CASE("ValidateNode: a limit has a group and no place less than none") {
+  NodeSpec node = ANode("n");
+  node.limits = {{"volumes/x", 0}};
+  CHECK(ValidateNode(node).ok());
+  node.limits["volumes/y"] = -1;
+  CHECK(ValidateNode(node).message() == "node \"n\": limits[volumes/y]: -1, expected at least 0");
+  node.limits = {{"", 1}};
+  CHECK(ValidateNode(node).message() == "node \"n\": limits: a limit needs a group");
+  for (int i = 0; i < 300; ++i) node.limits["g" + std::to_string(i)] = 1;
+  CHECK(ValidateNode(node).message() == "node \"n\": limits: 301, expected at most 256");
+}
+
 TEST_CASE("ValidateNode: how a device may be used") {
   const auto with = [](auto change) {
     NodeSpec node = ANode("n").Gpus(1);

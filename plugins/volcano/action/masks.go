@@ -2,11 +2,13 @@ package action
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	vcv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -26,7 +28,7 @@ type maskTurns struct {
 }
 
 // judgeMasks asks Volcano's predicates, once per class of equal pods that need them, which nodes
-// are out of the question: inter-pod affinity, volumes and the like, which only they can judge.
+// are out of the question: inter-pod affinity, where volumes are and the like, which only they can judge.
 // A class of which no pod exists yet is judged when one does; until then no node is excluded, or its
 // group would never be admitted.
 func (a *Action) judgeMasks(ssn *framework.Session) {
@@ -47,11 +49,29 @@ func (a *Action) judgeMasks(ssn *framework.Session) {
 		none := ssn.PrePredicateFn(task) != nil
 		var excluded []string
 		for _, node := range ssn.NodeList {
-			if none || ssn.PredicateForAllocateAction(task, node) != nil {
+			if none || excludes(ssn.PredicateForAllocateAction(task, node)) {
 				excluded = append(excluded, node.Name)
 			}
 		}
 		a.feed.SetMask(class.Name, excluded)
+	})
+}
+
+// counted are faults of a node that the engine counts itself, so that it can place several pods of a gang there and evict
+// pods that stand in the way. The predicates look on after such a fault, so the node has no other fault.
+var counted = []string{nodevolumelimits.ErrReasonMaxVolumeCountExceeded, api.NodePodNumberExceeded}
+
+// excludes: the node is out of the question for a reason that the engine does not know.
+func excludes(fault error) bool {
+	if fault == nil {
+		return false
+	}
+	var fit *api.FitError
+	if !errors.As(fault, &fit) || len(fit.Status) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(fit.Status, func(status *api.Status) bool {
+		return status.Code != api.Unschedulable || !slices.Contains(counted, status.Reason)
 	})
 }
 

@@ -37,9 +37,13 @@ const (
 	mostMatchLabelKeys = 8
 	// Of one pod. A host port, an anti-affinity and a wish for GPUs cost the engine something on each node.
 	mostHostPorts      = 64
+	mostVolumes        = 256 // that tie the pod to nodes
+	mostDisks          = 64  // in-tree disks, each RBD image once for each monitor
 	mostAntiAffinities = 64
 	mostModelWishes    = 64
 	mostDeviceWishes   = 1024
+	// Drivers of volumes of one node that have a limit there.
+	mostDrivers = 64
 	// A plan repeats the name of a role for each task.
 	mostRoleNameBytes = 512
 )
@@ -132,6 +136,19 @@ func podBounds(pod *corev1.Pod) *fault {
 	}
 	if ports > mostHostPorts {
 		return &fault{"spec.containers.ports", strconv.Itoa(ports) + " host ports", fmt.Sprintf("at most %d in a pod", mostHostPorts)}
+	}
+	volumes := 0
+	for i := range pod.Spec.Volumes {
+		if volumeTiesToNodes(&pod.Spec.Volumes[i]) {
+			volumes++
+		}
+	}
+	if volumes > mostVolumes {
+		return &fault{"spec.volumes", strconv.Itoa(volumes) + " volumes of claims, CSI drivers and disks", fmt.Sprintf("at most %d in a pod", mostVolumes)}
+	}
+	if disks := len(diskLimits(pod)); disks > mostDisks {
+		return &fault{"spec.volumes", "more than " + strconv.Itoa(mostDisks) + " disks, each RBD image counted once for each monitor",
+			fmt.Sprintf("at most %d in a pod", mostDisks)}
 	}
 	if affinity := pod.Spec.Affinity; affinity != nil && affinity.PodAntiAffinity != nil {
 		if terms := len(affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution); terms > mostAntiAffinities {

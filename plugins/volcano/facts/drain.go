@@ -232,6 +232,7 @@ func (f *Feed) settleAll() {
 		clear(f.translator.apart.changes)
 		f.podlessGroupsChanged()
 	}
+	f.settleVolumes()
 	f.pruneShapes()
 	f.pruneMasks()
 	for f.settleGroups(); len(f.translator.kinds.names) > f.kindsRead; f.settleGroups() {

@@ -72,7 +72,8 @@ type Feed struct {
 	modelsChanged bool
 	offersChanged bool // which resources nodes have
 	dirtyGroups   map[*group]bool
-	whole         bool // a full sync is being written
+	dirtyLimits   map[*node]bool // nodes that may have other places for volumes
+	whole         bool           // a full sync is being written
 
 	tellQueues table[*tephrav1.Queue]
 	tellNodes  table[*tephrav1.Node]
@@ -119,6 +120,7 @@ func New(sources Sources, options Options) (*Feed, error) {
 		byLabels:    newLabelDomains(options.DomainLabels),
 		budgets:     map[string]map[string]*disruptionBudget{},
 		dirtyGroups: map[*group]bool{},
+		dirtyLimits: map[*node]bool{},
 		tellQueues:  newTable(sameMessage[*tephrav1.Queue]),
 		tellNodes:   newTable(sameMessage[*tephrav1.Node]),
 		tellMasks:   newTable(slices.Equal[[]string]),
@@ -145,6 +147,12 @@ func New(sources Sources, options Options) (*Feed, error) {
 			handle(f, f.setDomain, f.dropDomain)},
 		{"pod disruption budgets", sources.Kube.Policy().V1().PodDisruptionBudgets().Informer(),
 			handle(f, f.setDisruptionBudget, f.dropDisruptionBudget)},
+		{"claims of volumes", sources.Kube.Core().V1().PersistentVolumeClaims().Informer(), handle(f, f.setClaim, f.dropClaim)},
+		{"volumes", sources.Kube.Core().V1().PersistentVolumes().Informer(), handle(f, f.setVolume, f.dropVolume)},
+		{"storage classes", sources.Kube.Storage().V1().StorageClasses().Informer(), handle(f, f.setClass, f.dropClass)},
+		{"CSI nodes", sources.Kube.Storage().V1().CSINodes().Informer(), handle(f, f.setNodeDrivers, f.dropNodeDrivers)},
+		{"volume attachments", sources.Kube.Storage().V1().VolumeAttachments().Informer(),
+			handle(f, f.setAttachment, f.dropAttachment)},
 		{"pods", sources.Kube.Core().V1().Pods().Informer(), handle(f, f.setPod, f.dropPod)},
 	} {
 		registration, err := source.informer.AddEventHandler(source.handler)
@@ -216,6 +224,7 @@ func (f *Feed) setNode(obj *corev1.Node) {
 func (f *Feed) readNode(n *node) {
 	before := n.fact
 	fact, wrong := translateNode(n.obj, &f.translator.kinds, f.options.GPUTopologyLabel)
+	fact.Limits = f.nodeLimits(n.obj.Name)
 	n.fact = fact
 	f.note(Object{Kind: "Node", Name: n.obj.Name}, "", "", wrong)
 	f.tellNodes.touch(n.obj.Name)

@@ -21,7 +21,7 @@ func onlyGoCanJudge(pod *corev1.Pod) bool {
 		return true
 	}
 	return slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, spreadIsRequired) ||
-		slices.ContainsFunc(pod.Spec.Volumes, volumeTiesToNodes)
+		len(tiedVolumes(pod)) > 0
 }
 
 func spreadIsRequired(constraint corev1.TopologySpreadConstraint) bool {
@@ -30,7 +30,7 @@ func spreadIsRequired(constraint corev1.TopologySpreadConstraint) bool {
 
 // volumeTiesToNodes: where the volume is, or how many of its kind a node can have, limits where
 // the pod can be.
-func volumeTiesToNodes(volume corev1.Volume) bool {
+func volumeTiesToNodes(volume *corev1.Volume) bool {
 	return volume.PersistentVolumeClaim != nil || volume.Ephemeral != nil || volume.CSI != nil ||
 		volume.GCEPersistentDisk != nil || volume.AWSElasticBlockStore != nil ||
 		volume.AzureDisk != nil || volume.ISCSI != nil || volume.RBD != nil
@@ -60,10 +60,8 @@ func maskName(pod *corev1.Pod) string {
 		judged.Requests = append(judged.Requests, container.Resources)
 		judged.Ports = append(judged.Ports, container.Ports)
 	}
-	for _, volume := range pod.Spec.Volumes {
-		if volumeTiesToNodes(volume) {
-			judged.Volumes = append(judged.Volumes, volume.VolumeSource)
-		}
+	for _, volume := range tiedVolumes(pod) {
+		judged.Volumes = append(judged.Volumes, volume.VolumeSource)
 	}
 	text, err := json.Marshal(judged)
 	if err != nil {

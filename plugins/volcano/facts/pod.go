@@ -90,7 +90,7 @@ func overhead(pod *corev1.Pod) corev1.ResourceList {
 
 type domainLimit struct{ group, topologyKey string }
 
-// domainLimits are the host ports and the anti-affinities that the engine can judge.
+// domainLimits are the host ports, the volumes and the anti-affinities that the engine can judge.
 func (t *translator) domainLimits(pod *corev1.Pod) []*tephrav1.DomainLimit {
 	limits := map[domainLimit]bool{}
 	containers := slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
@@ -112,6 +112,7 @@ func (t *translator) domainLimits(pod *corev1.Pod) []*tephrav1.DomainLimit {
 		}
 	}
 	out, _ := t.apart.limits(pod)
+	out = append(out, t.volumes.limits(pod)...)
 	for limit := range limits {
 		out = append(out, &tephrav1.DomainLimit{Group: limit.group, TopologyKey: limit.topologyKey, Max: 1})
 	}
@@ -157,6 +158,7 @@ type translator struct {
 	// The same on the nodes of each value that the label of the product has.
 	products map[string]map[string]int
 	apart    apart
+	volumes  volumes
 	shapes   map[string]*shape
 	masks    bool // some shape named a mask
 }
@@ -170,6 +172,7 @@ func newTranslator(table *requests.Table, ours func(schedulerName string) bool) 
 		memories: memories{},
 		products: map[string]map[string]int{},
 		apart:    newApart(),
+		volumes:  newVolumes(),
 		shapes:   map[string]*shape{},
 	}
 }

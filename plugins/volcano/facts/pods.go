@@ -68,6 +68,10 @@ func (f *Feed) setPod(obj *corev1.Pod) {
 	} else {
 		f.translator.apart.set(p)
 	}
+	if before == nil || ended(before) != ended(obj) || before.Spec.NodeName != obj.Spec.NodeName {
+		f.translator.volumes.set(p, !ended(obj))
+		f.volumesMoved(p)
+	}
 	f.seat(p)
 	if before == nil || before.Spec.NodeName != obj.Spec.NodeName || ended(before) != ended(obj) ||
 		before.Annotations[annotations.SlicesKey] != obj.Annotations[annotations.SlicesKey] {
@@ -95,6 +99,8 @@ func (f *Feed) dropPod(obj *corev1.Pod) {
 	delete(f.pods, p.uid)
 	f.tellTasks.touch(p.uid)
 	f.translator.apart.remove(p)
+	f.translator.volumes.set(p, false)
+	f.volumesMoved(p)
 	f.leaveNode(p)
 	f.join(p, "")
 	f.note(p.object(), "", "", nil)

@@ -86,6 +86,26 @@ func noted(key string, parts int) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations[key] = strings.Repeat("a,", parts-1) + "a" }
 }
 
+func withClaims(count int) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		for i := range count {
+			pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: fmt.Sprint("c", i), VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: fmt.Sprint("c", i)}}})
+		}
+	}
+}
+
+// withDisks is one RBD image with that many monitors.
+func withDisks(count int) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		image := &corev1.RBDVolumeSource{RBDPool: "pool", RBDImage: "image"}
+		for i := range count {
+			image.CephMonitors = append(image.CephMonitors, fmt.Sprint("m", i))
+		}
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "disk", VolumeSource: corev1.VolumeSource{RBD: image}})
+	}
+}
+
 func TestWhatOnePodSaysIsBounded(t *testing.T) {
 	for _, test := range []struct {
 		most   int
@@ -95,6 +115,8 @@ func TestWhatOnePodSaysIsBounded(t *testing.T) {
 		{mostHostPorts, withPorts, "spec.containers.ports: 65 host ports, expected at most 64 in a pod"},
 		{mostAntiAffinities, func(n int) func(*corev1.Pod) { return withTerms(n, hostname) },
 			"spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution: 65 terms, expected at most 64"},
+		{mostVolumes, withClaims, "spec.volumes: 257 volumes of claims, CSI drivers and disks, expected at most 256 in a pod"},
+		{mostDisks, withDisks, "spec.volumes: more than 64 disks, each RBD image counted once for each monitor, expected at most 64 in a pod"},
 		{mostModelWishes, func(n int) func(*corev1.Pod) { return noted(useModels, n) }, "metadata.annotations[nvidia.com/use-gputype]: 65 parts, expected at most 64"},
 		{mostModelWishes, func(n int) func(*corev1.Pod) { return noted(avoidModels, n) }, "metadata.annotations[nvidia.com/nouse-gputype]: 65 parts, expected at most 64"},
 		{mostDeviceWishes, func(n int) func(*corev1.Pod) { return noted(useDevices[0], n) }, "metadata.annotations[nvidia.com/use-gpuuuid]: 1025 parts, expected at most 1024"},
@@ -124,13 +146,13 @@ func TestWhatOnePodSaysIsBounded(t *testing.T) {
 func TestWhatAForeignPodSaysIsCut(t *testing.T) {
 	feed := idleFeed(t, Options{})
 	feed.setNode(someNode("n"))
-	feed.setPod(somePod("foreign", "", on("n"), withPorts(5000), withTerms(5000, hostname), func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }))
+	feed.setPod(somePod("foreign", "", on("n"), withPorts(5000), withTerms(5000, hostname), withClaims(5000), withDisks(5000), func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }))
 	if got := len(feed.translator.apart.terms); got != mostAntiAffinities {
 		t.Errorf("%d terms, expected %d", got, mostAntiAffinities)
 	}
 	for _, task := range wholeModel(t, feed).tasks {
-		if got := len(task.Pod.GetLimits()); got > mostHostPorts+mostAntiAffinities {
-			t.Errorf("%d limits, expected at most %d", got, mostHostPorts+mostAntiAffinities)
+		if got := len(task.Pod.GetLimits()); got > mostHostPorts+mostAntiAffinities+mostDisks+1 {
+			t.Errorf("%d limits, expected at most %d", got, mostHostPorts+mostAntiAffinities+mostDisks+1)
 		}
 	}
 }
