@@ -29,6 +29,26 @@ bool Serves(const Snapshot& snapshot, const GangAsk& ask, const std::vector<Plac
                      [&](const Placement& one) { return snapshot.hardware().present(one.node); });
 }
 
+namespace {
+
+// What the limits of the class leave on the node, on which a task of the class is counted already; below
+// zero if more is taken than there is.
+std::int32_t LimitRest(const Ledger& ledger, const TaskClass& cls, NodeId node) {
+  const Hardware& hardware = ledger.snapshot().hardware();
+  std::int32_t rest = DomainLimit::kNoBound;
+  for (std::size_t i = 0; i < cls.limits.size(); ++i) {
+    const DomainLimit& limit = cls.pod.limits[i];
+    const std::uint32_t domain = hardware.domain(limit.topology_key, node);
+    if (domain == Hardware::kNoDomain) continue;
+    const BoundedCount& held = ledger.occupancy().limit_count(cls.limits[i], domain);
+    const std::int32_t places = PlacesOf(hardware.spec(node), limit.group);
+    rest = std::min(rest, limit.of_node() ? places - held.taken() : held.Left(cls.use(i)));
+  }
+  return rest;
+}
+
+}  // namespace
+
 bool IsClear(Workbench& bench, const GangAsk& ask, const std::vector<Placement>& place) {
   return !place.empty() && Together(bench.ledger().snapshot(), ask, place) &&
          std::all_of(place.begin(), place.end(),
@@ -44,7 +64,7 @@ bool IsClear(Workbench& bench, const Placement& place) {
   return MayUse(misfit) &&
          bench.policies().fit->Holds(
              ledger.View(place.node), snapshot.cls(id), place.slices,
-             ledger.occupancy().LimitRoom(ledger.facts(), snapshot.cls(id), place.node));
+             LimitRest(ledger, snapshot.cls(id), place.node));
 }
 
 }  // namespace tephra

@@ -351,6 +351,13 @@ func TestTheFactsOfVolumesSayWhatTheFiltersOfKubernetesSay(t *testing.T) {
 				}
 			}
 		}
+		fresh := newModel()
+		if err := fresh.apply(w.feed.Sync()); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if what := difference(m.lines(), fresh.lines()); what != "" {
+			t.Fatalf("seed %d: the changes left something out: %s", seed, what)
+		}
 	}
 	t.Logf("%d nodes with a place, %d without", open, full)
 	if full < 500 || open < 500 {
