@@ -139,6 +139,8 @@ struct EngineConfig {
   bool evict_from_unhealthy = false;
   NonPreemptibleQuota non_preemptible_quota = NonPreemptibleQuota::kDeserved;
   DurationMs incomplete_gang_timeout_ms = 0;  // 0: never
+  // After its grace period, until a terminating pod counts as stuck; 0: never.
+  DurationMs stuck_pod_timeout_ms = 5 * 60 * kSecondMs;
   DurationMs assume_timeout_ms = 30 * kSecondMs;
   // Without it, jobs of low priority can starve behind jobs of high priority that keep arriving.
   DurationMs priority_boost_ms = 0;

@@ -169,6 +169,11 @@ std::vector<ConfigField> Table() {
           "A gang that has run with less than its minimum for so long is evicted whole. 0s: never; "
           "the controller of the job decides.",
           0, kLongestMs),
+      Row<OF(stuck_pod_timeout_ms)>(
+          "stuck_pod_timeout", Type::kDuration,
+          "A pod that still terminates so long after its grace period counts as stuck: no job waits "
+          "for its room. 0s: never.",
+          0, kLongestMs),
       Row<OF(non_preemptible_quota)>(
           "non_preemptible_quota", Type::kWord,
           "What jobs that are not preemptible may use of a queue from which other queues may reclaim. "

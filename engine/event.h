@@ -79,6 +79,7 @@ struct TaskFact {
   // False: it is never evicted for other jobs, nor is its gang broken.
   bool preemptible = true;
   std::optional<std::int32_t> priority;  // its own, where that is not its job's
+  TimeMs terminates_by = 0;  // kReleasing: when its grace period ends; 0: not known
 };
 struct TaskUpserted {
   TaskFact task;

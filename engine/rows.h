@@ -29,6 +29,8 @@ struct TaskRow {
   TimeMs assumed_at = 0;
   std::uint64_t assumed_by = 0;
   Part assumed_part = Part::kMinimum;
+  TimeMs terminates_by = 0;  // kReleasing: when its grace period ends; 0: not known
+  bool stuck = false;       // kReleasing, for so long after its grace period that its end is not expected
   bool evicting = false;    // releasing because a plan said so, and no fact has confirmed it yet
   bool evicted = false;     // a plan evicted it, and it has not gone yet
   JobId evicted_for;        // the job it was evicted for; invalid: that job is gone
@@ -42,6 +44,9 @@ struct TaskRow {
   TaskId reserved_row;                   // the row that keeps room for it; invalid: none
   std::uint32_t place_on_node = 0;       // index in Books::tasks_on of its node
   std::uint32_t place_releasing = 0;     // index in Books::releasing
+
+  // Whether its room is expected to be free soon.
+  bool leaves() const { return phase == TaskPhase::kReleasing && !stuck; }
 };
 
 // Whether a task in this phase takes room on its node.
@@ -92,6 +97,7 @@ struct JobRow {
   bool pods_exist = false;
   bool preemptible = true;
   bool movable = false;
+  bool restarts_by_task = false;  // as in JobSpec
   bool evicts = true;  // other jobs may be evicted for it
   // Until then no other job is, because it has not waited for the eviction delay of its queue; 0: it has.
   TimeMs delayed_until = 0;

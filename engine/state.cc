@@ -238,6 +238,7 @@ absl::Status State::On(const ConfigChanged& fact) {
   FollowUsage();
   rows().inqueue.Switch(fact.config.enqueue_gate != EnqueueGate::kNone, rows());
   table_.ListIncomplete();
+  table_.FollowTerminations();
   ++rows().config_version;
   ++rows().news;
   table_.wake_ups().capacity().Anywhere();

@@ -38,7 +38,7 @@ class State {
   // A job has run with less than its minimum for too long.
   bool TimesOut() const { return table_.wake_ups().times_out(); }
   // The next time at which a delay or a timeout passes, and a cycle is due; 0: none does.
-  TimeMs NextPassed() const { return table_.wake_ups().NextPassed(books()); }
+  TimeMs NextPassed() const { return table_.NextPassed(); }
   // Brings indexes up to date that policies may be made from.
   void Settle();
   // What to ask now, in no order; clears the list. REQUIRES: no Snapshot lives, and Settle.

@@ -60,7 +60,7 @@ absl::Status State::On(const JobUpserted& fact) {
     for (const GroupRow& group : job.groups) groups.push_back(group.spec);
     return std::make_tuple(job.queue, job.priority, job.min_member, job.preemptible, job.min_run_ms,
                            job.checkpoint_interval_ms, job.estimated_runtime_ms, job.evicts,
-                           job.movable, job.locality, std::move(roles), std::move(groups));
+                           job.movable, job.restarts_by_task, job.locality, std::move(roles), std::move(groups));
   };
   const auto asked = fresh ? decltype(asks()){} : asks();
   const bool broken = job.broken;  // half reshaped it may seem whole
@@ -107,10 +107,12 @@ absl::Status State::On(const JobUpserted& fact) {
   job.version = fact.version;
   const bool pods_came = spec.pods_exist && !job.pods_exist;
   job.pods_exist = spec.pods_exist;
-  const bool moves_now = spec.movable && !job.movable;
+  const bool moves_now =
+      spec.movable && (!job.movable || (spec.restarts_by_task && !job.restarts_by_task));
   if ((spec.preemptible && !job.preemptible) || moves_now) table_.wake_ups().Evictable(id);
   rows().movable_jobs += static_cast<int>(spec.movable) - static_cast<int>(job.movable);
   job.movable = spec.movable;
+  job.restarts_by_task = spec.restarts_by_task;
   table_.SetPreemptible(id, spec.preemptible);
   job.min_run_ms = spec.min_run_ms;
   job.checkpoint_interval_ms = spec.checkpoint_interval_ms;
@@ -295,6 +297,7 @@ absl::Status State::On(const TaskUpserted& fact) {
   task.preemptible = said.preemptible;
   task.priority = said.priority;
   const bool waited = job.valid() && !rows().jobs[job.index()].satisfied();
+  table_.SetTermination(id, said.terminates_by);
   table_.SetPhase(id, said.phase, node, std::move(slices));
   table_.TakeOverReservation(id);
   if (starts && job.valid()) {

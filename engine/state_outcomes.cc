@@ -21,6 +21,7 @@ void State::Expire(TimeMs now) {
   AdvanceUsage(now);
   assumptions_.ForgiveRefusals(table_, now);
   table_.ExpireReservations(now);
+  table_.ExpireTerminations(now);
   table_.FollowTimeline(now);
   rows().starts.Advance(now);
   auto& moves = rows().moves;

@@ -43,6 +43,26 @@ std::string CheckUsage(const Books& books,
   return "";
 }
 
+// The tasks whose room is expected to be free soon, and until when, are the tasks that say so.
+std::string CheckTerminations(const Books& books, const std::set<std::pair<TimeMs, TaskId>>& terminations) {
+  std::size_t leave = 0, timed = 0;
+  for (std::size_t t = 0; t < books.tasks.size(); ++t) {
+    const TaskRow& task = books.tasks[t];
+    if (task.stuck && task.phase != TaskPhase::kReleasing) {
+      return "task \"" + task.uid + "\": is stuck, and does not terminate";
+    }
+    if (!task.leaves()) continue;
+    ++leave;
+    if (task.terminates_by == 0) continue;
+    ++timed;
+    if (!terminations.contains({task.terminates_by, TaskId(t)})) {
+      return "task \"" + task.uid + "\": the end of its grace period is not listed";
+    }
+  }
+  const bool same = leave == books.releasing.size() && timed == terminations.size();
+  return same ? "" : "terminating tasks are listed otherwise";
+}
+
 }  // namespace
 
 std::string TaskTable::CheckPlaced() const {
@@ -59,7 +79,8 @@ std::string TaskTable::CheckPlaced() const {
     const JobRow& job = books_.jobs[j];
     if (job.live && job.counted() > 0) counting.emplace(job.queue, JobId(j));
   }
-  return listed == counting ? "" : "placed jobs of queues differ from those of which a task counts";
+  if (listed != counting) return "placed jobs of queues differ from those of which a task counts";
+  return CheckTerminations(books_, terminations_);
 }
 
 // Each row that keeps room is for one task, which has no place, and jobs know how many they have.

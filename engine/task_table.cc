@@ -1,6 +1,7 @@
 #include "engine/task_table.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace tephra {
@@ -182,11 +183,7 @@ void TaskTable::SetPhase(TaskId id, TaskPhase phase, NodeId node, Slices slices)
 
 void TaskTable::Follow(const PhaseChange& change) {
   TaskRow& task = books_.tasks[change.task.index()];
-  const bool releasing = change.to == TaskPhase::kReleasing;
-  if (releasing != (change.from == TaskPhase::kReleasing)) {
-    ListReleasing(change.task, releasing);
-    if (HoldsRoom(change.to)) books_.occupancy.Touch(task.node);
-  }
+  FollowTermination(change);
   FollowReservation(change);
   FollowTimeline(change.task);
   if (!task.job.valid()) return;
@@ -212,6 +209,58 @@ void TaskTable::Follow(const PhaseChange& change) {
   books_.lines.Follow(books_, task.job);
   // Another of its bindings has come out: time to complete or unwind it.
   if (job.broken && change.to != TaskPhase::kAssumed) MarkDue(task.job);
+}
+
+void TaskTable::FollowTermination(const PhaseChange& change) {
+  TaskRow& task = books_.tasks[change.task.index()];
+  const bool before = change.from == TaskPhase::kReleasing && !task.stuck;
+  terminations_.erase({task.terminates_by, change.task});
+  if (change.to != TaskPhase::kReleasing) task.terminates_by = 0;
+  task.stuck = change.to == TaskPhase::kReleasing && Overdue(task.terminates_by, cycle_time_);
+  if (task.leaves() && task.terminates_by > 0) terminations_.emplace(task.terminates_by, change.task);
+  if (task.leaves() == before) return;
+  ListReleasing(change.task, task.leaves());
+  if (HoldsRoom(change.to)) books_.occupancy.Touch(task.node);
+}
+
+void TaskTable::SetTermination(TaskId id, TimeMs by) {
+  TaskRow& task = books_.tasks[id.index()];
+  terminations_.erase({task.terminates_by, id});
+  // So that the timeout can be added.
+  task.terminates_by = std::clamp<TimeMs>(by, 0, std::numeric_limits<TimeMs>::max() / 2);
+}
+
+bool TaskTable::Overdue(TimeMs terminates_by, TimeMs now) const {
+  const DurationMs timeout = books_.config.stuck_pod_timeout_ms;
+  return timeout > 0 && terminates_by > 0 && now - terminates_by >= timeout;
+}
+
+void TaskTable::FollowTerminations() {
+  for (std::size_t t = 0; t < books_.tasks.size(); ++t) {
+    if (books_.tasks[t].phase != TaskPhase::kReleasing) continue;
+    FollowTermination({TaskId(t), TaskPhase::kReleasing, TaskPhase::kReleasing});
+  }
+}
+
+void TaskTable::ExpireTerminations(TimeMs now) {
+  while (!terminations_.empty() && Overdue(terminations_.begin()->first, now)) {
+    const TaskId id = terminations_.begin()->second;
+    terminations_.erase(terminations_.begin());
+    TaskRow& task = books_.tasks[id.index()];
+    task.stuck = true;
+    ListReleasing(id, false);
+    books_.occupancy.Touch(task.node);
+    ++books_.surprises, ++books_.losses, ++books_.news, ++books_.version;
+    wake_ups_.capacity().Anywhere();
+  }
+}
+
+TimeMs TaskTable::NextPassed() const {
+  const TimeMs next = wake_ups_.NextPassed(books_);
+  const DurationMs timeout = books_.config.stuck_pod_timeout_ms;
+  if (timeout == 0 || terminations_.empty()) return next;
+  const TimeMs at = terminations_.begin()->first + timeout;
+  return next == 0 ? at : std::min(next, at);
 }
 
 void TaskTable::ListReleasing(TaskId id, bool on) {

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,6 +104,14 @@ class TaskTable {
   void DropSatisfied(JobId id);
   // Room of tasks that did not return in time is kept no longer.
   void ExpireReservations(TimeMs now);
+  // The grace period of the task, which terminates, ends then; 0: not known. The phase is set next.
+  void SetTermination(TaskId id, TimeMs by);
+  // Which tasks are stuck, after another configuration.
+  void FollowTerminations();
+  // Tasks that terminate for too long are stuck from now on, so no job waits for their room.
+  void ExpireTerminations(TimeMs now);
+  // The next time at which a delay or a timeout passes; 0: none does.
+  TimeMs NextPassed() const;
   // What an earlier engine reserved for tasks of the job, in place of what was known of that. Each stands until its task
   // is pending, or the job has what it needs.
   void Expect(JobId id, const std::vector<RecordedReservation>& held);
@@ -161,6 +170,8 @@ class TaskTable {
   void Seat(TaskId id);
   void Unseat(TaskId id);
   void ListReleasing(TaskId id, bool on);
+  void FollowTermination(const PhaseChange& change);
+  bool Overdue(TimeMs terminates_by, TimeMs now) const;
   void ListPlaced(JobId id);
   void DropRoom(TaskId id);
   void FollowReservation(const PhaseChange& change);
@@ -179,6 +190,7 @@ class TaskTable {
   ValuePool<std::string, TextHash> texts_;
   std::vector<TaskId> unused_tasks_;
   std::vector<Run> ended_;
+  std::set<std::pair<TimeMs, TaskId>> terminations_;  // when grace periods of tasks end that are not stuck
   std::deque<std::pair<TimeMs, TaskId>> awaited_;  // since when tasks that move are gone
   // By role and index of the task.
   using Expected = std::map<std::pair<std::string, std::int32_t>, RecordedReservation>;

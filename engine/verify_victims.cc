@@ -64,6 +64,12 @@ std::string Verifier::CheckVictims(const Decision& decision) {
     }
     below = below || left < job.min_member || !job.groups.empty();  // one with groups goes whole
     if (!below) continue;
+    // The other tasks wait for the tasks that migrate.
+    const bool alone = job.restarts_by_task && job.satisfied() &&
+                       std::all_of(decision.evictions.begin(), decision.evictions.end(), [&](TaskId task) {
+                         return snapshot_->task(task).job != id || moved.contains(task);
+                       });
+    if (alone) continue;
     for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
       for (const TaskId task : job.roles[r].tasks) {
         const TaskPhase phase = snapshot_->task(task).phase;

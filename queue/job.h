@@ -182,6 +182,8 @@ struct JobSpec {
   // Whether its tasks may migrate for a gang when free room is fragmented: they are evicted and
   // start elsewhere at once.
   bool movable = false;
+  // If one of its tasks migrates, the other tasks of the gang wait for it. False: they restart, too.
+  bool restarts_by_task = false;
   bool evicts = true;          // false: no task is evicted for this job
   std::int32_t evictions = 0;  // how often it was evicted, as far as recorded
   std::vector<RecordedReservation> held;  // read when the job is first seen

@@ -29,6 +29,7 @@ struct Arrival {
   std::optional<DurationMs> run;   // run time of each task; none: it never ends
   std::vector<TaskRun> task_runs;  // tasks with another run time
   bool fails_whole = false;        // the failure of one task restarts the whole gang
+  DurationMs stuck_for = 0;        // how long its evicted tasks still terminate after their grace period
 };
 
 inline double PartOf(std::uint64_t done, std::uint64_t all) {

@@ -139,6 +139,7 @@ JobRecord& World::Add(Arrival& arrival) {
         std::clamp<DurationMs>(*simulation_.restarts.checkpoints, 1, kMostRunMs);
   }
   record.fails_whole = arrival.fails_whole;
+  record.stuck_for = arrival.stuck_for;
   Reshape(record, shapes_.Of(arrival.job));
   by_uid_.erase(record.uid);  // if another job has its uid, the last one is known by it
   by_uid_.insert(&record);
@@ -342,7 +343,7 @@ void World::Evict(JobRecord& job, std::size_t index) {
   ++task.evictions;
   if (job.evicted_at != now_) ++job.evictions;
   job.evicted_at = now_;
-  if (simulation_.eviction_grace == 0) {
+  if (simulation_.eviction_grace == 0 && job.stuck_for == 0) {
     Batch gone;
     Lose(job, task, gone);
     for (Event& event : gone.events) follow_up_.push_back(std::move(event));
@@ -351,8 +352,9 @@ void World::Evict(JobRecord& job, std::size_t index) {
   TaskFact fact = FactOf(job, task, TaskPhase::kReleasing);
   fact.node = task.node;
   fact.slices = task.slices;
+  fact.terminates_by = now_ + simulation_.eviction_grace;
   follow_up_.emplace_back(TaskUpserted{std::move(fact), Version()});
-  finishes_.push({now_ + simulation_.eviction_grace, sequence_++, job.number,
+  finishes_.push({now_ + simulation_.eviction_grace + job.stuck_for, sequence_++, job.number,
                   static_cast<std::uint32_t>(index), task.run_number, End::kEvicted});
 }
 

@@ -67,6 +67,7 @@ struct JobRecord {
   Boxed<std::string> queue, user;
   std::int32_t priority = 0;
   bool fails_whole = false;
+  DurationMs stuck_for = 0;     // as in Arrival
   TimeMs arrival = 0;
   TimeMs created = 0;           // as the engine knows it
   DurationMs estimate = 0;      // as the engine knows it before the job first runs; 0: none

@@ -119,7 +119,7 @@ void Ahead::ShowNodes(const std::set<NodeId>& nodes, TimeMs time) {
     if (!snapshot_.hardware().present(node)) continue;
     for (const TaskId id : snapshot_.books().tasks_on[node.index()]) {
       const TaskRow& task = snapshot_.task(id);
-      const bool leaves = task.phase == TaskPhase::kReleasing || evicted_.contains(id);
+      const bool leaves = task.leaves() || evicted_.contains(id);
       if (leaves || task.expected_end != 0) {
         show({leaves ? Soon() : std::max(task.expected_end, Soon()), id});
       }

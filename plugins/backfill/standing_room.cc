@@ -22,7 +22,7 @@ void StandingRoom::Show(const Snapshot& snapshot, NodeId node, TimeMs at, FreeCo
   if (at == kNow) return;
   for (const TaskId id : snapshot.books().tasks_on[node.index()]) {
     const TaskRow& task = snapshot.task(id);
-    const bool gone = task.phase == TaskPhase::kReleasing ||
+    const bool gone = task.leaves() ||
                       (task.expected_end != 0 && task.expected_end <= at);
     if (gone) free.Add(TakenBy(snapshot.hardware(), snapshot.cls(task.cls), node, task.slices), +1);
   }

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -31,7 +32,8 @@ class MoveSelection final : public VictimSelection {
   MoveSelection(Workbench& later, const MoveSettings& config)
       : later_(later),
         config_(config),
-        book_(later, [this](TaskId task) { return PriceOf(task); }),
+        book_(
+            later, [this](TaskId task) { return PriceOf(task); }, [this](TaskId task) { return WaitOf(task); }),
         search_(later, book_, config.budget) {
     moves_left_ = MovesLeft(snapshot().books());
     // Evictions that are under way may not show in the disruption budgets yet.
@@ -103,8 +105,18 @@ class MoveSelection final : public VictimSelection {
     if (!job.movable || job.quarantined || !job.satisfied()) return std::nullopt;
     if (task.cls != job.roles[task.role].cls) return std::nullopt;
     if (!later_.policies().victims->Cost(snapshot(), Share::Answer{}, id)) return std::nullopt;
-    const std::int64_t gpu = std::max<std::int64_t>(snapshot().cls(task.cls).demand[kGpu], 100);
-    const TimeMs lost = UnsavedWork(snapshot(), task, snapshot().now()) + config_.restart_cost_ms;
+    return CostOf(id, UnsavedWork(snapshot(), task, snapshot().now()) + config_.restart_cost_ms);
+  }
+
+  // What it costs that the task waits while other tasks of its gang migrate; none: it migrates, too.
+  std::optional<std::int64_t> WaitOf(TaskId id) const {
+    const TaskRow& task = snapshot().task(id);
+    if (!snapshot().job(task.job).restarts_by_task) return std::nullopt;
+    return CostOf(id, config_.restart_cost_ms);
+  }
+
+  std::int64_t CostOf(TaskId id, DurationMs lost) const {
+    const std::int64_t gpu = std::max<std::int64_t>(snapshot().cls(snapshot().task(id).cls).demand[kGpu], 100);
     return gpu * std::min<std::int64_t>(lost / kSecondMs, kMostVictimCost / gpu);
   }
 
@@ -142,8 +154,7 @@ class MoveSelection final : public VictimSelection {
 
   // If a set is worth it, so is each part of it.
   bool Worth(const std::vector<VictimRef>& victims, std::int64_t gain) const {
-    std::int64_t cost = 0;
-    for (const VictimRef ref : victims) cost += book_.at(ref).cost;
+    const std::int64_t cost = book_.CostOf(victims).sum;
     return cost < gain && static_cast<std::int64_t>(victims.size()) <= moves_left_;
   }
 
@@ -299,26 +310,27 @@ class MoveSelection final : public VictimSelection {
     });
   }
 
-  // Writes the migrations to the answer. Jobs whose tasks would stay where they are do not migrate.
+  // Writes the migrations to the answer. Jobs whose tasks would stay where they are do not migrate, nor do
+  // such tasks of a job whose tasks may go alone.
   // REQUIRES: the victims are freed, and charged to their new places.
   void WriteMoves(const std::vector<VictimRef>& victims, Answer& answer) {
     std::map<TaskId, Placement> to;
     for (Placement& placement : later_.ledger().Since(mark_)) {
       to[placement.task] = std::move(placement);
     }
+    const auto stays = [&](VictimRef ref) {
+      const TaskRow& task = snapshot().task(book_.at(ref).task);
+      const Placement& place = to.at(book_.at(ref).task);
+      return place.node == task.node && place.slices == task.slices;
+    };
     std::vector<VictimRef> moved;
     for (std::size_t i = 0; i < victims.size();) {
-      const std::size_t end = EndOfJob(victims, i);
-      const bool stays =
-          std::all_of(victims.begin() + static_cast<std::ptrdiff_t>(i),
-                      victims.begin() + static_cast<std::ptrdiff_t>(end), [&](VictimRef ref) {
-                        const TaskRow& task = snapshot().task(book_.at(ref).task);
-                        const Placement& place = to.at(book_.at(ref).task);
-                        return place.node == task.node && place.slices == task.slices;
-                      });
-      for (; i < end; ++i) {
-        if (!stays) moved.push_back(victims[i]);
-      }
+      const auto of_job = std::span(victims).subspan(i, EndOfJob(victims, i) - i);
+      i += of_job.size();
+      if (std::all_of(of_job.begin(), of_job.end(), stays)) continue;
+      const bool alone = book_.of(of_job.front()).alone;
+      std::copy_if(of_job.begin(), of_job.end(), std::back_inserter(moved),
+                   [&](VictimRef ref) { return !alone || !stays(ref); });
     }
     for (const VictimRef ref : moved) {
       answer.victims.push_back(book_.at(ref).task);

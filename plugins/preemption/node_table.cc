@@ -184,9 +184,10 @@ void NodeTable::Refresh(Workbench& later, const VictimBook& book, Node& node) {
     for (; i < refs.size() && refs[i].candidate == refs[begin].candidate; ++i) {
       const Candidate::Victim& victim = book.at(refs[i]);
       if (victim.evicted) continue;
-      if (candidate.surplus > 0 && candidate.role_surplus[victim.role] > 0) {
+      const bool spare = candidate.surplus > 0 && candidate.role_surplus[victim.role] > 0;
+      if (spare || candidate.alone) {
         Bundle& one = bundles.emplace_back();
-        one.piece.cost = {0, 1, victim.cost};
+        one.piece.cost = {spare ? 0 : EvictionCost::kGang / candidate.left, 1, victim.cost};
         one.piece.parts.push_back(part(refs[i]));
         one.piece.likeness = likeness(refs[i]);
         one.refs.push_back(refs[i]);

@@ -67,6 +67,14 @@ std::int64_t Candidate::loss() const {
   return all;
 }
 
+std::int64_t Candidate::wait() const {
+  std::int64_t all = 0;
+  for (const Victim& victim : victims) {
+    if (!victim.evicted) all += victim.wait;
+  }
+  return all;
+}
+
 const QueueBook& VictimBook::queues() const {
   if (!queues_) queues_.emplace(later_);
   return *queues_;
@@ -200,6 +208,13 @@ void VictimBook::AddCandidate(JobId id) {
   }
   if (candidate.victims.empty()) return;
   candidate.left = static_cast<std::uint32_t>(candidate.victims.size());
+  candidate.alone = wait_ != nullptr && candidate.whole;
+  for (Candidate::Victim& victim : candidate.victims) {
+    if (!candidate.alone) break;
+    const auto wait = wait_(victim.task);
+    candidate.alone = wait.has_value();
+    victim.wait = wait.value_or(0);
+  }
   if (!candidate.whole && candidate.surplus == 0) return;
   candidates_.push_back(std::move(candidate));
 }
@@ -243,7 +258,12 @@ EvictionCost VictimBook::CostOf(std::span<const VictimRef> victims) const {
   EvictionCost cost;
   for (std::size_t i = 0; i < victims.size();) {
     const std::size_t end = EndOfJob(victims, i);
-    if (Breaks(victims.subspan(i, end - i))) cost.gangs += EvictionCost::kGang;
+    if (Breaks(victims.subspan(i, end - i))) {
+      const Candidate& candidate = of(victims[i]);
+      cost.gangs += EvictionCost::kGang;
+      if (candidate.alone) cost.sum += candidate.wait();
+      for (std::size_t k = i; k < end && candidate.alone; ++k) cost.sum -= at(victims[k]).wait;
+    }
     for (; i < end; ++i) cost += {0, 1, at(victims[i]).cost};
   }
   return cost;

@@ -12,7 +12,8 @@
 // Only the last victim of a queue, or the minimum of its last gang, may take the queue below its
 // share. So reclaimed resources are never reclaimed back.
 //
-// Tasks beyond a job's minimum are evicted one by one; otherwise the whole job is evicted.
+// Tasks beyond a job's minimum are evicted one by one; otherwise the whole job is evicted. For migrations
+// there is an exception: a job may say that each of its tasks may go alone, and then the others wait.
 //
 // One per cycle, owned by the search. One thread.
 #pragma once
@@ -42,6 +43,7 @@ struct Candidate {
     std::int64_t cost = 0;
     Resources holds;
     std::int64_t loss = 0;  // EvictionWorth::LossOf
+    std::int64_t wait = 0;  // what it costs that the task waits for its gang; if `alone`
     bool evicted = false;  // by the plan of this cycle
   };
   JobId job;
@@ -49,11 +51,13 @@ struct Candidate {
   std::vector<Victim> victims;  // running tasks at the start of the cycle, by role, index
   std::uint32_t left = 0;       // how many of them are not evicted
   bool whole = true;            // every task that uses resources may be evicted
+  bool alone = false;           // each of its tasks may go alone, also if that breaks the gang
   std::int32_t surplus = 0;     // tasks beyond the gang's minimum
   std::vector<std::int32_t> role_surplus;  // and beyond the minimum of each role
 
   EvictionCost cost() const;  // of all tasks that are not evicted
   std::int64_t loss() const;  // the same
+  std::int64_t wait() const;  // the same
 };
 
 struct VictimRef {
@@ -75,9 +79,10 @@ class VictimBook {
  public:
   // The cost of evicting a task; none: the task must stay.
   using Price = std::function<std::optional<std::int64_t>(TaskId)>;
-  // `price` is by default the cost from the policy Victims.
-  explicit VictimBook(const Workbench& later, Price price = nullptr)
-      : later_(later), price_(std::move(price)) {}
+  // `price` is by default the cost from the policy Victims. `wait` is what it costs that the task waits
+  // while other tasks of its job go alone. None: no task of the job goes alone.
+  explicit VictimBook(const Workbench& later, Price price = nullptr, Price wait = nullptr)
+      : later_(later), price_(std::move(price)), wait_(std::move(wait)) {}
 
   // --- rights of a gang (victim_rights.cc)
 
@@ -135,7 +140,8 @@ class VictimBook {
   void Placed(JobId job);
   // Whether evicting these, all of one job, takes the job below a minimum.
   bool Breaks(std::span<const VictimRef> of_one) const;
-  // REQUIRES: sorted; if the evictions break a job, all of the job.
+  // With what it costs that the other tasks of a job wait. If a set grows, so does its cost.
+  // REQUIRES: tasks of one job are adjacent; if the evictions break a job, all of the job, unless `alone`.
   EvictionCost CostOf(std::span<const VictimRef> victims) const;
   const Snapshot& snapshot() const { return later_.ledger().snapshot(); }
 
@@ -153,7 +159,7 @@ class VictimBook {
   std::optional<std::int64_t> PriceOf(TaskId task);
 
   const Workbench& later_;
-  Price price_;
+  Price price_, wait_;
   mutable std::optional<QueueBook> queues_;
   // What may be preempted in a queue: jobs by rank, each with what it and those before it hold.
   struct LowerJobs {

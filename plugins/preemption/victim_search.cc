@@ -76,17 +76,19 @@ void VictimSearch::Decide(std::size_t j, const EvictionCost& cost) {
     for (const VictimRef ref : job.victims) GiveBack(ref);
     if (Try()) Decide(j + 1, cost);
   }
-  if (book_.of(job.victims.front()).surplus > 0) DecideTasks(j, 0, 0, cost);
-  if (!job.whole || !book_.Breaks(job.victims)) return;
+  const bool alone = book_.of(job.victims.front()).alone;
+  if (alone || book_.of(job.victims.front()).surplus > 0) DecideTasks(j, 0, 0, cost, cost);
+  if (alone || !job.whole || !book_.Breaks(job.victims)) return;
   const std::size_t before = chosen_.size();
   chosen_.insert(chosen_.end(), job.victims.begin(), job.victims.end());
   if (rules_.may_evict_all(chosen_)) Decide(j + 1, cost + job.cost);
   chosen_.resize(before);
 }
 
-// Evicts some tasks of the job, one by one, and keeps the job running.
+// Evicts some tasks of the job, one by one, and keeps the job running, or lets the other tasks wait.
+// `before` is the cost without the job.
 void VictimSearch::DecideTasks(std::size_t j, std::size_t v, std::size_t chosen,
-                               const EvictionCost& cost) {
+                               const EvictionCost& before, const EvictionCost& cost) {
   if (cost >= best_.cost || Ended()) return;
   const Job& job = jobs_[j];
   if (v == job.victims.size()) {
@@ -96,13 +98,14 @@ void VictimSearch::DecideTasks(std::size_t j, std::size_t v, std::size_t chosen,
   {
     Attempt attempt(ledger_);
     GiveBack(job.victims[v]);
-    if (Try()) DecideTasks(j, v + 1, chosen, cost);
+    if (Try()) DecideTasks(j, v + 1, chosen, before, cost);
   }
   chosen_.push_back(job.victims[v]);
   const std::span<const VictimRef> of_job(chosen_.end() - static_cast<std::ptrdiff_t>(chosen) - 1,
                                           chosen_.end());
-  if (!book_.Breaks(of_job) && rules_.may_evict_all(chosen_)) {
-    DecideTasks(j, v + 1, chosen + 1, cost + EvictionCost{0, 1, book_.at(job.victims[v]).cost});
+  const bool may = book_.of(job.victims[v]).alone || !book_.Breaks(of_job);
+  if (may && rules_.may_evict_all(chosen_)) {
+    DecideTasks(j, v + 1, chosen + 1, before, before + book_.CostOf(of_job));
   }
   chosen_.pop_back();
 }

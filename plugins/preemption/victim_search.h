@@ -53,7 +53,8 @@ class VictimSearch {
 
   bool Try();
   void Decide(std::size_t j, const EvictionCost& cost);
-  void DecideTasks(std::size_t j, std::size_t v, std::size_t chosen, const EvictionCost& cost);
+  void DecideTasks(std::size_t j, std::size_t v, std::size_t chosen, const EvictionCost& before,
+                   const EvictionCost& cost);
   void GiveBack(VictimRef ref);
   bool Ended() const { return steps_ > budget_; }
 

@@ -252,8 +252,7 @@ bool VictimSelector::Complete(const Pool& pool, std::vector<VictimRef>& victims)
     const std::size_t end = EndOfJob(victims, i);
     const auto of_one = std::span(victims).subspan(i, end - i);
     const std::uint32_t c = victims[i].candidate;
-    if (book_.Breaks(of_one)) {
-      const Candidate& candidate = book_.of(victims[i]);
+    if (const Candidate& candidate = book_.of(victims[i]); book_.Breaks(of_one) && !candidate.alone) {
       const auto begin =
           std::lower_bound(pool.allowed.begin(), pool.allowed.end(), VictimRef{c, 0});
       std::uint32_t left = 0;

@@ -26,6 +26,7 @@ void Encode(const TaskFact& in, TextCopier& text, v1::Task* out) {
   text.CopyAll(in.disruption_budgets, out->mutable_disruption_budgets());
   out->set_started_ms(in.started);
   out->set_checkpointed_ms(in.checkpointed);
+  out->set_terminates_by_ms(in.terminates_by);
   out->set_not_preemptible(!in.preemptible);
   if (in.priority.has_value()) out->set_priority(*in.priority);
 }
@@ -40,6 +41,7 @@ absl::Status Decode(const v1::Task& in, const FieldPath& at, TaskFact& out) {
   TEPHRA_RETURN_IF_ERROR(Decode(in.slices(), at, "slices", out.slices));
   out.started = in.started_ms();
   out.checkpointed = in.checkpointed_ms();
+  out.terminates_by = in.terminates_by_ms();
   out.preemptible = !in.not_preemptible();
   if (in.has_priority()) out.priority = in.priority();
   out.disruption_budgets.assign(in.disruption_budgets().begin(), in.disruption_budgets().end());

@@ -195,6 +195,7 @@ void Encode(const JobSpec& in, TextCopier& text, v1::Job* out) {
   out->set_evictions(in.evictions);
   out->set_never_evicts(!in.evicts);
   out->set_movable(in.movable);
+  out->set_restarts_by_task(in.restarts_by_task);
   text.Copy(in.user, out->mutable_user());
   if (in.locality != Locality{}) Encode(in.locality, text, out->mutable_locality());
   for (const RecordedReservation& held : in.held) {
@@ -222,6 +223,7 @@ absl::Status Decode(const v1::Job& in, const FieldPath& at, JobSpec& out) {
   out.evictions = in.evictions();
   out.evicts = !in.never_evicts();
   out.movable = in.movable();
+  out.restarts_by_task = in.restarts_by_task();
   out.user = in.user();
   if (in.has_locality()) {
     TEPHRA_RETURN_IF_ERROR(Decode(in.locality(), at.At("locality"), out.locality));

@@ -238,6 +238,8 @@ JobSpec ReadJob(Sections& sections, Fields& fields) {
   fields.Whole("priority", job.priority);
   fields.Switch("preemptible", job.preemptible);
   fields.Switch("movable", job.movable);
+  int alone = 0;
+  if (fields.OneOf("on_migration", {"gang", "task"}, alone)) job.restarts_by_task = alone == 1;
   fields.Switch("evicts", job.evicts);
   fields.Duration("min_runtime", job.min_run_ms);
   fields.Duration("checkpoint_interval", job.checkpoint_interval_ms);
@@ -279,6 +281,7 @@ void ReadJobs(Sections& sections, const Item& item, std::vector<Arrival>& jobs) 
   if (!fields.Has("estimated_runtime")) arrival.job.estimated_runtime_ms = arrival.run.value_or(0);
   int fails = 0;
   if (fields.OneOf("on_failure", {"task", "gang"}, fails)) arrival.fails_whole = fails == 1;
+  fields.Duration("stuck_for", arrival.stuck_for);
   fields.Whole("copies", copies, 1, Sections::kMostTasks);
   fields.Done();
   arrival.job.created = arrival.at;

@@ -39,6 +39,7 @@ void MaybeBackfill(std::uint64_t seed, EngineConfig& config) {
 EngineConfig ShortPatience() {
   EngineConfig config;
   config.assume_timeout_ms = 20 * kSecondMs;
+  config.stuck_pod_timeout_ms = 2 * kSecondMs;
   return config;
 }
 
@@ -62,6 +63,7 @@ void Live(Engine& engine, std::uint64_t seed, const CaseSize& size, RandomHistor
     MaybeBackfill(seed, config);
   }
   REQUIRE(engine.Apply(ConfigChanged{config}).ok());
+  mirror.Apply(ConfigChanged{config});
   for (const Event& event : history.Opening()) {
     REQUIRE(engine.Apply(event).ok());
     mirror.Apply(event);
@@ -142,6 +144,7 @@ std::int64_t LiveTwice(std::uint64_t seed) {
   CaseSize size{.queue_limits = dice.Percent(50), .groups = dice.Percent(30)};
   RandomHistory history(seed, size, {});
   Mirror mirror;
+  mirror.Apply(ConfigChanged{config});
   std::int64_t decided = 0;
   const auto tell = [&](Event event) {
     auto* queue = std::get_if<QueueUpserted>(&event);

@@ -223,6 +223,7 @@ TaskFact Task(Dice& dice) {
   task.started = Number<std::int64_t>(dice);
   task.checkpointed = Number<std::int64_t>(dice);
   task.preemptible = dice.Percent(50);
+  task.terminates_by = Number<std::int64_t>(dice);
   if (dice.Percent(50)) task.priority = Number<std::int32_t>(dice);
   return task;
 }
@@ -304,6 +305,7 @@ Event AnyEvent(Dice& dice, int variant) {
                   dice.Percent(50),
                   Number<std::int64_t>(dice),
                   Number<std::int64_t>(dice),
+                  dice.Percent(50),
                   dice.Percent(50),
                   dice.Percent(50),
                   Number<std::int32_t>(dice),

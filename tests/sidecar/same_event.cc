@@ -25,7 +25,7 @@ bool Equal(const TaskUpserted& a, const TaskUpserted& b) {
     const TaskFact& task = fact.task;
     return std::tie(task.uid, task.job, task.role, task.index, task.phase, task.node, task.slices,
                     task.pod, task.disruption_budgets, task.started, task.checkpointed,
-                    task.preemptible, task.priority, fact.version);
+                    task.preemptible, task.priority, task.terminates_by, fact.version);
   };
   return fields(a) == fields(b);
 }

@@ -114,7 +114,7 @@ Resources EvictionOracle::Held(const std::string& queue) const {
     if (!under) continue;
     for (const auto& [name, role] : job.roles) {
       for (const MirrorTask& task : role.tasks) {
-        if (HoldsRoom(task.phase) && task.phase != TaskPhase::kReleasing) sum.Add(HoldsOf(task));
+        if (HoldsRoom(task.phase) && (task.phase != TaskPhase::kReleasing || task.stuck)) sum.Add(HoldsOf(task));
       }
     }
   }
@@ -379,7 +379,7 @@ bool EvictionOracle::Fits(const MirrorJob& job, const GangWish& wish, const Opti
   for (const auto& [uid, other] : mirror_->jobs()) {
     for (const auto& [name, role] : other.roles) {
       for (const MirrorTask& task : role.tasks) {
-        if (!HoldsRoom(task.phase) || task.phase == TaskPhase::kReleasing) continue;
+        if (!HoldsRoom(task.phase) || (task.phase == TaskPhase::kReleasing && !task.stuck)) continue;
         if (!gone.contains(task.uid) || task.uid.empty()) {
           room.Take(task.pod, task.node, task.slices);
         }

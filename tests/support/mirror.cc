@@ -50,8 +50,19 @@ void Mirror::Mend() {
   }
 }
 
+void Mirror::NoteStuck(TimeMs now) {
+  const auto note = [&](MirrorTask& task) {
+    task.stuck = task.phase == TaskPhase::kReleasing && task.terminates_by > 0 && stuck_pod_timeout_ms_ > 0 &&
+                 now - task.terminates_by >= stuck_pod_timeout_ms_;
+  };
+  for (auto& [uid, job] : jobs_) mirror_tasks::ForEachTask(job, note);
+  for (auto& [uid, task] : pods_) note(task);
+}
+
 void Mirror::Fold(const Event& event) {
-  if (const auto* e = std::get_if<NodeUpserted>(&event)) {
+  if (const auto* e = std::get_if<ConfigChanged>(&event)) {
+    stuck_pod_timeout_ms_ = e->config.stuck_pod_timeout_ms;
+  } else if (const auto* e = std::get_if<NodeUpserted>(&event)) {
     nodes_[e->node.name] = e->node;
   } else if (const auto* e = std::get_if<NodeRemoved>(&event)) {
     nodes_.erase(e->name);
@@ -124,6 +135,8 @@ void Mirror::Fold(const Event& event) {
     task->phase = said.phase;
     task->node = HoldsRoom(said.phase) ? said.node : "";
     task->slices = HoldsRoom(said.phase) ? said.slices : Slices{};
+    task->terminates_by = said.terminates_by;
+    task->stuck = false;
   } else if (const auto* e = std::get_if<TaskRemoved>(&event)) {
     if (pods_.erase(e->uid) > 0) return;
     for (auto& [uid, job] : jobs_) {
@@ -220,13 +233,13 @@ Room Mirror::Taken(const Room::Masks* masks) const {
   for (const auto& [uid, job] : jobs_) {
     for (const auto& [name, role] : job.roles) {
       for (const MirrorTask& task : role.tasks) {
-        if (Counts(task.phase)) room.Take(task.pod, task.node, task.slices);
+        if (Counts(task)) room.Take(task.pod, task.node, task.slices);
         if (!task.reserved_node.empty()) room.Take(role.pod, task.reserved_node, task.reserved_slices);
       }
     }
   }
   for (const auto& [uid, task] : pods_) {
-    if (Counts(task.phase)) room.Take(task.pod, task.node, task.slices);
+    if (Counts(task)) room.Take(task.pod, task.node, task.slices);
   }
   return room;
 }

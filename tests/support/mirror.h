@@ -29,6 +29,8 @@ struct MirrorTask {
   // While the task migrates: the node that is reserved for it. Empty: none.
   std::string reserved_node = {};
   Slices reserved_slices = {};
+  TimeMs terminates_by = 0;
+  bool stuck = false;  // kReleasing, and no job waits for its room
 };
 
 struct MirrorRole {
@@ -104,9 +106,11 @@ class Mirror {
   std::string FollowVictims(const NamedDecision& decision, TimeMs now, const MirrorJob& job);
   std::string FollowMoves(const NamedDecision& decision, Room& room, Room& left);
   // Whether a task in this phase counts, as things are or as they will be.
-  bool Counts(TaskPhase phase) const {
-    return HoldsRoom(phase) && !(ahead_ && phase == TaskPhase::kReleasing);
+  bool Counts(const MirrorTask& task) const {
+    return HoldsRoom(task.phase) && !(ahead_ && task.phase == TaskPhase::kReleasing && !task.stuck);
   }
+  // Tasks that terminate for too long are stuck.
+  void NoteStuck(TimeMs now);
   std::string FollowEvictions(const NamedDecision& decision, TimeMs now, MirrorJob& job);
   std::string FollowOne(const NamedDecision& decision, TimeMs now, Judge judge, Room& room);
   std::string CheckNo(const NamedDecision& decision, const MirrorJob& job, const GangWish& wish,
@@ -128,6 +132,7 @@ class Mirror {
   std::map<std::string, MirrorTask> pods_;  // by uid; foreign, or left over when a job went
   Room::Masks masks_;
   ModelKinds models_;
+  DurationMs stuck_pod_timeout_ms_ = EngineConfig().stuck_pod_timeout_ms;
   int plans_ = 0;
   bool ahead_ = false;  // terminating tasks count as gone
   int searches_ended_ = 0, asked_ = 0, moves_ = 0;

@@ -61,6 +61,7 @@ std::string Mirror::FollowEvictions(const NamedDecision& decision, TimeMs now, M
   mirror_tasks::ForEachTask(job, [&](MirrorTask& task) {
     if (task.phase != TaskPhase::kRunning) return;
     task.phase = TaskPhase::kReleasing;
+    task.terminates_by = 0;
     task.evicting = true;
     task.evicted_for = job.spec.uid;
     task.assumed_at = now;
@@ -80,6 +81,7 @@ std::string Mirror::FollowVictims(const NamedDecision& decision, TimeMs now, con
       if (victims.erase(task.uid) == 0) return;
       evicted += task.phase == TaskPhase::kRunning ? 1 : 1000000;
       task.phase = TaskPhase::kReleasing;
+      task.terminates_by = 0;
       task.evicting = true;
       task.evicted_for = job.spec.uid;
       task.assumed_at = now;
@@ -94,6 +96,7 @@ std::string Mirror::FollowVictims(const NamedDecision& decision, TimeMs now, con
     if (!moves && !same && !queues_.at(other.spec.queue).reclaimable) {
       return "reclaims from queue " + other.spec.queue;
     }
+    if (moves && other.spec.restarts_by_task) continue;
     if (!Satisfied(other) && (mirror_tasks::CountPhase(other, TaskPhase::kRunning) > 0 ||
                               mirror_tasks::CountPhase(other, TaskPhase::kAssumed) > 0)) {
       return "leaves " + uid + " in part";
@@ -237,6 +240,7 @@ std::string Mirror::CheckLeftWaiting(const Room& room) const {
 }
 
 std::string Mirror::Follow(const NamedPlan& plan, TimeMs now, Judge judge) {
+  NoteStuck(now);
   Room room = Now();
   ++plans_;
   if (!plan.dropped.empty()) return "job " + plan.dropped[0] + ": its decision was dropped";

@@ -44,7 +44,7 @@ Resources Mirror::Holds(const MirrorJob& job) const {
   Resources held;
   for (const auto& [name, role] : job.roles) {
     for (const MirrorTask& task : role.tasks) {
-      if (Counts(task.phase) && nodes_.contains(task.node)) held.Add(Amounts(task));
+      if (Counts(task) && nodes_.contains(task.node)) held.Add(Amounts(task));
       if (nodes_.contains(task.reserved_node)) held.Add(Amounts(ReservationOf(role, task)));
     }
   }
@@ -142,7 +142,7 @@ std::string Mirror::CheckQueues(const std::string& job, const Resources& taken) 
       for (const auto& [name, role] : other.roles) {
         for (const MirrorTask& task : role.tasks) {
           if (nodes_.contains(task.reserved_node)) held.Add(Amounts(ReservationOf(role, task)));
-          if (!Counts(task.phase) || !nodes_.contains(task.node)) continue;
+          if (!Counts(task) || !nodes_.contains(task.node)) continue;
           held.Add(Amounts(task));
         }
       }

@@ -18,6 +18,8 @@ const (
 	ExpectedRuntimeKey = "tephra.sh/expected-runtime"
 	// MovableKey, on a PodGroup, is "true" where its pods may be moved for a gang that finds room in pieces.
 	MovableKey = "tephra.sh/movable"
+	// OnMigrationKey, on a PodGroup, is "task" if a pod that migrates restarts alone, and "gang" if all pods do.
+	OnMigrationKey = "tephra.sh/on-migration"
 	// LastCheckpointKey, on a Pod, is when it last saved what it has done.
 	LastCheckpointKey = "tephra.sh/last-checkpoint"
 )
@@ -40,6 +42,14 @@ func ParseMovable(text string) (bool, error) {
 		return false, &Error{MovableKey, "", shorten(text), `"true" or "false"`}
 	}
 	return text == "true", nil
+}
+
+// ParseOnMigration reads whether a pod that migrates restarts alone. An error is an *Error.
+func ParseOnMigration(text string) (bool, error) {
+	if text != "task" && text != "gang" {
+		return false, &Error{OnMigrationKey, "", shorten(text), `"task" or "gang"`}
+	}
+	return text == "task", nil
 }
 
 // ParseDuration reads the duration under that key. An error is an *Error.

@@ -23,6 +23,7 @@ const (
 	checkpointAspect         = "checkpoint"
 	evictionsAspect          = "evictions"
 	movableAspect            = "movable"
+	onMigrationAspect        = "on-migration"
 	heldAspect               = "held"
 	evictionDelayAspect      = "eviction-delay" // of a queue
 )
@@ -102,7 +103,7 @@ func (f *Feed) readProtection(p *pod) bool {
 
 func (f *Feed) forgetProtection(object Object) {
 	for _, aspect := range []string{preemptableAspect, cooldownAspect, minRuntimeAspect, checkpointAspect, checkpointIntervalAspect,
-		evictionsAspect, movableAspect, heldAspect, expectedRuntimeAspect} {
+		evictionsAspect, movableAspect, onMigrationAspect, heldAspect, expectedRuntimeAspect} {
 		f.problems.set(object, aspect, nil)
 	}
 }
@@ -138,7 +139,10 @@ func (f *Feed) tellEvictability(g *group, job *tephrav1.Job) {
 	}
 	job.NotPreemptible, job.MinRunMs = g.protection.never, minRun.Milliseconds()
 	job.Evictions, job.Held = g.evictions, g.held
-	job.Movable, job.CheckpointIntervalMs = g.movable, min(g.checkpointInterval.Milliseconds(), mostRunMs)
+	alone, wrong := restartsByTask(g.obj, f.jobs[g.job])
+	f.note(groupObject(g.obj), onMigrationAspect, "", wrong)
+	job.Movable, job.RestartsByTask = g.movable, alone
+	job.CheckpointIntervalMs = min(g.checkpointInterval.Milliseconds(), mostRunMs)
 	job.NeverEvicts = f.neverEvicts(g)
 }
 

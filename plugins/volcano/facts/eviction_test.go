@@ -64,6 +64,10 @@ func TestWhatOwnersSayAboutEvictionsIsReported(t *testing.T) {
 		{name: "it says that it may not be moved", group: map[string]string{annotations.MovableKey: "false"}},
 		{name: "an unreadable word moves no pod", group: map[string]string{annotations.MovableKey: "yes"},
 			problem: `PodGroup "team/g": metadata.annotations[tephra.sh/movable]: "yes", expected "true" or "false"`},
+		{name: "its pods restart one by one", group: map[string]string{annotations.OnMigrationKey: "task"}, want: `restarts_by_task: true`},
+		{name: "its pods restart together", group: map[string]string{annotations.OnMigrationKey: "gang"}},
+		{name: "an unreadable word restarts all pods", group: map[string]string{annotations.OnMigrationKey: "pod"},
+			problem: `PodGroup "team/g": metadata.annotations[tephra.sh/on-migration]: "pod", expected "task" or "gang"`},
 		{name: "unreadable room", group: map[string]string{annotations.ReservedRoomKey: `{"version":1,"tasks":[{"role":"a"}]}`},
 			problem: `PodGroup "team/g": metadata.annotations[tephra.sh/reserved-room].tasks[0].index: absent, expected 0 to 65535`},
 	} {
@@ -72,7 +76,7 @@ func TestWhatOwnersSayAboutEvictionsIsReported(t *testing.T) {
 		feed.setPod(somePod("p", "g", func(p *corev1.Pod) { mark(&p.ObjectMeta, test.pod) }))
 		job := wholeModel(t, feed).jobs["group-g"]
 		plain := &tephrav1.Job{NotPreemptible: job.NotPreemptible, MinRunMs: job.MinRunMs, Evictions: job.Evictions, Held: job.Held,
-			Movable: job.Movable, CheckpointIntervalMs: job.CheckpointIntervalMs}
+			Movable: job.Movable, RestartsByTask: job.RestartsByTask, CheckpointIntervalMs: job.CheckpointIntervalMs}
 		expect(t, test.name, plain, &tephrav1.Job{}, test.want)
 		problems := feed.Problems()
 		if (test.problem == "") != (len(problems) == 0) || len(problems) > 1 ||

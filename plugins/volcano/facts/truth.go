@@ -67,6 +67,7 @@ func (f *Feed) taskFact(uid string) (reportedTask, bool) {
 		if bound(p.obj) {
 			fact.StartedMs, fact.CheckpointedMs = p.since()
 		}
+		fact.TerminatesByMs = p.terminatesBy(fact.Phase)
 		return reportedTask{fact, p.shape}, true
 	}
 	if fact.Node == "" {
@@ -76,6 +77,7 @@ func (f *Feed) taskFact(uid string) (reportedTask, bool) {
 		p.load, _ = f.translator.load(p.obj, f.nodeOf(p), false)
 	}
 	fact.Pod = p.load
+	fact.TerminatesByMs = p.terminatesBy(fact.Phase)
 	return reportedTask{fact, nil}, true
 }
 
@@ -88,6 +90,15 @@ func (p *pod) since() (started, checkpointed int64) {
 		checkpointed = p.checkpointed.UnixMilli()
 	}
 	return started, checkpointed
+}
+
+// terminatesBy is when the grace period of a pod that terminates ends, in ms; 0: it does not terminate. The
+// API server adds the grace period to the time of the deletion.
+func (p *pod) terminatesBy(phase tephrav1.TaskPhase) int64 {
+	if phase != tephrav1.TaskPhase_TASK_PHASE_RELEASING || p.obj.DeletionTimestamp.IsZero() {
+		return 0
+	}
+	return max(0, p.obj.DeletionTimestamp.UnixMilli())
 }
 
 // slicesOf are the slices that the pod's annotation names, or, if it has none, the slices that it was
