@@ -36,6 +36,8 @@ expected state of each task. It is translated for the engine:
 | topology, level | domains of nodes, one tier each |
 | part of a GPU, GPU memory | a part of its compute and of its memory, in the same proportion |
 | MIG instances that a node counts | a device each, in MIG mode and with room for one instance of the profile |
+| MIG by an annotation without a profile | all instances of the pod's node; before it has one, an instance of no node |
+| stuck in releasing | a terminating pod whose grace period ended an hour ago (\`stuck_pod_timeout\`) |
 | pipelined | room is reserved until the victims are gone (\`start-after-eviction\`) |
 | preemption delay of a pending job | the eviction delay of its queue |
 | a gang below its minimum for some time | a cycle at the beginning of that time, and \`incomplete_gang_timeout\` |

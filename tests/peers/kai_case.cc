@@ -87,6 +87,7 @@ KaiTask TaskOf(const Json& json) {
   task.devices = Get<int>(request, "devices", 1);
   task.gpu_memory_mib = Get<std::int32_t>(request, "gpu_memory_mib", 0);
   task.mig = MigOf(request);
+  task.older_mig = Get<bool>(json, "legacy_mig", false);
   task.cpu_milli = request.at("cpu_milli").get<std::int64_t>();
   task.memory_bytes = request.at("memory_bytes").get<std::int64_t>();
   return task;
@@ -150,13 +151,6 @@ std::string UnknownProfile(const std::string& profile) {
 // What the case asks for that the engine has no word for.
 std::string Excluded(const KaiCase& one, const Json& json) {
   if (std::string unread = UnreadField(json); !unread.empty()) return unread;
-  for (const Json& job : json.at("jobs")) {
-    for (const Json& task : job.at("tasks")) {
-      if (Get<bool>(task, "legacy_mig", false)) {
-        return "Jobs that ask for MIG by KAI's older annotation, which names no profile";
-      }
-    }
-  }
   for (const Json& node : json.at("nodes")) {
     if (node.contains("numa")) return "NUMA zones are the kubelet's: the engine does not know them";
   }
@@ -191,6 +185,22 @@ std::string Excluded(const KaiCase& one, const Json& json) {
   return "";
 }
 
+// KAI gives no instance of a node beside a pod that asks for MIG by the older annotation, because the
+// annotation does not say what the pod holds. So the pod holds all of them. A pending one asks for an
+// instance that no node has (KaiMigDeviceModel of no profile).
+void NameOlderMig(KaiCase& one) {
+  for (KaiJob& job : one.jobs) {
+    for (KaiTask& task : job.tasks) {
+      if (!task.older_mig) continue;
+      task.kind = "mig";
+      for (const KaiNode& node : one.nodes) {
+        if (task.node == node.name) task.mig = node.mig;
+        if (task.node.empty() && !node.mig.empty()) task.mig = {{node.mig.begin()->first, 1}};
+      }
+    }
+  }
+}
+
 KaiCase CaseOf(const std::string& file, const Json& json) {
   KaiCase one;
   one.file = file;
@@ -214,6 +224,7 @@ KaiCase CaseOf(const std::string& file, const Json& json) {
   for (const Json& queue : json.at("departments")) one.departments.push_back(QueueOf(queue));
   for (const Json& queue : json.at("queues")) one.queues.push_back(QueueOf(queue));
   for (const Json& job : json.at("jobs")) one.jobs.push_back(JobOf(job));
+  NameOlderMig(one);
   for (const auto& [task, outcome] : json.at("expected").at("by_task").items()) {
     one.expected[task] = {outcome.at("status").get<std::string>(),
                           Get<std::string>(outcome, "node", "")};

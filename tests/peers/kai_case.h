@@ -45,6 +45,7 @@ struct KaiTask {
   double gpus = 0;    // whole ones, or the fraction of each device
   int devices = 1;    // asked for in part
   std::map<std::string, int> mig;  // instances by profile
+  bool older_mig = false;          // asks for MIG by KAI's older annotation, which names no profile
   std::int32_t gpu_memory_mib = 0;
   std::int64_t cpu_milli = 0, memory_bytes = 0;
   std::int32_t priority = 0;

@@ -14,6 +14,8 @@ namespace tephra {
 namespace {
 
 constexpr double kMegabyte = 1e6;
+// So long ago that a pod which still terminates is stuck.
+constexpr TimeMs kStuckSince = kKaiBegin - 60 * 60 * kSecondMs;
 
 // A domain for each value of each level, named after those above it. As with KAI a node is in none
 // unless it has a value of each.
@@ -161,7 +163,8 @@ class Setup {
     main.devices = DevicesOf(task);
     // A container has instances of one profile.
     for (const auto& [profile, count] : task.mig) {
-      pod.constraints.device_models.push_back(KaiMigDeviceModel(profile));
+      const bool anywhere = task.older_mig && task.node.empty();
+      pod.constraints.device_models.push_back(KaiMigDeviceModel(anywhere ? "" : profile));
       if (pod.containers.back().devices.count > 0) pod.containers.emplace_back().name = profile;
       pod.containers.back().devices = {count, 0, 0, Sharing::kMig, profile};
     }
@@ -323,6 +326,7 @@ class Setup {
       fact.node = task.node;
       fact.slices = SlicesOf(task);
       fact.started = CreatedOf(job);
+      if (task.state == "StuckInReleasing") fact.terminates_by = kStuckSince;
     }
     Tell(TaskUpserted{std::move(fact), ++out_.version});
   }
