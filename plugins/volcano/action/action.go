@@ -29,6 +29,10 @@ const reservationTimeout = 3 * time.Second
 // Options of the action.
 type Options struct {
 	EngineSocket string
+	// Engine, if set, is where calls go instead of the socket.
+	Engine pb.EngineServiceClient
+	// Clock is the wall clock that the engine follows; nil: time.Now.
+	Clock func() time.Time
 	// Client names this process to the engine.
 	Client string
 	// LeaseTerm is link.Options.LeaseTerm.
@@ -69,6 +73,9 @@ func New(feed *facts.Feed, options Options) (*Action, error) {
 	if options.Memory == nil {
 		options.Memory = &memory.Store{}
 	}
+	if options.Clock == nil {
+		options.Clock = time.Now
+	}
 	a := &Action{options: options, feed: feed, flight: newInFlight(), reservations: newReservations(), lagging: lagging{}, admissions: admissions{}, notices: newNotices(options.Recorder),
 		engine: &engineWatch{recorder: options.Recorder, self: options.Self, meantime: "nothing is scheduled"}}
 	if len(options.Fallback) > 0 {
@@ -79,7 +86,7 @@ func New(feed *facts.Feed, options Options) (*Action, error) {
 	// resources that the node does not know at all.
 	api.IgnoredDevicesList.AppendList(feed.DeviceParts())
 	var err error
-	a.link, err = link.New(link.Options{Socket: options.EngineSocket, Client: options.Client, LeaseTerm: options.LeaseTerm}, a.outcomes)
+	a.link, err = link.New(link.Options{Socket: options.EngineSocket, Engine: options.Engine, Client: options.Client, LeaseTerm: options.LeaseTerm}, a.outcomes)
 	return a, err
 }
 
@@ -137,7 +144,7 @@ func (a *Action) Execute(ssn *framework.Session) {
 	ctx, cancel := context.WithTimeout(context.Background(), a.options.Timeout)
 	defer cancel()
 	started := time.Now()
-	reply, err := a.link.Cycle(ctx, started)
+	reply, err := a.link.Cycle(ctx, a.options.Clock())
 	fullSyncs.Set(float64(a.link.Syncs()))
 	if err != nil {
 		a.engine.lost(err, a.aheadErr)

@@ -37,6 +37,8 @@ type Source interface {
 // Options of a link.
 type Options struct {
 	Socket string // Unix socket of the engine
+	// Engine, if set, is where calls go instead of the socket.
+	Engine pb.EngineServiceClient
 	Client string // names this process to the engine
 	// LeaseTerm is how often the leader election lease has changed hands; nil: there is no leader election. The
 	// engine leaves an older scheduler for one with a higher term.
@@ -47,7 +49,8 @@ type Options struct {
 type Link struct {
 	options Options
 	source  Source
-	conn    *grpc.ClientConn
+	conn    *grpc.ClientConn // nil: calls go to an engine that has no socket
+	calls   pb.EngineServiceClient
 
 	stream   pb.EngineService_ScheduleClient // nil: not connected
 	cancel   context.CancelFunc
@@ -67,19 +70,27 @@ func New(options Options, source Source) (*Link, error) {
 	if options.LeaseTerm == nil {
 		options.LeaseTerm = func() uint64 { return 0 }
 	}
+	began := time.Now()
+	l := &Link{options: options, source: source, calls: options.Engine, steady: func() time.Duration { return time.Since(began) }}
+	if l.calls != nil {
+		return l, nil
+	}
 	conn, err := grpc.NewClient("unix:"+options.Socket,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReplyBytes)))
 	if err != nil {
 		return nil, fmt.Errorf("engine socket %q: %w", options.Socket, err)
 	}
-	began := time.Now()
-	return &Link{options: options, source: source, conn: conn, steady: func() time.Duration { return time.Since(began) }}, nil
+	l.conn, l.calls = conn, pb.NewEngineServiceClient(conn)
+	return l, nil
 }
 
 // Close ends the stream and the connection.
 func (l *Link) Close() error {
 	l.drop()
+	if l.conn == nil {
+		return nil
+	}
 	return l.conn.Close()
 }
 
@@ -132,7 +143,7 @@ func (l *Link) within(ctx context.Context, talk func() error) error {
 func (l *Link) connect(ctx context.Context) error {
 	streamCtx, cancel := context.WithCancel(context.Background())
 	stop := context.AfterFunc(ctx, cancel)
-	stream, err := pb.NewEngineServiceClient(l.conn).Schedule(streamCtx)
+	stream, err := l.calls.Schedule(streamCtx)
 	if err == nil {
 		err = stream.Send(&pb.ScheduleRequest{Content: &pb.ScheduleRequest_Hello{
 			Hello: &pb.Hello{ProtocolVersion: protocolVersion, Client: l.options.Client, LeaseTerm: l.options.LeaseTerm()}}})

@@ -34,10 +34,10 @@ func (s *Scheduler) changed() {
 // machine. Waiting for that server, as a session does at its end, needs no rest.
 func (s *Scheduler) loop(ctx context.Context) {
 	for woken := true; ctx.Err() == nil; {
-		started, busyBefore := time.Now(), busy()
+		started, busyBefore := time.Now(), s.busy()
 		s.session()
 		took := time.Since(started)
-		if !sleep(ctx, max(s.interval-took, min(took, busy()-busyBefore))) {
+		if !sleep(ctx, max(s.interval-took, min(took, s.busy()-busyBefore))) {
 			return
 		}
 		select {

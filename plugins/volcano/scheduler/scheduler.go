@@ -22,11 +22,13 @@ import (
 	"tephra.sh/volcano/facts"
 	"tephra.sh/volcano/memory"
 	"tephra.sh/volcano/requests"
+	pb "tephra.sh/volcano/tephrav1"
 )
 
 // Options beyond Volcano's own.
 type Options struct {
 	EngineSocket  string
+	Around        Around
 	EngineTimeout time.Duration
 	Client        string // name and version, for the engine's logs
 	// LeaseTerm, if set, is the term of the leader election lease, by which the engine knows the newest of two schedulers.
@@ -50,6 +52,14 @@ type Options struct {
 	DeviceResources *requests.Table
 }
 
+// Around is what is around the process, for a simulation of it. The zero value: the real thing.
+type Around struct {
+	Engine pb.EngineServiceClient   // instead of the socket
+	Clock  func() time.Time         // the wall clock that the engine follows
+	Busy   func() time.Duration     // the processor time that the process has used
+	Change func(openSession func()) // an informer has something new, and a session has to open
+}
+
 // Scheduler is one scheduler process; it runs sessions only while it leads.
 type Scheduler struct {
 	cache    schedcache.Cache
@@ -61,6 +71,7 @@ type Scheduler struct {
 	wake     chan struct{}
 	period   time.Duration
 	interval time.Duration
+	busy     func() time.Duration
 }
 
 // localVolumes is the provisioner that classes of local volumes name. They are attached to nothing, but
@@ -75,6 +86,11 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 		wake:     make(chan struct{}, 1),
 		period:   opt.SchedulePeriod,
 		interval: own.MinInterval,
+		busy:     busy,
+	}
+	changed := s.changed
+	if around := own.Around; around.Change != nil {
+		changed, s.busy = func() { around.Change(s.changed) }, around.Busy
 	}
 	if ours, is := s.cache.(*schedcache.SchedulerCache); is {
 		ours.Evictor = &evictor{s.cache.Client(), s.cache.EventRecorder()}
@@ -82,7 +98,7 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 	s.volcano = vcinformers.NewSharedInformerFactory(s.cache.VCClient(), opt.ResyncPeriod)
 	var err error
 	s.feed, err = facts.New(facts.Sources{Kube: s.cache.SharedInformerFactory(), Volcano: s.volcano},
-		facts.Options{SchedulerNames: opt.SchedulerNames, Admit: own.Admit, DomainLabels: own.DomainLabels, GPUTopologyLabel: own.GPUTopologyLabel, Devices: own.DeviceResources, Changed: s.changed})
+		facts.Options{SchedulerNames: opt.SchedulerNames, Admit: own.Admit, DomainLabels: own.DomainLabels, GPUTopologyLabel: own.GPUTopologyLabel, Devices: own.DeviceResources, Changed: changed})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +107,7 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 	if own.MemoryConfigMap != "" {
 		s.memory = memory.New(s.cache.Client(), ownNamespace(opt), own.MemoryConfigMap, s.cache.EventRecorder(), self)
 	}
-	actionOptions := action.Options{EngineSocket: own.EngineSocket, Client: own.Client, LeaseTerm: own.LeaseTerm, Timeout: own.EngineTimeout,
+	actionOptions := action.Options{EngineSocket: own.EngineSocket, Engine: own.Around.Engine, Clock: own.Around.Clock, Client: own.Client, LeaseTerm: own.LeaseTerm, Timeout: own.EngineTimeout,
 		Memory: s.memory, Recorder: s.cache.EventRecorder(), Self: self}
 	if own.FallBack {
 		for _, name := range []string{"enqueue", "allocate", "backfill"} {
