@@ -251,6 +251,9 @@ func TestRoomIsHeldUntilTheGangHasWhatItNeeds(t *testing.T) {
 	spent("group-g")
 	feed.setPod(somePod("b", "g", on("n1"), going))
 	spent()
+	feed.setPod(somePod("a", "g", on("n1"), phase(corev1.PodSucceeded)))
+	feed.setPod(somePod("b", "g", on("n1"), going, phase(corev1.PodFailed)))
+	spent()
 	over := feed.groupsOf["group-g"].obj.DeepCopy()
 	over.Status.Phase = schedulingv1beta1.PodGroupCompleted
 	feed.setGroup(over)

@@ -198,20 +198,34 @@ func TestForeignPodsTakeRoomAndEndedGroupsLeaveTheirs(t *testing.T) {
 	feed.setGroup(someGroup("g", 1, func(g *schedulingv1beta1.PodGroup) {
 		g.Status.Phase = schedulingv1beta1.PodGroupCompleted
 	}))
-	events := feed.Drain()
-	if err := m.apply(events); err != nil {
-		t.Fatal(err)
+	drain := func() {
+		t.Helper()
+		if err := m.apply(feed.Drain()); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if len(m.jobs) != 0 || m.tasks["pod-ours"].GetJob() != "" || m.tasks["pod-ours"].GetPod() == nil {
+	drain()
+	if len(m.jobs) != 1 || m.tasks["pod-ours"].GetJob() != "group-g" {
+		t.Errorf("a completed group with a pod that runs: jobs %v, tasks %v", m.jobs, m.tasks)
+	}
+	feed.setPod(somePod("ours", "g", on("n1"), func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }))
+	drain()
+	if len(m.jobs) != 0 {
 		t.Errorf("after the end: jobs %v, tasks %v", m.jobs, m.tasks)
 	}
 	// Volcano calls a group completed although pods beyond its minimum still wait.
 	feed.setPod(somePod("late", "g"))
-	if err := m.apply(feed.Drain()); err != nil {
-		t.Fatal(err)
-	}
+	drain()
 	if len(m.jobs) != 1 || m.tasks["pod-late"].GetJob() != "group-g" {
 		t.Errorf("with a pod that waits: jobs %v, tasks %v", m.jobs, m.tasks)
+	}
+	feed.HandedOver("pod-late", "n1", nil)
+	feed.setGroup(someGroup("g", 1, func(g *schedulingv1beta1.PodGroup) {
+		g.Status.Phase, g.Labels = schedulingv1beta1.PodGroupCompleted, map[string]string{"again": "yes"}
+	}))
+	drain()
+	if len(m.jobs) != 1 {
+		t.Errorf("with a pod that is being bound: jobs %v, tasks %v", m.jobs, m.tasks)
 	}
 }
 

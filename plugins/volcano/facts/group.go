@@ -261,7 +261,7 @@ func (f *Feed) gangOf(g *group) (*tephrav1.Gang, *Problem) {
 	if standsIn(g.obj) {
 		return f.gangOfHolders(g), nil
 	}
-	if g.obj.Status.Phase == schedulingv1beta1.PodGroupCompleted && !g.asks() {
+	if g.obj.Status.Phase == schedulingv1beta1.PodGroupCompleted && !g.active() {
 		return nil, nil
 	}
 	job := f.jobs[g.job]
@@ -327,11 +327,11 @@ func isPending(obj *schedulingv1beta1.PodGroup) bool {
 	return obj.Status.Phase == "" || obj.Status.Phase == schedulingv1beta1.PodGroupPending
 }
 
-// asks: some pod of the group waits for a node. Volcano calls a group completed as soon as all that
-// was started of it has ended.
-func (g *group) asks() bool {
+// active: some pod of the group waits for a node, or has one. Volcano calls a group completed as soon as all that it
+// saw running has ended, so a pod may be bound at that moment, and its queue is still charged for it.
+func (g *group) active() bool {
 	for _, p := range g.pods {
-		if asks(p.obj) {
+		if asks(p.obj) || bound(p.obj) || p.inFlight() {
 			return true
 		}
 	}

@@ -127,7 +127,7 @@ func (a *apiServer) commit(resource, key string, event watch.EventType, object r
 		a.objects[key] = c.after
 	}
 	a.history = append(a.history, c)
-	if resource != "leases" {
+	if resource != "leases" && resource != "queues" {
 		a.world.note("%s %s %s", event, key, summary(object))
 	}
 	for _, w := range a.watches {

@@ -64,6 +64,12 @@ func (c *client) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer(http.StatusCreated, body, nil), nil
 	}
 	w, done := c.world, r.Context().Done()
+	if q.resource == "queues" && q.sub == "status" {
+		// Volcano writes them one after the other, in the order of a map. Nothing reads them.
+		w.mutex.Lock()
+		defer w.mutex.Unlock()
+		return c.do(q, body, done), nil
+	}
 	w.mutex.Lock()
 	name := c.name + " " + q.method + " " + r.URL.Path
 	high := 3 * time.Millisecond

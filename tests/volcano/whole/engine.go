@@ -255,14 +255,14 @@ func (s *conversation) Send(message *pb.ScheduleRequest) error {
 	if err != nil {
 		return err
 	}
-	w.trace = mix(w.trace, string(letter)+string(bytes), 0)
+	w.note("%s to engine: %c %016x", s.client.name, letter, mix(0, string(bytes), 0))
 	replies := w.engines.process.ask(letter, e.id, bytes)
 	if letter == 'C' && w.active(LosePlans, e.number) != nil && w.chance("lost plan", 500) {
 		s.finish(status.Error(codes.Unavailable, "the stream was cut"))
 		return nil
 	}
 	for _, bytes := range replies {
-		w.trace = mix(w.trace, string(bytes), 0)
+		w.note("engine to %s: %016x", s.client.name, mix(0, string(bytes), 0))
 		r := reply{at: s.arrival(), message: &pb.ScheduleReply{}}
 		if err := proto.Unmarshal(bytes, r.message); err != nil {
 			return err

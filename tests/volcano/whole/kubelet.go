@@ -5,6 +5,7 @@ import (
 	"time"
 
 	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,6 +45,8 @@ func (k *kubelet) register() error {
 	if err != nil {
 		return err
 	}
+	// tephra-node offers slots for parts of GPUs. Capacity and Allocatable are one map.
+	node.Status.Capacity["volcano.sh/vgpu-number"] = *resource.NewQuantity(10*gpusPerNode, resource.DecimalSI)
 	_, wrong := k.world.api.create("nodes", node)
 	if wrong != nil {
 		return wrong

@@ -106,6 +106,8 @@ func (w *World) set() {
 		}
 	}
 	for _, j := range w.jobs {
+		w.note("%s: queue %s, %d pods, at least %d, %d per mille of GPUs each, at %.3f s, runs %.1f s", j.name, j.queue, j.pods, j.min, j.perMille(),
+			j.at.Seconds(), j.runFor.Seconds())
 		w.after(j.at+1, j.tick)
 	}
 	for n := range instances {

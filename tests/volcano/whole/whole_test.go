@@ -65,14 +65,23 @@ func TestNoSeedBreaksALaw(t *testing.T) {
 		options := Options{Seed: seed, Faults: Plan(seed), Keep: *keep}
 		r := play(t, process, options)
 		fmt.Printf("seed %d: %.1f s simulated in %.2f s, %d binds, %d terms, trace %016x\n", seed, r.Simulated.Seconds(), time.Since(began).Seconds(), r.Binds, r.Terms, r.Trace)
-		for _, line := range r.Lines {
-			fmt.Println(line)
+		if !*again {
+			for _, line := range r.Lines {
+				fmt.Println(line)
+			}
 		}
 		for _, law := range r.Broken {
 			t.Errorf("seed %d: %s", seed, law)
 		}
 		if *again {
-			if second := play(t, process, options); second.Trace != r.Trace {
+			second := play(t, process, options)
+			for i, line := range r.Lines {
+				if i >= len(second.Lines) || second.Lines[i] != line {
+					t.Errorf("seed %d: the second run differs in line %d:\n%s\n%s", seed, i, strings.Join(r.Lines[max(0, i-6):min(i+6, len(r.Lines))], "\n"), strings.Join(second.Lines[i:min(i+6, len(second.Lines))], "\n"))
+					break
+				}
+			}
+			if second.Trace != r.Trace {
 				t.Errorf("seed %d: trace %016x, then %016x", seed, r.Trace, second.Trace)
 			}
 		}
