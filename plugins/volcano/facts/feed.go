@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
@@ -182,9 +184,22 @@ func handle[T any](f *Feed, set, drop func(T)) cache.ResourceEventHandler {
 	}
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { call(set, object) },
-		UpdateFunc: func(_, object any) { call(set, object) },
+		UpdateFunc: func(before, object any) {
+			// An informer that missed a deletion reports an object of the same name as the old one, updated.
+			if uidOf(before) != uidOf(object) {
+				call(drop, before)
+			}
+			call(set, object)
+		},
 		DeleteFunc: func(object any) { call(drop, object) },
 	}
+}
+
+func uidOf(object any) types.UID {
+	if of, ok := object.(metav1.Object); ok {
+		return of.GetUID()
+	}
+	return ""
 }
 
 // Synced: every object that was there at the start has been seen.

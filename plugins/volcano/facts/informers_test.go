@@ -223,3 +223,17 @@ func until(t *testing.T, done func() bool) {
 		}
 	}
 }
+
+func TestAPodThatTookTheNameOfAnotherBetweenTwoListsReplacesIt(t *testing.T) {
+	feed := idleFeed(t, Options{Admit: true})
+	feed.setGroup(someGroup("g", 1))
+	before := somePod("p", "g", on("n1"))
+	feed.setPod(before)
+	after := somePod("p", "g")
+	after.UID = "pod-again"
+	handle(feed, feed.setPod, feed.dropPod).OnUpdate(before, after)
+	m := wholeModel(t, feed)
+	if len(m.tasks) != 1 || m.tasks["pod-again"] == nil {
+		t.Errorf("tasks %v, expected the pod that is there now", m.tasks)
+	}
+}

@@ -199,7 +199,7 @@ func (l *laws) final() {
 			continue
 		}
 		if len(state.GetTasks()) > 0 || len(state.GetJobs()) > 0 {
-			w.breaks("the engine follows", "%d tasks and %d jobs are left in engine %d", len(state.GetTasks()), len(state.GetJobs()), e.number)
+			w.breaks("the engine follows", "%d tasks and %d jobs are left in engine %d: %v", len(state.GetTasks()), len(state.GetJobs()), e.number, state.GetTasks())
 		}
 		for _, node := range state.GetNodes() {
 			for i, device := range node.GetDevices() {
