@@ -216,6 +216,9 @@ func tellPods(gang *api.JobInfo, text string) {
 	}
 	why := api.NewFitErrors()
 	why.SetError(text)
+	// Otherwise Volcano quotes the reason of any one task, by name, and the condition of the group changes, and is written,
+	// in every session.
+	gang.JobFitErrors = text
 	for uid := range pending {
 		gang.NodesFitErrors[uid] = why
 	}

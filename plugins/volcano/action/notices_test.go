@@ -1,6 +1,7 @@
 package action
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -32,5 +33,23 @@ func TestWhatIsWrittenAndDoesNotArriveIsLostAfterAWhile(t *testing.T) {
 		if got := known.lost(group, wrote.Add(one.after)); got != one.lost {
 			t.Errorf("%v after %v: lost %v, expected %v", one.conditions, one.after, got, one.lost)
 		}
+	}
+}
+
+func TestWhatAGroupIsToldDoesNotDependOnWhichTaskIsLookedAtFirst(t *testing.T) {
+	said := map[string]bool{}
+	for range 50 {
+		gang := api.NewJobInfo("team/g")
+		gang.PodGroup = &api.PodGroup{}
+		for i := range 8 {
+			name := fmt.Sprintf("g-%d", i)
+			gang.AddTaskInfo(&api.TaskInfo{UID: api.TaskID(name), Name: name, Job: "team/g", Resreq: api.EmptyResource(),
+				TransactionContext: api.TransactionContext{Status: api.Pending}})
+		}
+		tellPods(gang, "no room")
+		said[gang.FitError()] = true
+	}
+	if len(said) != 1 {
+		t.Errorf("%d texts: %v", len(said), said)
 	}
 }

@@ -147,7 +147,11 @@ func summary(object runtime.Object) string {
 		}
 		return fmt.Sprintf("%s %s%s %s", o.Status.Phase, o.Spec.NodeName, deleting, o.Annotations[slicesKey])
 	case *scheduling.PodGroup:
-		return string(o.Status.Phase)
+		text := string(o.Status.Phase)
+		for _, condition := range o.Status.Conditions {
+			text += fmt.Sprintf(" %s=%s %q", condition.Type, condition.Status, condition.Message)
+		}
+		return text
 	}
 	return ""
 }
