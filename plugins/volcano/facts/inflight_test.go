@@ -175,3 +175,20 @@ func TestAMaskIsSentWhenItChanges(t *testing.T) {
 		t.Errorf("no pod is pending: %v", classes)
 	}
 }
+
+func TestAPodWhoseBindingWasRestoredAwayWaitsAgain(t *testing.T) {
+	feed := idleFeed(t, Options{Admit: true})
+	feed.setNode(gpuNode("n1"))
+	feed.setGroup(someGroup("g", 1))
+	feed.setPod(somePod("p", "g"))
+	m := wholeModel(t, feed)
+	feed.HandedOver("pod-p", "n1", oneSlice(1))
+	feed.setPod(somePod("p", "g", on("n1")))
+	for _, pod := range []*corev1.Pod{somePod("p", "g", on("n1")), somePod("p", "g")} {
+		feed.setPod(pod)
+		if err := m.apply(feed.Drain()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(t, "after the restore", m.tasks["pod-p"], &tephrav1.Task{}, `uid: "pod-p" job: "group-g" role: "member" phase: TASK_PHASE_PENDING`)
+}

@@ -61,6 +61,9 @@ func (f *Feed) setPod(obj *corev1.Pod) {
 	before := p.obj
 	p.obj = obj
 	p.load = nil
+	if before != nil && before.Spec.NodeName != "" && obj.Spec.NodeName == "" {
+		p.handed = nil // the API server was restored to a revision before the binding
+	}
 	f.tellTasks.touch(p.uid)
 
 	if ended(obj) {

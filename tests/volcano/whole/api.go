@@ -287,14 +287,7 @@ func (a *apiServer) restore(revision uint64) {
 	a.revision += 1000
 	a.history = nil
 	a.compacted = a.revision
-	restored := map[string]*stored{}
-	for _, key := range slices.Sorted(maps.Keys(objects)) {
-		if strings.HasPrefix(key, "leases/") { // a holder that is alive writes it again
-			continue
-		}
-		restored[key] = objects[key]
-	}
-	a.objects = restored
+	a.objects = objects
 	a.cutWatches()
 }
 

@@ -22,8 +22,7 @@ type client struct {
 	world  *World
 	number int // of the instance
 	name   string
-	dead   bool   // the process was killed: what it waits for never comes
-	term   uint64 // of the lease when it was last written
+	dead   bool // the process was killed: what it waits for never comes
 }
 
 var errLost = errors.New("connection reset by peer")
@@ -185,13 +184,13 @@ func (c *client) write(q request, body []byte) (runtime.Object, *apierrors.Statu
 	}
 	if q.method == http.MethodPost {
 		out, err := api.create(q.resource, object)
-		return out, c.leases(q, out, err)
+		return out, c.leases(out, err)
 	}
 	if q.method != http.MethodPut {
 		c.world.breaks("model", "%s %s %s is not modelled", q.method, q.resource, q.sub)
 	}
 	out, err := api.update(q.resource, object, q.sub == "status")
-	return out, c.leases(q, out, err)
+	return out, c.leases(out, err)
 }
 
 func (c *client) list(q request) *http.Response {

@@ -48,6 +48,9 @@ func jobsOf(w *World) (out []*job) {
 			pods: 1 + random.IntN(4), gpus: []int{1, 1, 2, 4}[random.IntN(4)], half: random.IntN(5) == 0,
 			at: time.Duration(random.Int64N(int64(50 * time.Second))), runFor: time.Second + time.Duration(random.Int64N(int64(9*time.Second))),
 			succeeded: map[int]bool{}}
+		if random.IntN(4) == 0 {
+			j.runFor *= 5 // long enough that another queue takes its share back
+		}
 		for j.queue == limited && j.pods*j.gpus > limitGPUs || j.pods*j.gpus > nodeCount*gpusPerNode {
 			j.pods--
 		}

@@ -2,13 +2,13 @@ package whole
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // What the laws allow at most.
@@ -27,8 +27,10 @@ type laws struct {
 	world     *World
 	halfSince map[string]time.Duration // by job
 	lastWrite time.Duration            // of pods, pod groups, queues and nodes
-	newest    uint64                   // term of the newest lease that has bound
+	leader    *client                  // that wrote the lease last
+	terms     int
 	binds     int
+	evictions int
 }
 
 func newLaws(w *World) *laws { return &laws{world: w, halfSince: map[string]time.Duration{}} }
@@ -37,6 +39,9 @@ func newLaws(w *World) *laws { return &laws{world: w, halfSince: map[string]time
 func (l *laws) observe(c change) {
 	switch c.resource {
 	case "pods":
+		if pod := c.after.object.(*core.Pod); pod.DeletionTimestamp != nil && c.event == watch.Modified && c.before.object.(*core.Pod).DeletionTimestamp == nil {
+			l.evictions++
+		}
 		l.devices(c.key)
 		l.quota()
 		if j := l.world.jobOf(c.key); j != nil {
@@ -137,14 +142,22 @@ func (l *laws) half(j *job, from, to time.Duration) {
 	}
 }
 
-// bound: only the newest leader binds.
+// bound: only the holder of the lease binds.
 func (l *laws) bound(c *client, key string) {
 	l.binds++
-	l.world.note("%s of term %d bound %s", c.name, c.term, key)
-	if c.term < l.newest {
-		l.world.breaks("one leader binds", "%s of term %d bound %s after term %d had", c.name, c.term, key, l.newest)
+	l.world.note("%s bound %s", c.name, key)
+	if l.leader != nil && l.leader != c {
+		l.world.breaks("one leader binds", "%s bound %s after %s had taken the lease", c.name, key, l.leader.name)
 	}
-	l.newest = max(l.newest, c.term)
+}
+
+// leads: the process has written the lease.
+func (l *laws) leads(c *client, holder string) {
+	if holder != "" && l.leader != c {
+		l.leader = c
+		l.terms++
+		l.world.note("%s leads", c.name)
+	}
 }
 
 // restored: what the API server says has changed without a change.
@@ -153,18 +166,13 @@ func (l *laws) restored() {
 	for _, j := range l.world.jobs {
 		l.gang(j)
 	}
-	l.newest = 0
-	for _, i := range l.world.schedulers {
-		if i.client != nil {
-			i.client.term = 0
-		}
-	}
+	l.leader = nil // until one writes the lease again
 }
 
 // settled: all jobs are done, nothing of them is left, and nothing is written any more.
 func (l *laws) settled() bool {
 	w := l.world
-	if w.now() < lastFault+30*time.Second || w.now()-l.lastWrite < quietFor {
+	if w.now() < lastFault+40*time.Second || w.now()-l.lastWrite < quietFor {
 		return false
 	}
 	return len(l.unfinished()) == 0
@@ -228,5 +236,3 @@ func sortedKeys[K cmp.Ordered, V any](of map[K]V) []K { return slices.Sorted(map
 func sortedBy[K comparable, V any](of map[K]V, key func(V) string) []V {
 	return slices.SortedFunc(maps.Values(of), func(a, b V) int { return strings.Compare(key(a), key(b)) })
 }
-
-var _ = fmt.Sprint

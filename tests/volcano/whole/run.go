@@ -6,15 +6,13 @@ import (
 	"os"
 	"time"
 
+	coordination "k8s.io/api/coordination/v1"
 	core "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
-
-	coordination "k8s.io/api/coordination/v1"
 
 	"tephra.sh/tests/volcano/sink"
 )
@@ -27,7 +25,8 @@ type Result struct {
 	Lines     []string
 	Simulated time.Duration
 	Binds     int
-	Terms     uint64
+	Evictions int
+	Terms     int
 }
 
 // Options of a run.
@@ -73,7 +72,7 @@ func Run(process *Process, options Options) Result {
 	}
 	defer w.mutex.Unlock()
 	w.laws.final()
-	out := Result{Seed: w.Seed, Broken: w.broken, Trace: w.trace, Lines: w.lines, Simulated: w.now(), Binds: w.laws.binds, Terms: w.laws.newest}
+	out := Result{Seed: w.Seed, Broken: w.broken, Trace: w.trace, Lines: w.lines, Simulated: w.now(), Binds: w.laws.binds, Evictions: w.laws.evictions, Terms: w.laws.terms}
 	w.ended = true
 	for _, i := range w.schedulers {
 		i.crash()
@@ -121,15 +120,10 @@ func (w *World) set() {
 	w.schedule()
 }
 
-// leases notes with which term of the lease a client writes.
-func (c *client) leases(q request, object runtime.Object, err *apierrors.StatusError) *apierrors.StatusError {
-	if lease, is := object.(*coordination.Lease); is && err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "" {
-		if term := uint64(*lease.Spec.LeaseTransitions) + 1; term != c.term {
-			c.term = term
-			c.world.note("%s leads, term %d", c.name, term)
-		}
+// leases notes which process writes the lease.
+func (c *client) leases(object runtime.Object, err *apierrors.StatusError) *apierrors.StatusError {
+	if lease, is := object.(*coordination.Lease); is && err == nil && lease.Spec.HolderIdentity != nil {
+		c.world.laws.leads(c, *lease.Spec.HolderIdentity)
 	}
 	return err
 }
-
-var _ = v1beta1.QueueSpec{}
