@@ -11,31 +11,33 @@ import (
 type Kind string
 
 const (
-	LoseRequests  Kind = "lose requests"   // to the API server, half of them
-	LoseAnswers   Kind = "lose answers"    // of what the API server has done, half of them
-	Duplicate     Kind = "duplicate"       // writes arrive twice, half of them
-	SlowAPI       Kind = "slow API"        // each request takes up to two seconds, so that they overtake each other
-	Throttle      Kind = "throttle"        // 429 with Retry-After, to half of the requests
-	ServerErrors  Kind = "server errors"   // 500 to half of the requests
-	Partition     Kind = "partition"       // nothing gets through to the API server
-	Pause         Kind = "pause"           // what the process sent or would receive waits
-	LagWatches    Kind = "lag watches"     // events are late, those of each resource by their own time
-	CutWatches    Kind = "cut watches"     // once
-	Compact       Kind = "compact"         // once: what happened is forgotten, so that clients list again
-	StaleLists    Kind = "stale lists"     // a list is of up to five seconds ago where the client allows it
-	CrashLeader   Kind = "crash scheduler" // and a start afterwards
-	CrashEngine   Kind = "crash engine"    // the same
-	HangEngine    Kind = "hang engine"     // its answers wait
-	CutStream     Kind = "cut stream"      // between scheduler and engine, once
-	LosePlans     Kind = "lose plans"      // the stream is cut after the engine has planned, half of the times
-	ClockJump     Kind = "clock jump"      // of the scheduler's wall clock
-	NodeDown      Kind = "node down"       // the node hears and says nothing, and is soon not ready
-	Reboot        Kind = "reboot"          // all pods of the node fail, once
-	UnhealthyGPU  Kind = "unhealthy GPU"   // of a node
-	Restore       Kind = "restore"         // the API server has the state of some seconds ago, once
-	DiskFull      Kind = "disk full"       // the engine's journal cannot be written
-	OtherProtocol Kind = "other protocol"  // the engine is of another version, and refuses the scheduler
-	OtherWriters  Kind = "other writers"   // write the pod groups, so that updates conflict
+	LoseRequests Kind = "lose requests"   // to the API server, half of them
+	LoseAnswers  Kind = "lose answers"    // of what the API server has done, half of them
+	Duplicate    Kind = "duplicate"       // writes arrive twice, half of them
+	SlowAPI      Kind = "slow API"        // each request takes up to two seconds, so that they overtake each other
+	Throttle     Kind = "throttle"        // 429 with Retry-After, to half of the requests
+	ServerErrors Kind = "server errors"   // 500 to half of the requests
+	Partition    Kind = "partition"       // nothing gets through to the API server
+	Pause        Kind = "pause"           // what the process sent or would receive waits
+	LagWatches   Kind = "lag watches"     // events are late, those of each resource by their own time
+	CutWatches   Kind = "cut watches"     // once
+	Compact      Kind = "compact"         // once: what happened is forgotten, so that clients list again
+	StaleLists   Kind = "stale lists"     // a list is of up to five seconds ago where the client allows it
+	CrashLeader  Kind = "crash scheduler" // and a start afterwards
+	CrashEngine  Kind = "crash engine"    // the same
+	HangEngine   Kind = "hang engine"     // its answers wait
+	CutStream    Kind = "cut stream"      // between scheduler and engine, once
+	LosePlans    Kind = "lose plans"      // the stream is cut after the engine has planned, half of the times
+	ClockJump    Kind = "clock jump"      // of the scheduler's wall clock
+	NodeDown     Kind = "node down"       // the node hears and says nothing, and is soon not ready
+	Reboot       Kind = "reboot"          // all pods of the node fail, once
+	UnhealthyGPU Kind = "unhealthy GPU"   // of a node
+	// The API server has the state of some seconds ago. At the end the operator starts the schedulers again, as Kubernetes'
+	// documentation asks for: Volcano's cache ignores an update by which a pod loses its node.
+	Restore       Kind = "restore"
+	DiskFull      Kind = "disk full"      // the engine's journal cannot be written
+	OtherProtocol Kind = "other protocol" // the engine is of another version, and refuses the scheduler
+	OtherWriters  Kind = "other writers"  // write the pod groups, so that updates conflict
 )
 
 // kinds are all of them, with how long each lasts at most.
@@ -51,7 +53,7 @@ var kinds = []struct {
 	{CrashLeader, 10 * time.Second, instances}, {CrashEngine, 8 * time.Second, instances}, {HangEngine, 12 * time.Second, instances},
 	{CutStream, time.Second, instances}, {LosePlans, 6 * time.Second, instances}, {ClockJump, 20 * time.Second, instances},
 	{NodeDown, 20 * time.Second, nodeCount}, {Reboot, time.Second, nodeCount}, {UnhealthyGPU, 15 * time.Second, nodeCount},
-	{Restore, time.Second, 1}, {DiskFull, 15 * time.Second, instances}, {OtherProtocol, 8 * time.Second, instances},
+	{Restore, 12 * time.Second, 1}, {DiskFull, 15 * time.Second, instances}, {OtherProtocol, 8 * time.Second, instances},
 	{OtherWriters, 15 * time.Second, 1},
 }
 
@@ -138,6 +140,13 @@ func (w *World) end(f Fault) {
 	switch f.Kind {
 	case CrashLeader:
 		w.schedulers[f.Target].start()
+	case Restore:
+		for _, i := range w.schedulers {
+			if i.client != nil {
+				i.crash()
+				w.after(w.between("operator starts", time.Second, 2*time.Second), i.start)
+			}
+		}
 	case CrashEngine:
 		w.engines.of[f.Target].start()
 	case OtherProtocol:

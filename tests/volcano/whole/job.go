@@ -138,11 +138,18 @@ func (j *job) sync() {
 				j.create(i)
 			}
 		case pod == nil:
+		case pod.Status.Phase == core.PodFailed && w.Mutant == "no-restart":
 		case pod.Status.Phase == core.PodFailed:
 			_, _ = w.api.remove("pods", j.podKey(i), metav1.DeleteOptions{})
 		case pod.Status.Phase == core.PodSucceeded:
 			j.succeeded[i] = true
 		}
+	}
+	if len(j.succeeded) == j.pods && w.Mutant == "restless" {
+		w.api.edit(keyOf("queues", "", j.queue), func(object runtime.Object) {
+			accessor(object).SetLabels(map[string]string{"seen": fmt.Sprint(w.random("restless"))})
+		})
+		j.world.after(time.Second+1, func() { j.done = false; j.sync() })
 	}
 	if len(j.succeeded) == j.pods {
 		j.done, j.doneAt = true, w.now()
