@@ -130,20 +130,24 @@ func (a *Action) try(ssn *framework.Session, statement *framework.Statement, que
 	if err := ssn.PredicateForAllocateAction(s.task, s.node); err != nil {
 		return err
 	}
-	annotate(s.task, slices, queue)
+	signature, err := a.feed.Signature(annotations.Given{PodUID: s.pod.UID, Node: s.placement.GetNode(), Queue: queue, Slices: slices})
+	if err != nil {
+		return err
+	}
+	annotate(s.task, slices, queue, signature)
 	return statement.Allocate(s.task, s.node)
 }
 
-// annotate gives the task a pod of its own that carries the slices and the queue. The binder sends the
+// annotate gives the task a pod of its own that carries the slices, the queue and the signature over both. The binder sends the
 // annotations of the task's pod with the Binding; the original belongs to the informers, and
 // Statement.Allocate would write into it.
-func annotate(task *api.TaskInfo, slices, queue string) {
+func annotate(task *api.TaskInfo, slices, queue, signature string) {
 	pod := *task.Pod
 	pod.Annotations = maps.Clone(pod.Annotations)
 	if pod.Annotations == nil {
 		pod.Annotations = map[string]string{}
 	}
-	for key, value := range map[string]string{annotations.SlicesKey: slices, annotations.QueueKey: queue} {
+	for key, value := range map[string]string{annotations.SlicesKey: slices, annotations.QueueKey: queue, annotations.SignatureKey: signature} {
 		delete(pod.Annotations, key)
 		if value != "" {
 			pod.Annotations[key] = value

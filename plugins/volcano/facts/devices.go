@@ -251,12 +251,8 @@ func (m memories) count(device *tephrav1.Device, by int) bool {
 	return before == 0 || before+by == 0
 }
 
-// podSlices are the slices that the pod's annotation names, on the devices of its node.
-func podSlices(pod *corev1.Pod, node *tephrav1.Node) ([]*tephrav1.Slice, *fault) {
-	text, given := pod.Annotations[annotations.SlicesKey]
-	if !given {
-		return nil, nil
-	}
+// podSlices are the slices that the text of the pod's annotation names, on the devices of its node.
+func podSlices(pod *corev1.Pod, text string, node *tephrav1.Node) ([]*tephrav1.Slice, *fault) {
 	containers, err := annotations.ParseSlices(text)
 	if err != nil {
 		return nil, annotationFault(err)

@@ -15,6 +15,7 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
 
+	"tephra.sh/volcano/annotations"
 	"tephra.sh/volcano/requests"
 	"tephra.sh/volcano/tephrav1"
 )
@@ -40,6 +41,8 @@ type Options struct {
 	GPUTopologyLabel string
 	// How pods ask for devices; nil: requests.Default.
 	Devices *requests.Table
+	// Keys sign what the scheduler says of pods, and what is not signed by them does not count; nil: it counts unsigned.
+	Keys *annotations.Keys
 	// Changed, if set, is called whenever an informer's object has been taken in; it must not call
 	// back.
 	Changed func()

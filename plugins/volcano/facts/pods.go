@@ -23,7 +23,8 @@ type pod struct {
 	load   *tephrav1.PodTemplate // as a foreign pod; nil: not read yet
 	slot   slot
 	placed bool              // slot is set
-	slices []*tephrav1.Slice // that its annotation names, while it is bound
+	slices []*tephrav1.Slice // that it was given, while it is bound
+	given  annotations.Given // what the scheduler said of it, while it is bound; no node: nothing that counts
 
 	protection   protection
 	checkpointed time.Time // zero: it does not say
@@ -77,7 +78,10 @@ func (f *Feed) setPod(obj *corev1.Pod) {
 	}
 	f.seat(p)
 	if before == nil || before.Spec.NodeName != obj.Spec.NodeName || ended(before) != ended(obj) ||
-		before.Annotations[annotations.SlicesKey] != obj.Annotations[annotations.SlicesKey] {
+		before.Annotations[annotations.SlicesKey] != obj.Annotations[annotations.SlicesKey] ||
+		before.Annotations[annotations.QueueKey] != obj.Annotations[annotations.QueueKey] ||
+		before.Annotations[annotations.SignatureKey] != obj.Annotations[annotations.SignatureKey] {
+		f.readGiven(p)
 		f.readSlices(p)
 		f.noteSlots(p)
 	}
@@ -108,18 +112,19 @@ func (f *Feed) dropPod(obj *corev1.Pod) {
 	f.join(p, "")
 	f.note(p.object(), "", "", nil)
 	f.note(p.object(), slicesAspect, "", nil)
+	f.note(p.object(), signatureAspect, "", nil)
 	f.note(p.object(), slotsAspect, "", nil)
 	f.problems.set(p.object(), engineSays, nil)
 }
 
 const slicesAspect = "slices"
 
-// readSlices reads the annotation of a bound pod, off the path of the cycle.
+// readSlices reads what a bound pod was given, off the path of the cycle.
 func (f *Feed) readSlices(p *pod) {
 	p.slices = nil
 	var wrong *fault
-	if p.node != nil && bound(p.obj) {
-		p.slices, wrong = podSlices(p.obj, p.node.fact)
+	if p.node != nil && p.given.Slices != "" {
+		p.slices, wrong = podSlices(p.obj, p.given.Slices, p.node.fact)
 	}
 	f.note(p.object(), slicesAspect, "", wrong)
 }

@@ -6,8 +6,6 @@ import (
 	"strconv"
 
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
-
-	"tephra.sh/volcano/annotations"
 )
 
 // queueAspect is the aspect of a pod group's problems under which a change of its queue stands.
@@ -21,7 +19,7 @@ const QueueChangeCondition = "TephraQueueChange"
 func (p *pod) placedIn() string {
 	switch {
 	case bound(p.obj):
-		return p.obj.Annotations[annotations.QueueKey]
+		return p.given.Queue
 	case p.inFlight():
 		return p.handed.queue
 	}

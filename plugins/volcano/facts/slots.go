@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"tephra.sh/volcano/annotations"
 	"tephra.sh/volcano/tephrav1"
 )
 
@@ -30,11 +29,11 @@ func addSlots(amounts []*tephrav1.Amount, node *corev1.Node, k *kinds) []*tephra
 // slotsAspect is the aspect of a pod's problems under which slots stand that the scheduler did not give it.
 const slotsAspect = "slots"
 
-// noteSlots: a bound pod without the scheduler's annotation holds slots that its node then lacks. They are charged
+// noteSlots: a bound pod that the scheduler gave no slices holds slots that its node then lacks. They are charged
 // like whatever else a foreign pod holds.
 func (f *Feed) noteSlots(p *pod) {
 	var wrong *fault
-	if _, placed := p.obj.Annotations[annotations.SlicesKey]; bound(p.obj) && !placed {
+	if bound(p.obj) && p.given.Slices == "" {
 		var sum int64
 		for _, slots := range f.options.Devices.Slots(p.obj) {
 			sum += slots
