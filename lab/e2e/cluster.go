@@ -78,6 +78,9 @@ func Start(ctx context.Context, options Options) (c *Cluster, err error) {
 	if c.account, err = c.installAccount(ctx); err != nil {
 		return c, err
 	}
+	if err = WriteKeys(c.keys()); err != nil {
+		return c, err
+	}
 	if c.Engine, err = c.NewEngine("engine", options.EngineConfig); err != nil {
 		return c, err
 	}
@@ -92,6 +95,9 @@ func Start(ctx context.Context, options Options) (c *Cluster, err error) {
 	}
 	return c, c.Scheduler.IsReady(ctx)
 }
+
+// keys is the folder with the keys of slices.
+func (c *Cluster) keys() string { return filepath.Join(c.Dir, "keys") }
 
 func (c *Cluster) startLab(ctx context.Context) (err error) {
 	wanted := lab.Defaults()

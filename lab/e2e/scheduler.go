@@ -30,7 +30,7 @@ func (c *Cluster) NewScheduler(name string, engine *Engine, flags ...string) (*S
 		"--kubeconfig=" + c.account, "--scheduler-name=volcano", "--engine-socket=" + engine.Socket,
 		"--listen-address=" + address, "--enable-metrics", "--enable-healthz=false", "--cache-dumper=false",
 		"--leader-elect=false", "--leader-elect-resource-namespace=tephra-system",
-		"--leader-elect-resource-name=tephra-scheduler", "--min-interval=10ms", "-v=3",
+		"--leader-elect-resource-name=tephra-scheduler", "--min-interval=10ms", "--slices-keys=" + c.keys(), "-v=3",
 	}, flags...)
 	return &Scheduler{c.process(name, c.programs.Scheduler, arguments...), address}, nil
 }

@@ -31,14 +31,18 @@ def objects(overlay):
 
 
 @functools.cache
-def component(name, *before, overlay="beside"):
-    """What the component makes of an overlay, after other components."""
+def with_components(*names, overlay="beside"):
+    """The objects of an overlay with these components, by (kind, name)."""
     with tempfile.TemporaryDirectory() as folder:
         at = os.path.relpath(ROOT / "manifests", os.path.realpath(folder))
         (pathlib.Path(folder) / "kustomization.yaml").write_text(yaml.safe_dump({
-            "resources": [f"{at}/overlays/{overlay}"], "components": [f"{at}/components/{each}" for each in (*before, name)]}))
-        both = kustomize(folder)
-    return {key: o for key, o in both.items() if key not in objects(overlay)}
+            "resources": [f"{at}/overlays/{overlay}"], "components": [f"{at}/components/{each}" for each in names]}))
+        return kustomize(folder)
+
+
+def component(name, *before, overlay="beside"):
+    """The objects that the component, after other components, adds to an overlay."""
+    return {key: o for key, o in with_components(*before, name, overlay=overlay).items() if key not in objects(overlay)}
 
 
 def version():

@@ -5,7 +5,7 @@ import re
 import subprocess
 import unittest
 
-from built import ROOT, component, objects, version
+from built import ROOT, component, objects, version, with_components
 
 ACCOUNT = ("tephra-system", "tephra-scheduler")
 
@@ -270,7 +270,7 @@ class Admission(unittest.TestCase):
 
     def test_it_adds_these_objects(self):
         self.assertEqual(sorted(kind for kind, name in self.objects if name == "tephra-admission"), [
-            "Certificate", "Deployment", "Issuer", "MutatingWebhookConfiguration", "PodDisruptionBudget", "Service",
+            "Certificate", "Deployment", "MutatingWebhookConfiguration", "PodDisruptionBudget", "Service",
             "ValidatingWebhookConfiguration"])
 
     def test_its_pod_has_no_token_and_no_rights_beyond_the_restricted_standard(self):
@@ -294,6 +294,26 @@ class Admission(unittest.TestCase):
             for webhook in configuration["webhooks"]:
                 reached = webhook["clientConfig"]["service"]
                 self.assertEqual((reached["namespace"], reached["name"]), ("tephra-system", "tephra-admission"))
+
+    def test_the_certificate_is_signed_by_an_authority_that_outlives_it(self):
+        leaf, authority = (self.objects["Certificate", name]["spec"] for name in ("tephra-admission", "tephra-admission-ca"))
+        self.assertEqual(self.objects["Issuer", leaf["issuerRef"]["name"]]["spec"], {"ca": {"secretName": authority["secretName"]}})
+        self.assertEqual(self.objects["Issuer", authority["issuerRef"]["name"]]["spec"], {"selfSigned": {}})
+        self.assertIs(authority["isCA"], True)
+        self.assertEqual(authority["privateKey"]["rotationPolicy"], "Never")
+        hours = {name: int(each["duration"].removesuffix("h")) for name, each in (("leaf", leaf), ("authority", authority))}
+        left = int(authority["renewBefore"].removesuffix("h"))
+        self.assertGreater(left, 2 * hours["leaf"])  # no certificate outlives its authority
+
+    def test_without_cert_manager_a_job_keeps_the_certificates(self):
+        both = with_components("admission", "admission-certificates")
+        self.assertNotIn("cert-manager", json.dumps(list(both.values())))
+        spec = both["CronJob", "tephra-admission-certificates"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+        self.assertEqual(spec["containers"][0]["image"], f"tephra-scheduler:{version()}")
+        self.assertIs(spec["securityContext"]["runAsNonRoot"], True)
+        self.assertEqual(spec["containers"][0]["securityContext"], self.pod["spec"]["containers"][0]["securityContext"])
+        rules = both["Role", "tephra-admission-certificates"]["rules"] + both["ClusterRole", "tephra-admission-certificates"]["rules"]
+        self.assertEqual([rule["verbs"] for rule in rules if "resourceNames" not in rule], [["create"]])
 
     def test_a_pod_that_may_request_devices_waits_while_the_webhook_is_down(self):
         completes = self.objects["MutatingWebhookConfiguration", "tephra-admission"]["webhooks"][0]
@@ -361,6 +381,29 @@ class Dashboards(unittest.TestCase):
         tests = (ROOT / "tests/manifests/alerts_test.yaml").read_text()
         for alert in alerts:
             self.assertRegex(tests, rf'{alert}(",alertstate="firing"|\n\s+exp_alerts:\n\s+- exp_labels)')
+
+
+class SignedSlices(unittest.TestCase):
+    """The private key is for the scheduler alone, and the public keys are for the scheduler and the nodes."""
+
+    def setUp(self):
+        self.all = with_components("admission", "node", "signed-slices")
+
+    def test_both_programs_get_their_keys_by_the_same_flag(self):
+        for kind, name, source in (("Deployment", "tephra-scheduler", {"secret": {"secretName": "tephra-slices-keys", "defaultMode": 0o440}}),
+                                   ("DaemonSet", "tephra-node", {"configMap": {"name": "tephra-slices-keys"}})):
+            spec = self.all[kind, name]["spec"]["template"]["spec"]
+            (volume,) = [v for v in spec["volumes"] if v["name"] == "slices-keys"]
+            self.assertEqual({k: v for k, v in volume.items() if k != "name"}, source)
+            holders = [c for c in spec["containers"] if any(m["name"] == "slices-keys" for m in c["volumeMounts"])]
+            self.assertEqual(len(holders), 1, name)
+            (mount,) = [m for m in holders[0]["volumeMounts"] if m["name"] == "slices-keys"]
+            self.assertIs(mount["readOnly"], True)
+            self.assertIn(f"--slices-keys={mount['mountPath']}", holders[0]["args"])
+
+    def test_without_the_component_nothing_is_signed(self):
+        for (kind, name), each in with_components("admission", "node").items():
+            self.assertNotIn("slices-keys", json.dumps(each), name)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
 """Attacks from a tenant's account on a real API server, with the manifests in it: each is refused, and what tenants need is
 allowed. docs/explanation/threat-model.md names these tests."""
+import base64
 import json
+import os
+import re
+import subprocess
 import unittest
 
-from built import ROOT, component
+import yaml
+
+from built import ROOT, component, kubectl
 from lab import Lab
 
 SLOT = "tephra.sh/gpu-slot"
 SLICES = "tephra.sh/slices"
+SIGNATURE = "tephra.sh/slices-signature"
 GROUP = "scheduling.k8s.io/group-name"
 NAMESPACE = "tenant"
 TENANT = ["--as=mallory", "--as-group=system:authenticated", "-n", NAMESPACE]
@@ -248,6 +255,92 @@ class Accounts(Seat):
     def test_a_reservation_is_not_the_tenants_to_write(self):
         for key in ("tephra.sh/reserved-room", "tephra.sh/evictions"):
             self.refused(patch("podgroup", "admitted", {"metadata": {"annotations": {key: "1"}}}), "set, changed or removed by mallory")
+
+
+class Keys(Seat):
+    """The key that signs slices is the scheduler's, and can be replaced while pods run."""
+
+    @classmethod
+    def setUpClass(cls):
+        lab.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tephra-node"}})
+        cls.addClassCleanup(lab.kubectl, "delete", "-n", "tephra-system", "secret", "tephra-slices-keys")
+        cls.addClassCleanup(lab.kubectl, "delete", "-n", "tephra-node", "configmap", "tephra-slices-keys")
+
+    @staticmethod
+    def make():
+        script = ROOT / "manifests/components/signed-slices/keys.sh"
+        return subprocess.run([script, "0"], env={**os.environ, "KUBECTL": f"{kubectl()} --kubeconfig {lab.kubeconfig}"}, check=True,
+                              capture_output=True, text=True).stdout
+
+    @staticmethod
+    def signs(said):
+        return re.findall(r"key (\w{8}) signs", said)[-1]
+
+    def names(self):
+        """The names of the public keys, as the scheduler and as the nodes have them."""
+        private = lab.get("secret", "-n", "tephra-system", "tephra-slices-keys")["data"]
+        public = lab.get("configmap", "-n", "tephra-node", "tephra-slices-keys")["data"]
+        self.assertEqual({name: base64.b64decode(text).decode() for name, text in private.items() if name != "sign.pem"}, public)
+        self.assertIn("PRIVATE KEY", base64.b64decode(private["sign.pem"]).decode())
+        self.assertRegex(public["since"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertNotIn("PRIVATE", json.dumps(public))
+        return {name.removesuffix(".pub") for name in public if name != "since"}
+
+    def test_a_key_is_replaced_and_goes_when_no_pod_has_its_signature(self):
+        first = self.signs(self.make())
+        self.assertEqual(self.names(), {first})
+        since = lab.get("configmap", "-n", "tephra-node", "tephra-slices-keys")["data"]["since"]
+        lab.apply(pod("signed"))
+        try:
+            self.allowed(bind("signed", {SIGNATURE: f"v1.{first}.00"}, [SCHEDULER]))
+            second = self.signs(self.make())
+            self.assertEqual(self.names(), {first, second})
+            third = self.signs(self.make())
+            self.assertEqual(self.names(), {first, second, third})  # a pod has a signature by the first
+            self.refused(patch("pod", "signed", {"metadata": {"annotations": {SIGNATURE: None}}}), "set, changed or removed by mallory")
+        finally:
+            lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "signed")
+        self.assertIn(f"key {first} is removed: no pod has a signature by it", fourth := self.make())
+        self.assertEqual(self.names(), {third, self.signs(fourth)})
+        self.assertEqual(lab.get("configmap", "-n", "tephra-node", "tephra-slices-keys")["data"]["since"], since)
+
+    def test_a_tenant_and_a_node_read_no_private_key(self):
+        for seat in (TENANT[:2], KUBELET, ["--as=system:serviceaccount:tephra-node:tephra-node"]):
+            self.refused(lab.kubectl("get", "secret", *seat, "-n", "tephra-system", "tephra-slices-keys", check=False), "orbidden")
+
+
+class Certificates(Seat):
+    """The job that keeps the certificate of the webhooks has exactly the rights that it needs."""
+
+    def test_it_writes_certificates_that_the_api_server_accepts(self):
+        objects = component("admission-certificates", "admission")
+        hooks = [o for (kind, _), o in objects.items() if kind.endswith("WebhookConfiguration")]
+        for hook in hooks:  # no pod of this cluster meets them
+            for each in hook["webhooks"]:
+                each["namespaceSelector"] = {"matchLabels": {"kubernetes.io/metadata.name": "none"}}
+        lab.apply(*hooks, *(o for (kind, _), o in objects.items() if kind in ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")))
+        account = lab.dir / "certificates"
+        config = yaml.safe_load(lab.kubeconfig.read_text())
+        config["users"][0]["user"] = {"token": lab.kubectl("create", "token", "-n", "tephra-system", "tephra-admission-certificates").strip()}
+        account.write_text(yaml.safe_dump(config))
+        program = [ROOT / "build/scheduler/tephra-admission", "certificates", "--kubeconfig", account]
+        seen = []
+        for _ in range(2):
+            lab.until("the job has its rights", lambda: subprocess.run(program, capture_output=True).returncode == 0, 60)
+            leaf, authority = (lab.get("secret", "-n", "tephra-system", f"tephra-admission-{name}")["data"] for name in ("tls", "ca"))
+            for kind in ("mutating", "validating"):
+                for each in lab.get(f"{kind}webhookconfiguration", "tephra-admission")["webhooks"]:
+                    self.assertEqual(each["clientConfig"]["caBundle"], authority["ca.crt"])
+            files = {name: lab.dir / name for name in ("ca.crt", "tls.crt")}
+            for name, text in (("ca.crt", authority["ca.crt"]), ("tls.crt", leaf["tls.crt"])):
+                files[name].write_bytes(base64.b64decode(text))
+            subprocess.run(["openssl", "verify", "-CAfile", files["ca.crt"], "-purpose", "sslserver", "-verify_hostname",
+                            "tephra-admission.tephra-system.svc", files["tls.crt"]], check=True, capture_output=True)
+            seen.append((leaf, authority))
+        self.assertEqual(*seen)  # the second run had nothing to do
+        for name in ("tephra-slices-keys", "another"):
+            self.refused(lab.kubectl("get", "secret", "--as=system:serviceaccount:tephra-system:tephra-admission-certificates",
+                                     "-n", "tephra-system", name, check=False), "orbidden")
 
 
 class RestOfTheCluster(Seat):

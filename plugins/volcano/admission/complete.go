@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"tephra.sh/volcano/annotations"
+	"tephra.sh/volcano/probes"
 	"tephra.sh/volcano/requests"
 )
 
@@ -33,6 +34,8 @@ type Options struct {
 	// Pods of other schedulers may ask for slots, each of which is a whole GPU that the node plugin reserves for them.
 	AllowForeignSlots bool
 	Devices           *requests.Table
+
+	work *probes.Work // the reviews under way, once there is a handler
 }
 
 // Clusters of which one is enough for a pod to make sense: which nodes there are may change until it is

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+
+	"tephra.sh/volcano/probes"
 )
 
 // Paths that the API server calls (manifests/components/admission).
@@ -39,7 +41,21 @@ func (o *Options) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(CompletePath, func(w http.ResponseWriter, r *http.Request) { o.serve(w, r, "complete", o.complete) })
 	mux.HandleFunc(CheckPath, func(w http.ResponseWriter, r *http.Request) { o.serve(w, r, "check", o.check) })
-	return bounded(mux, waitForRoom)
+	o.work = &probes.Work{}
+	return watched(bounded(mux, waitForRoom), o.work)
+}
+
+// The API server waits for a review for 30 s at most, and each part of a request has a deadline.
+const wedgedAfter = 5 * time.Minute
+
+// Healthy is nil while no review runs for too long. REQUIRES: Handler was called before.
+func (o *Options) Healthy() error { return o.work.Within(wedgedAfter, "a review") }
+
+func watched(next http.Handler, work *probes.Work) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer work.Begin()()
+		next.ServeHTTP(w, r)
+	})
 }
 
 // bounded passes requests on as long as the sizes of those under way are mostReviews together.

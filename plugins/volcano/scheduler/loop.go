@@ -80,6 +80,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // session is one cycle of Volcano's framework.
 func (s *Scheduler) session() {
+	defer s.work.Begin()()
 	started := time.Now()
 	now := s.conf.current()
 	// Stock actions read this to learn which other actions run beside them.

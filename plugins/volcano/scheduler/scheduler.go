@@ -19,8 +19,10 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"tephra.sh/volcano/action"
+	"tephra.sh/volcano/annotations"
 	"tephra.sh/volcano/facts"
 	"tephra.sh/volcano/memory"
+	"tephra.sh/volcano/probes"
 	"tephra.sh/volcano/requests"
 	pb "tephra.sh/volcano/tephrav1"
 )
@@ -46,10 +48,14 @@ type Options struct {
 	GPUTopologyLabel string
 	// MinInterval passes between the starts of two sessions at least.
 	MinInterval time.Duration
+	// WedgedAfter is how long a session may run before Healthy is an error.
+	WedgedAfter time.Duration
 	// MemoryConfigMap keeps what the engine remembers, in the scheduler's namespace; empty: nothing does.
 	MemoryConfigMap string
 	// DeviceResources is how pods ask for devices; nil: requests.Default.
 	DeviceResources *requests.Table
+	// SliceKeys sign what the scheduler says of pods; nil: nothing is signed.
+	SliceKeys *annotations.Keys
 }
 
 // Around is what is around the process, for a simulation of it. The zero value: the real thing.
@@ -72,6 +78,8 @@ type Scheduler struct {
 	period   time.Duration
 	interval time.Duration
 	busy     func() time.Duration
+	work     probes.Work // the session that runs
+	wedged   time.Duration
 }
 
 // localVolumes is the provisioner that classes of local volumes name. They are attached to nothing, but
@@ -87,6 +95,7 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 		period:   opt.SchedulePeriod,
 		interval: own.MinInterval,
 		busy:     busy,
+		wedged:   own.WedgedAfter,
 	}
 	changed := s.changed
 	if around := own.Around; around.Change != nil {
@@ -98,7 +107,7 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 	s.volcano = vcinformers.NewSharedInformerFactory(s.cache.VCClient(), opt.ResyncPeriod)
 	var err error
 	s.feed, err = facts.New(facts.Sources{Kube: s.cache.SharedInformerFactory(), Volcano: s.volcano},
-		facts.Options{SchedulerNames: opt.SchedulerNames, Admit: own.Admit, DomainLabels: own.DomainLabels, GPUTopologyLabel: own.GPUTopologyLabel, Devices: own.DeviceResources, Changed: changed})
+		facts.Options{SchedulerNames: opt.SchedulerNames, Admit: own.Admit, DomainLabels: own.DomainLabels, GPUTopologyLabel: own.GPUTopologyLabel, Devices: own.DeviceResources, Keys: own.SliceKeys, Changed: changed})
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +134,9 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 	s.conf, err = loadConfiguration(opt)
 	return s, err
 }
+
+// Healthy is nil while no session runs for too long. A scheduler that does not lead is healthy.
+func (s *Scheduler) Healthy() error { return s.work.Within(s.wedged, "the session") }
 
 // Ready is nil where a waiting gang would be looked at: the caches have synced and the engine
 // answers.

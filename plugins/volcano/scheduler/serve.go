@@ -12,20 +12,22 @@ import (
 	vcutil "volcano.sh/volcano/pkg/util"
 
 	"tephra.sh/volcano/listen"
+	"tephra.sh/volcano/probes"
 )
 
-// Serve answers /healthz, /readyz, /metrics and, where enabled, /debug/pprof on the addresses of
-// the options until the context ends. An address that cannot be had is an error at once.
-func Serve(ctx context.Context, opt *options.ServerOption, ready func() error) error {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := ready(); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
+// Serve answers probes on one address of the options, and on the other one probes, /metrics and, where enabled, /debug/pprof,
+// until the context ends. An address that cannot be had is an error at once.
+func Serve(ctx context.Context, opt *options.ServerOption, healthy, ready func() error) error {
+	if opt.EnableHealthz && opt.HealthzBindAddress != "" && opt.HealthzBindAddress != opt.ListenAddress {
+		if _, err := probes.Serve(ctx, opt.HealthzBindAddress, healthy, ready); err != nil {
+			return fmt.Errorf("--healthz-address: %w", err)
 		}
-		fmt.Fprintln(w, "ok")
-	})
+	}
+	if opt.ListenAddress == "" {
+		return nil
+	}
+	mux := http.NewServeMux()
+	probes.Handle(mux, healthy, ready)
 	if opt.EnableMetrics {
 		mux.Handle("/metrics", vcutil.PromHandler())
 	}
@@ -36,25 +38,16 @@ func Serve(ctx context.Context, opt *options.ServerOption, ready func() error) e
 		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
-	addresses := map[string]bool{opt.ListenAddress: true}
-	if opt.EnableHealthz {
-		addresses[opt.HealthzBindAddress] = true
+	listener, err := listen.TCP(opt.ListenAddress, listen.MostConnections)
+	if err != nil {
+		return fmt.Errorf("--listen-address: %w", err)
 	}
-	for address := range addresses {
-		if address == "" {
-			continue
+	server := listen.Server(mux)
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			klog.ErrorS(err, "HTTP server ended", "address", opt.ListenAddress)
 		}
-		listener, err := listen.TCP(address, listen.MostConnections)
-		if err != nil {
-			return fmt.Errorf("listen %w", err)
-		}
-		server := listen.Server(mux)
-		context.AfterFunc(ctx, func() { _ = server.Close() })
-		go func() {
-			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-				klog.ErrorS(err, "HTTP server ended", "address", address)
-			}
-		}()
-	}
+	}()
 	return nil
 }

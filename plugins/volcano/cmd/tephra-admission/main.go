@@ -1,10 +1,12 @@
 // Command tephra-admission answers the API server's webhooks: it completes pods that ask for devices,
-// and refuses, when they are applied, pods that the scheduler would refuse.
+// and refuses, when they are applied, pods that the scheduler would refuse. `tephra-admission certificates` renews its
+// certificate, for clusters without cert-manager.
 package main
 
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -20,6 +22,7 @@ import (
 
 	"tephra.sh/volcano/admission"
 	"tephra.sh/volcano/listen"
+	"tephra.sh/volcano/probes"
 	"tephra.sh/volcano/requests"
 )
 
@@ -34,6 +37,9 @@ func main() {
 }
 
 func run() error {
+	if len(os.Args) > 1 && os.Args[1] == "certificates" {
+		return renewCertificates(os.Args[2:])
+	}
 	var o admission.Options
 	flags := pflag.NewFlagSet("tephra-admission", pflag.ContinueOnError)
 	flags.StringVar(&o.SchedulerName, "scheduler-name", "tephra", "Name of the scheduler, as in its --scheduler-name. Completed pods get it.")
@@ -45,7 +51,8 @@ func run() error {
 	address := flags.String("address", ":8443", "Address of the webhooks, with TLS.")
 	certificate := flags.String("tls-cert-file", "/etc/tephra/tls/tls.crt", "File with the certificate, in PEM. It is read again for each connection, so a new certificate needs no restart.")
 	key := flags.String("tls-key-file", "/etc/tephra/tls/tls.key", "File with the key of the certificate, in PEM.")
-	observed := flags.String("metrics-address", ":8080", `Address of /healthz, /readyz and /metrics; "" for none.`)
+	observed := flags.String("metrics-address", ":8080", `Address of /metrics; "" for none.`)
+	probed := flags.String("probes-address", ":8081", `Address of /healthz and /readyz; "" for none.`)
 	printVersion := flags.Bool("version", false, "Print the version and exit.")
 	if err := flags.Parse(os.Args[1:]); err != nil {
 		return err
@@ -80,6 +87,13 @@ func run() error {
 	if _, err := load(nil); err != nil {
 		return fmt.Errorf("--tls-cert-file %s, --tls-key-file %s: %w", *certificate, *key, err)
 	}
+	ready := func() error {
+		pair, err := load(nil)
+		if err != nil {
+			return err
+		}
+		return inForce(pair.Leaf, time.Now())
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 
@@ -90,12 +104,15 @@ func run() error {
 		return err
 	}
 	servers := []*http.Server{webhooks}
+	if *probed != "" && *probed != *observed {
+		if _, err := probes.Serve(ctx, *probed, o.Healthy, ready); err != nil {
+			return fmt.Errorf("--probes-address: %w", err)
+		}
+	}
 	if *observed != "" {
 		mux := http.NewServeMux()
 		mux.Handle("/metrics", promhttp.Handler())
-		for _, path := range []string{"/healthz", "/readyz"} {
-			mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-		}
+		probes.Handle(mux, o.Healthy, ready)
 		plain := listen.Server(mux)
 		if err := serve(*observed, failed, plain.Serve); err != nil {
 			return err
@@ -114,6 +131,15 @@ func run() error {
 		if err := server.Shutdown(end); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// inForce is nil if the certificate is valid then.
+func inForce(certificate *x509.Certificate, now time.Time) error {
+	if now.Before(certificate.NotBefore) || now.After(certificate.NotAfter) {
+		return fmt.Errorf("the certificate is valid from %s to %s, expected a certificate for %s",
+			certificate.NotBefore.Format(time.RFC3339), certificate.NotAfter.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

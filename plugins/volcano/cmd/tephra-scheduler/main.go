@@ -26,6 +26,7 @@ import (
 	"volcano.sh/volcano/pkg/signals"
 	vcutil "volcano.sh/volcano/pkg/util"
 
+	"tephra.sh/volcano/annotations"
 	"tephra.sh/volcano/facts"
 	"tephra.sh/volcano/requests"
 	"tephra.sh/volcano/scheduler"
@@ -54,10 +55,12 @@ func run() error {
 	flags.StringVar(&own.EngineSocket, "engine-socket", "/run/tephra/engine.sock", "Unix socket of tephra-engine.")
 	flags.DurationVar(&own.EngineTimeout, "engine-timeout", 30*time.Second, "How long one plan may take, including a full sync, before the scheduler treats the engine as gone.")
 	flags.DurationVar(&own.MinInterval, "min-interval", 50*time.Millisecond, "Minimum time between the starts of two sessions. A session opens when something has changed.")
+	flags.DurationVar(&own.WedgedAfter, "wedged-after", 10*time.Minute, "A session that runs for longer makes /healthz fail, so that the kubelet starts the scheduler again.")
 	flags.StringVar(&own.MemoryConfigMap, "memory-config-map", "tephra-memory", `ConfigMap with the record of past usage, in the namespace of the scheduler's pod, or else of its lease; "" for none.`)
 	flags.StringSliceVar(&own.DomainLabels, "domain-labels", nil, `Node labels that describe the topology, from the widest domain to the narrowest, separated by commas, such as "topology.kubernetes.io/zone,network.topology.nvidia.com/leaf". They do not apply to nodes in a HyperNode.`)
 	flags.StringVar(&own.GPUTopologyLabel, "gpu-topology-label", facts.GPUTopologyLabel, `Node label. If its value is "default", the scheduler ignores the links between the node's GPUs; otherwise it prefers whole GPUs with the best links, as listed in the node's inventory. "" for none.`)
 	devices := flags.String("device-resources", "", `File that says how pods ask for devices, read at start: resources, units, defaults (docs/reference/requests.md); "" for the built-in table.`)
+	keys := flags.String("slices-keys", "", `Folder with the keys that sign the slices of pods, so that forged slices do not count (docs/how-to/install-node-plugin.md); "": slices count without a signature.`)
 	admission := flags.String("admission", "engine", `What admits a pod group, so that its pods are created: "engine", or "volcano" for the stock action enqueue.`)
 	gone := flags.String("when-engine-gone", "wait", `What the scheduler does while the engine does not answer: "wait" schedules nothing, "stock" runs Volcano's actions enqueue, allocate and backfill.`)
 	opt.RegisterOptions()
@@ -74,6 +77,11 @@ func run() error {
 	}
 	if own.DeviceResources, err = requests.Load(*devices); err != nil {
 		return err
+	}
+	if *keys != "" {
+		if own.SliceKeys, err = annotations.OpenKeys(*keys); err != nil {
+			return fmt.Errorf("--slices-keys: %w", err)
+		}
 	}
 	wait, err := choice("when-engine-gone", *gone, "wait", "stock")
 	if err != nil {
@@ -116,7 +124,7 @@ func run() error {
 	}
 	ctx, stop := context.WithCancel(signals.SetupSignalContext())
 	defer stop()
-	if err := scheduler.Serve(ctx, opt, s.Ready); err != nil {
+	if err := scheduler.Serve(ctx, opt, s.Healthy, s.Ready); err != nil {
 		return err
 	}
 	if err := scheduler.Lead(ctx, config, opt, lease, s.Run); err != nil && !errors.Is(err, context.Canceled) {
