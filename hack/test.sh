@@ -19,8 +19,9 @@ fi
 go_programs() { # STEP
   case $1 in
     volcano) hack/build-scheduler.sh ;;
-    lab | manifests) hack/build-scheduler.sh && hack/build-lab.sh ;;
-    claims) hack/build-scheduler.sh && hack/build-bench.sh && hack/build-lab.sh ;;
+    lab) hack/build-scheduler.sh && hack/build-lab.sh ;;
+    manifests) hack/build-scheduler.sh && hack/build-lab.sh && hack/helm.sh ;;
+    claims) hack/build-scheduler.sh && hack/build-bench.sh && hack/build-lab.sh && hack/helm.sh ;;
   esac
 }
 

@@ -140,13 +140,15 @@ func TestAnotherSchedulerTakesOverWhenTheLeaderDies(t *testing.T) {
 	})
 	ok(t, c.Submit(t.Context(), e2e.Job(ns, "before").Task("worker", 16, e2e.GPUs(1)).Object()))
 	ok(t, c.JobReaches(t.Context(), ns, "before", batch.Running))
+	// Both are ready: one leads, and the other is ready to take over.
+	ok(t, first.IsReady(t.Context()))
+	ok(t, second.IsReady(t.Context()))
 	leader, next := first, second
-	if code, _, _ := first.Get(t.Context(), "/readyz"); code != http.StatusOK {
+	if metric(t, first, "tephra_scheduler_engine_up") != 1 {
 		leader, next = second, first
 	}
-	ok(t, leader.IsReady(t.Context()))
-	if code, text, _ := next.Get(t.Context(), "/readyz"); code == http.StatusOK {
-		t.Errorf("/readyz of the scheduler that does not lead: %d %s", code, text)
+	if up := []float64{metric(t, leader, "tephra_scheduler_engine_up"), metric(t, next, "tephra_scheduler_engine_up")}; up[0] != 1 || up[1] != 0 {
+		t.Errorf("tephra_scheduler_engine_up: %v, expected 1 of the scheduler that leads and 0 of the other", up)
 	}
 	leader.Kill()
 	ok(t, c.Submit(t.Context(), e2e.Job(ns, "after").Task("worker", 16, e2e.GPUs(1)).Object()))

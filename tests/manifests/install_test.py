@@ -57,6 +57,32 @@ class Webhooks(unittest.TestCase):
             self.assertNotIn("set env", page.read_text(), page)
 
 
+class Concerns(unittest.TestCase):
+    """The overlay `beside` looks at its own pods and Jobs, and `replace` at all: what the conditions say, word by word."""
+
+    def test_conditions_name_the_scheduler_and_the_scope_of_the_overlay(self):
+        for overlay, scheduler, scope in (("beside", "tephra", "own"), ("replace", "volcano", "all")):
+            webhooks = [w for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+                        for w in component("admission", overlay=overlay)[kind, "tephra-admission"]["webhooks"]]
+            policy = component("node", overlay=overlay)["ValidatingAdmissionPolicy", "visible-devices.tephra.sh"]["spec"]
+            expressions = [w["matchConditions"][0]["expression"] for w in (*webhooks, policy)]
+            self.assertEqual(len(expressions), 4)
+            for expression in expressions:
+                self.assertEqual(set(re.findall(r"schedulerName == '(\w+)'", expression)), {scheduler})
+                self.assertEqual(re.findall(r"'(\w+)' == 'all'", expression), [scope])
+
+
+class Memory(unittest.TestCase):
+    def test_go_knows_the_memory_limit_of_its_container(self):
+        variable = re.search(r'limitVariable = "(\w+)"', (ROOT / "plugins/volcano/heap/heap.go").read_text())[1]
+        for deployment, name in ((objects("beside")["Deployment", "tephra-scheduler"], "scheduler"),
+                                 (component("admission")["Deployment", "tephra-admission"], "admission")):
+            container = next(c for c in deployment["spec"]["template"]["spec"]["containers"] if c["name"] == name)
+            given = {e["name"]: e.get("valueFrom", {}).get("resourceFieldRef", {}).get("resource") for e in container["env"]}
+            self.assertEqual(given.get(variable), "limits.memory")
+            self.assertNotIn("GOMEMLIMIT", given)
+
+
 class Examples(unittest.TestCase):
     def test_each_image_is_in_a_public_registry_with_a_tag(self):
         for path in sorted((ROOT / "manifests/examples").glob("*.yaml")):

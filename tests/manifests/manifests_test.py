@@ -48,6 +48,22 @@ class Overlay:
         self.assertEqual(objects(self.overlay)["Namespace", "tephra-system"]["metadata"]["labels"]
                          ["pod-security.kubernetes.io/enforce"], "restricted")
 
+    def test_one_of_two_pods_may_go_at_any_time(self):
+        spec = deployment(self.overlay)["spec"]
+        self.assertEqual((spec["replicas"], spec["strategy"]), (2, {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}))
+        budget = objects(self.overlay)["PodDisruptionBudget", "tephra-scheduler"]["spec"]
+        self.assertEqual((budget["maxUnavailable"], budget["selector"]), (1, spec["selector"]))
+        spread, = pod(self.overlay)["topologySpreadConstraints"]
+        self.assertEqual((spread["topologyKey"], spread["labelSelector"]), ("kubernetes.io/hostname", spec["selector"]))
+
+    def test_the_priority_is_of_a_class_that_every_platform_takes(self):
+        name = pod(self.overlay)["priorityClassName"]
+        self.assertFalse(name.startswith("system-"))
+        self.assertEqual(objects(self.overlay)["PriorityClass", name]["value"], 1000000000)  # the highest that users may make
+        others = [component("admission")["Deployment", "tephra-admission"], component("node")["DaemonSet", "tephra-node"],
+                  component("node-mps", "node")["DaemonSet", "tephra-node-mps"]]
+        self.assertEqual({o["spec"]["template"]["spec"]["priorityClassName"] for o in others}, {name})
+
     def test_only_the_scheduler_holds_a_token(self):
         self.assertIs(pod(self.overlay)["automountServiceAccountToken"], False)
         holders = [name for name, c in containers(self.overlay).items()
@@ -169,6 +185,9 @@ class NodePlugin(unittest.TestCase):
         self.assertEqual(policies, {"node.tephra.sh", "slots.tephra.sh", "visible-devices.tephra.sh"})
         for name in policies:
             self.assertEqual(self.objects["ValidatingAdmissionPolicyBinding", name]["spec"], {"policyName": name, "validationActions": ["Deny"]})
+
+    def test_an_update_changes_a_tenth_of_the_nodes_at_once(self):
+        self.assertEqual(self.objects["DaemonSet", "tephra-node"]["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"], "10%")
 
     def test_the_old_one_ends_before_the_new_one_registers(self):
         self.assertEqual(self.objects["DaemonSet", "tephra-node"]["spec"]["updateStrategy"]["rollingUpdate"]["maxSurge"], 0)

@@ -43,6 +43,8 @@ def setUpModule():
     try:
         lab.install()
         lab.apply(*component("node").values())
+        # The rule of the overlay `replace`, which is for the pods of all schedulers.
+        lab.apply(component("node", overlay="replace")["ValidatingAdmissionPolicy", "visible-devices.tephra.sh"])
         for name, before in (("network", ()), ("node-network", ("node",))):
             lab.apply(*component(name, *before).values())
         lab.apply(*SEAT)
@@ -149,6 +151,20 @@ class VisibleDevices(Seat):
             for value in ("all", "0", "GPU-1", "nvidia.com/gpu=all", "$(OTHER)", "VOID"):
                 self.refused(create(pod("sees", env=self.env(value=value), lists=lists)), self.because)
         self.refused(create(pod("sees", env=self.env(valueFrom={"fieldRef": {"fieldPath": "metadata.name"}}))), self.because)
+
+    def test_in_a_trial_beside_volcanos_scheduler_other_pods_are_left_alone(self):
+        name = "visible-devices.tephra.sh"
+        names_the_taint = [{"key": "tephra.sh/scheduler", "operator": "Exists"}]
+        env = self.env(value="all")
+        policies = {overlay: component("node", overlay=overlay)["ValidatingAdmissionPolicy", name] for overlay in ("beside", "replace")}
+        lab.apply(policies["beside"])
+        try:
+            lab.until("pods of other schedulers are free", lambda: create(pod("sees", env=env), "--dry-run=server") == "", 60)
+            self.refused(create(pod("sees", env=env, schedulerName="tephra")), self.because)
+            self.refused(create(pod("sees", env=env, tolerations=names_the_taint)), self.because)
+        finally:
+            lab.apply(policies["replace"])
+        lab.until("the rule holds for all again", lambda: create(pod("sees", env=env), "--dry-run=server") != "", 60)
 
     def test_a_pod_of_the_scheduler_names_none_either(self):
         self.refused(create(pod("sees", limits={SLOT: "1"}, env=self.env(value="all"), schedulerName="tephra")), self.because)

@@ -30,6 +30,7 @@ type Lease struct {
 	renewed  time.Time // zero: never held
 	term     uint64
 	gone     bool
+	standing time.Time     // when another process was last seen with the lease; zero: it had none then
 	writes   int           // under way
 	released chan struct{} // not nil: no write begins any more; closed when those under way have ended
 }
@@ -116,6 +117,20 @@ func (l *Lease) saw(record *resourcelock.LeaderElectionRecord) {
 	if !l.renewed.IsZero() && record.HolderIdentity != l.self {
 		l.lose()
 	}
+	l.standing = time.Time{}
+	if record.HolderIdentity != l.self && record.HolderIdentity != "" {
+		l.standing = time.Now()
+	}
+}
+
+// StandsBy: another process has the lease, as this process saw a moment ago, so this process is ready to take over.
+func (l *Lease) StandsBy() bool {
+	if l == nil {
+		return false
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.renewed.IsZero() && !l.standing.IsZero() && time.Since(l.standing) <= l.validFor
 }
 
 // lose marks the lease as lost. REQUIRES: the mutex is held.

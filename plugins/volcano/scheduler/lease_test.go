@@ -163,3 +163,32 @@ func TestTheLastSessionEndsBeforeTheLeaseIsReleased(t *testing.T) {
 		t.Errorf("a write after the end: %v", err)
 	}
 }
+
+func TestAProcessIsReadyToTakeOverWhileAnotherHasTheLease(t *testing.T) {
+	lease := newLease("me", time.Hour)
+	see := func(holder string) {
+		lease.saw(&resourcelock.LeaderElectionRecord{HolderIdentity: holder})
+	}
+	stands := func(want bool, when string) {
+		t.Helper()
+		if lease.StandsBy() != want {
+			t.Errorf("stands by: %v, expected %v: %s", !want, want, when)
+		}
+	}
+	stands(false, "it has seen no lease")
+	see("another")
+	stands(true, "another process leads")
+	see("")
+	stands(false, "the lease was released")
+	see("another")
+	lease.standing = time.Now().Add(-2 * time.Hour)
+	stands(false, "the API server has not answered for long")
+	see("another")
+	lease.wrote(resourcelock.LeaderElectionRecord{HolderIdentity: "me"}, time.Now())
+	stands(false, "this process leads")
+	see("another")
+	stands(false, "this process lost the lease")
+	if (*Lease)(nil).StandsBy() {
+		t.Error("a process without leader election stands by")
+	}
+}

@@ -21,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"tephra.sh/volcano/admission"
+	"tephra.sh/volcano/heap"
 	"tephra.sh/volcano/listen"
 	"tephra.sh/volcano/probes"
 	"tephra.sh/volcano/requests"
@@ -71,6 +72,9 @@ func run() error {
 	}
 	if o.SchedulerName == "" {
 		return errors.New(`--scheduler-name: "", expected a name`)
+	}
+	if err := heap.KeepBelow(); err != nil {
+		return err
 	}
 	var err error
 	if o.Devices, err = requests.Load(*devices); err != nil {

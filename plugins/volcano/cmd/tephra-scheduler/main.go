@@ -28,6 +28,7 @@ import (
 
 	"tephra.sh/volcano/annotations"
 	"tephra.sh/volcano/facts"
+	"tephra.sh/volcano/heap"
 	"tephra.sh/volcano/requests"
 	"tephra.sh/volcano/scheduler"
 )
@@ -102,6 +103,9 @@ func run() error {
 			return fmt.Errorf("certificates: %w", err)
 		}
 	}
+	if err := heap.KeepBelow(); err != nil {
+		return err
+	}
 	klog.StartFlushDaemon(5 * time.Second)
 	defer klog.Flush()
 
@@ -124,7 +128,13 @@ func run() error {
 	}
 	ctx, stop := context.WithCancel(signals.SetupSignalContext())
 	defer stop()
-	if err := scheduler.Serve(ctx, opt, s.Healthy, s.Ready); err != nil {
+	ready := func() error {
+		if lease.StandsBy() {
+			return nil
+		}
+		return s.Ready()
+	}
+	if err := scheduler.Serve(ctx, opt, s.Healthy, ready); err != nil {
 		return err
 	}
 	if err := scheduler.Lead(ctx, config, opt, lease, s.Run); err != nil && !errors.Is(err, context.Canceled) {
