@@ -87,28 +87,29 @@ class Lab:
     def install(self):
         self.kubectl("apply", "-k", ROOT / "manifests/overlays/beside")
 
-    def run_engine(self, **settings):
-        config = self.dir / "engine.yaml"
+    def run_engine(self, name="", **settings):
+        """The engine of the pod with this name."""
+        config = self.dir / f"engine{name}.yaml"
         config.write_text(json.dumps(settings))
-        self.start("tephra-engine", ENGINE, "--config", config, "--socket", self.dir / "engine.sock")
+        self.start(f"tephra-engine{name}", ENGINE, "--config", config, "--socket", self.dir / f"engine{name}.sock")
 
-    def run_scheduler(self, *flags):
+    def run_scheduler(self, *flags, name=""):
         """As the service account, with the arguments and the configuration of its pod."""
         pod = self.get("-n", "tephra-system", "deployment", "tephra-scheduler")["spec"]["template"]["spec"]
         container = next(c for c in pod["containers"] if c["name"] == "scheduler")
         arguments = container["args"]
         for variable in container["env"]:
             arguments = [a.replace(f"$({variable['name']})", variable.get("value", "")) for a in arguments]
-        account = self.dir / "account"
+        account = self.dir / f"account{name}"
         config = yaml.safe_load(self.kubeconfig.read_text())
         token = self.kubectl("create", "token", "-n", "tephra-system", "tephra-scheduler").strip()
         config["users"][0]["user"] = {"token": token}
         account.write_text(yaml.safe_dump(config))
-        conf = self.dir / "volcano-scheduler.conf"
-        conf.write_text(self.get("-n", "tephra-system", "configmap", "tephra")["data"][conf.name])
+        conf = self.dir / f"volcano-scheduler{name}.conf"
+        conf.write_text(self.get("-n", "tephra-system", "configmap", "tephra")["data"]["volcano-scheduler.conf"])
         # Of a flag that is given twice the last one counts.
-        self.start("tephra-scheduler", ROOT / "build/scheduler/tephra-scheduler", *arguments,
-                   "--kubeconfig", account, "--scheduler-conf", conf, "--engine-socket", self.dir / "engine.sock",
+        self.start(f"tephra-scheduler{name}", ROOT / "build/scheduler/tephra-scheduler", *arguments,
+                   "--kubeconfig", account, "--scheduler-conf", conf, "--engine-socket", self.dir / f"engine{name}.sock",
                    "--listen-address=127.0.0.1:0", *flags)
 
     def requests(self):
