@@ -190,6 +190,22 @@ bool Cycle::Replace(std::size_t index, Decision decision, Attempt* tried) {
   return true;
 }
 
+bool Cycle::GoOnElsewhere(std::size_t index, const std::vector<Placement>& places, Attempt& tried) {
+  Decision& decision = plan_.decisions[index];
+  const std::string fault = tools_.verifier.CheckPlaces(decision, places);
+  if (!fault.empty()) {
+    if (observer_ != nullptr) observer_->DecisionDropped(snapshot_, decision, fault);
+    return false;
+  }
+  tried.Keep();
+  for (const Placement& place : places) {
+    const TaskRow& task = snapshot_.task(place.task);
+    tools_.now.ledger().Charge(task.cls, snapshot_.job(task.job).queue, place);
+    decision.moves.push_back(place);
+  }
+  return true;
+}
+
 void Cycle::CloseLine(JobId job, DurationMs from, bool every_queue) {
   plan_.line_answers.push_back({job, from, every_queue});
   const WaitingLines& lines = snapshot_.books().lines;

@@ -86,6 +86,9 @@ class Cycle {
   bool Commit(Decision decision, Attempt* tried = nullptr);
   // Decides in place of the decision at `index`, which starts, evicts and leaves nothing.
   bool Replace(std::size_t index, Decision decision, Attempt* tried = nullptr);
+  // Reserves places for tasks of one job that the decision at `index` evicts, so that they run there next.
+  // `tried`: the attempt on later().bench() in which the places were charged. False: nothing was reserved.
+  bool GoOnElsewhere(std::size_t index, const std::vector<Placement>& places, Attempt& tried);
   // Not to be carried out: what a pass would decide if it were allowed to.
   void Propose(Decision decision) { plan_.proposals.push_back(std::move(decision)); }
   // The answer to the job is no, as to all of its line that run at least as long as `from`; with

@@ -27,6 +27,8 @@ class Verifier {
   void LookAhead();
   // Empty if the decision holds beside those accepted before it; else what is wrong, with numbers.
   std::string Check(const Decision& decision);
+  // The same for places of tasks of one job that an accepted decision evicts: they run there next.
+  std::string CheckPlaces(const Decision& decision, const std::vector<Placement>& places);
 
  private:
   struct Row {
@@ -82,6 +84,7 @@ class Verifier {
   std::string CheckVictims(const Decision& decision);
   std::string CheckMoves(const Decision& decision, const std::map<JobId, Before>& before,
                          std::size_t& taken);
+  std::string CheckMove(const Placement& move);
   std::string CheckQueue(Side& side, const Before& before, JobId job);
   std::string CheckDeserved(Side& side, const Before& before, JobId job) const;
   std::string CheckKept(Side& side, const Before& before, const Decision& decision);

@@ -86,6 +86,54 @@ std::string Verifier::CheckVictims(const Decision& decision) {
   return "";
 }
 
+// The task may start at its new place.
+std::string Verifier::CheckMove(const Placement& move) {
+  const TaskRow& task = snapshot_->task(move.task);
+  const JobRow& job = snapshot_->job(task.job);
+  if (!job.movable) return "which is not to be moved";
+  if (task.cls != job.roles[task.role].cls) return "which would return as another";
+  const std::string fault = CheckPlace(later_, move);
+  return fault.empty() ? "" : "which does not fit: " + fault;
+}
+
+std::string Verifier::CheckPlaces(const Decision& decision, const std::vector<Placement>& places) {
+  if (!ahead_ || decision.verdict != Verdict::kStartAfterEviction) return "reserves places for no victims";
+  if (!snapshot_->config().moves_tasks()) return "moves tasks although the config allows none";
+  std::set<TaskId> open(decision.evictions.begin(), decision.evictions.end());
+  for (const Placement& move : decision.moves) open.erase(move.task);
+  JobId job;
+  std::string fault;
+  std::size_t taken = 0;
+  Before before;
+  for (; fault.empty() && taken < places.size(); ++taken) {
+    const Placement& place = places[taken];
+    if (open.erase(place.task) == 0) {
+      fault = "moves a task that it does not evict, or moves it twice";
+      break;
+    }
+    const TaskRow& task = snapshot_->task(place.task);
+    if (!job.valid()) {
+      job = task.job;
+      before = BeforeOf(later_, snapshot_->job(job).queue);
+    }
+    fault = task.job != job ? "moves tasks of two jobs" : CheckMove(place);
+    if (!fault.empty()) break;
+    TakeBoth(place.task, place.node, place.slices, +1);
+    counted_[PairKey(job.value, task.role)] += 1;
+  }
+  if (fault.empty() && !job.valid()) fault = "moves no task";
+  if (fault.empty()) fault = CheckMinimum({job, Part::kMinimum, decision.verdict, {}, places, {}});
+  if (fault.empty()) fault = CheckLocality(job, places);
+  if (fault.empty()) fault = CheckQueue(later_, before, job);
+  // Its tasks count as evicted also with a place.
+  for (std::size_t i = 0; i < taken; ++i) {
+    const Placement& place = places[i];
+    counted_[PairKey(job.value, snapshot_->task(place.task).role)] -= 1;
+    if (!fault.empty()) TakeBoth(place.task, place.node, place.slices, -1);
+  }
+  return fault;
+}
+
 // A moved task has a place to go on, where it fits beside all that is there then: all of its
 // job that goes, as near to each other as it has to be, within what its queue may hold.
 std::string Verifier::CheckMoves(const Decision& decision, const std::map<JobId, Before>& before,
@@ -100,11 +148,8 @@ std::string Verifier::CheckMoves(const Decision& decision, const std::map<JobId,
     const JobRow& job = snapshot_->job(task.job);
     if (!evicted.contains(move.task)) return "moves a task that it does not evict";
     if (!moved.insert(move.task).second) return "moves a task twice";
-    if (task.cls != job.roles[task.role].cls) {
-      return "moves a task of job " + job.name + ", which would return as another";
-    }
-    std::string fault = CheckPlace(later_, move);
-    if (!fault.empty()) return "moves a task of job " + job.name + ": " + fault;
+    std::string fault = CheckMove(move);
+    if (!fault.empty()) return "moves a task of job " + job.name + ", " + fault;
     TakeBoth(move.task, move.node, move.slices, +1);
     ++taken;
     jobs[task.job].push_back(move);

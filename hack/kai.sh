@@ -42,6 +42,7 @@ expected state of each task. It is translated for the engine:
 | preemption delay of a pending job | the eviction delay of its queue |
 | a gang below its minimum for some time | a cycle at the beginning of that time, and \`incomplete_gang_timeout\` |
 | one action: allocate, reclaim or preempt | one cycle without evictions for other purposes; free room is used in any |
+| reclaim or preempt | all preemptible jobs may migrate, too, at any price |
 | action consolidation alone | one cycle without evictions, in which all preemptible jobs may migrate, at any price |
 | round | a cycle with consolidation; then placed tasks run, and victims are gone and requested again |
 

@@ -1,10 +1,12 @@
 #include "plugins/consolidation/consolidate.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "engine/entitled.h"
 #include "engine/gang_ask.h"
 #include "engine/missing.h"
 
@@ -31,7 +33,14 @@ class Pass {
         moves_left_(MovesLeft(cycle.snapshot().books())) {}
 
   void Run() {
-    const std::vector<std::size_t> waiting = Waiting();
+    HelpWaiting(Waiting());
+    if (on() && moves_left_ > 0 && WithinWindows(config_.windows, cycle_.snapshot().now())) PlaceVictims();
+  }
+
+ private:
+  bool on() const { return config_.mode == MoveSettings::Mode::kOn; }
+
+  void HelpWaiting(const std::vector<std::size_t>& waiting) {
     if (waiting.empty()) return;
     if (const auto why = HeldBack()) {
       for (const std::size_t d : waiting) Say(d, *why);
@@ -48,8 +57,59 @@ class Pass {
     }
   }
 
- private:
-  bool on() const { return config_.mode == MoveSettings::Mode::kOn; }
+  // Victims that find room elsewhere keep it. All jobs had their turn, so no job waits for that room, unless a
+  // start is reserved there for later.
+  void PlaceVictims() {
+    const bool reserved = !cycle_.snapshot().books().reserved_starts.empty() ||
+                          std::any_of(cycle_.plan().decisions.begin(), cycle_.plan().decisions.end(),
+                                      [](const Decision& one) { return one.verdict == Verdict::kReserve; });
+    if (reserved) return;
+    for (std::size_t d = 0; d < cycle_.plan().decisions.size(); ++d) {
+      const Decision& decision = cycle_.plan().decisions[d];
+      if (decision.verdict != Verdict::kStartAfterEviction || !decision.moves.empty()) continue;
+      std::vector<JobId> jobs;
+      for (const TaskId task : decision.evictions) {
+        const JobId job = cycle_.snapshot().task(task).job;
+        if (std::find(jobs.begin(), jobs.end(), job) == jobs.end()) jobs.push_back(job);
+      }
+      for (const JobId job : jobs) PlaceVictim(job, d);
+    }
+  }
+
+  // Places the minimum of a job that lost it by that decision.
+  void PlaceVictim(JobId id, std::size_t d) {
+    const Snapshot& snapshot = cycle_.snapshot();
+    const JobRow& job = snapshot.job(id);
+    if (!job.movable || !job.groups.empty() || job.quarantined) return;
+    const std::vector<TaskId>& evicted = cycle_.plan().decisions[d].evictions;
+    const std::set<TaskId> gone(evicted.begin(), evicted.end());
+    GangAsk ask;
+    ask.job = id;
+    ask.queue = job.queue;
+    std::int32_t sum = 0;
+    for (std::uint32_t r = 0; r < job.roles.size(); ++r) {
+      RoleAsk role{r, job.roles[r].cls, job.roles[r].min, {}};
+      for (const TaskId task : job.roles[r].tasks) {
+        const TaskRow& row = snapshot.task(task);
+        if (gone.contains(task) && row.cls == role.cls) role.tasks.push_back(task);
+      }
+      if (static_cast<std::int32_t>(role.tasks.size()) < role.least) return;
+      sum += static_cast<std::int32_t>(role.tasks.size());
+      if (!role.tasks.empty()) ask.roles.push_back(std::move(role));
+    }
+    ask.least = std::max(job.min_member, std::accumulate(ask.roles.begin(), ask.roles.end(), 0,
+                                                         [](std::int32_t all, const RoleAsk& role) { return all + role.least; }));
+    if (sum < ask.least || job.counted() != sum || ask.least > moves_left_) return;
+    LocateAlone(snapshot, ask);
+    Ledger& later = cycle_.later().bench().ledger();
+    const std::size_t mark = later.mark();
+    Attempt attempt(later);
+    const Entitled tried = PlaceEntitled(cycle_.later().bench(), ask, [&](const GangAsk& trial) {
+      return cycle_.policies().placer->Place(cycle_.later().bench(), trial);
+    });
+    if (tried.answer.outcome != Placer::Outcome::kPlaced || tried.denied) return;
+    if (cycle_.GoOnElsewhere(d, later.Since(mark), attempt)) moves_left_ -= ask.least;
+  }
 
   // Whose turn it was that wait for room, in the order of their turns.
   std::vector<std::size_t> Waiting() const {

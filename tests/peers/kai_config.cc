@@ -20,8 +20,8 @@ EngineConfig KaiConfig(const KaiCase& one) {
       config.incomplete_gang_timeout_ms = std::max<DurationMs>(job.staleness_grace_s * kSecondMs, 1);
     }
   }
-  // KAI migrates every task that it can place elsewhere, at any price.
-  config.moves.mode = one.kind != "unit" || has("consolidation")
+  // KAI migrates every task that it can place elsewhere, at any price, and also for reclaim and preemption.
+  config.moves.mode = one.kind != "unit" || KaiMayEvict(one)
                                   ? MoveSettings::Mode::kOn
                                   : MoveSettings::Mode::kOff;
   config.moves.moves_per_hour = 1'000'000;

@@ -73,8 +73,9 @@ std::string Mirror::FollowEvictions(const NamedDecision& decision, TimeMs now, M
 std::string Mirror::FollowVictims(const NamedDecision& decision, TimeMs now, const MirrorJob& job) {
   std::set<std::string> victims(decision.evictions.begin(), decision.evictions.end());
   if (victims.size() != decision.evictions.size()) return "evicts a task twice";
-  const bool moves = !decision.moves.empty();
-  if (moves && decision.moves.size() != victims.size()) return "moves some that it evicts, not all";
+  // Else some of its victims go on elsewhere.
+  const bool moves = !decision.moves.empty() && decision.moves.size() == victims.size() &&
+                     decision.reason->moving == Moving::kDone;
   for (auto& [uid, other] : jobs_) {
     int evicted = 0;
     mirror_tasks::ForEachTask(other, [&](MirrorTask& task) {
