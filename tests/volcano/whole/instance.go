@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"volcano.sh/volcano/cmd/scheduler/app/options"
@@ -29,6 +30,8 @@ const schedulerName = "volcano"
 func init() {
 	metrics.InitKubeSchedulerRelatedMetrics()
 	schedcache.RegisterBindMethod(binder{})
+	// The second handler sleeps for as long as the last error of the process is ahead, which was of another clock.
+	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
 }
 
 // binder is Volcano's own, for the client that it is given: Volcano keeps one binder for all caches of a process.
