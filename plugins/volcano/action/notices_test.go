@@ -36,7 +36,7 @@ func TestWhatIsWrittenAndDoesNotArriveIsLostAfterAWhile(t *testing.T) {
 	}
 }
 
-func TestWhatAGroupIsToldDoesNotDependOnWhichTaskIsLookedAtFirst(t *testing.T) {
+func TestTheConditionOfAGroupDoesNotDependOnWhichTaskIsLookedAtFirst(t *testing.T) {
 	said := map[string]bool{}
 	for range 50 {
 		gang := api.NewJobInfo("team/g")

@@ -136,6 +136,8 @@ func (c *client) travel(delay time.Duration, done <-chan struct{}) bool {
 func (c *client) do(q request, body []byte, done <-chan struct{}) *http.Response {
 	_, known := kept[q.resource]
 	switch {
+	case q.method == http.MethodGet && q.name == "" && c.world.active(Compact, -1) != nil:
+		return failure(apierrors.NewServiceUnavailable("the watch cache is not ready"))
 	case q.method == http.MethodGet && q.name == "" && q.query["watch"] != "":
 		return c.watch(q, done)
 	case q.method == http.MethodGet && q.name == "":

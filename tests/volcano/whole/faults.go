@@ -21,7 +21,7 @@ const (
 	Pause        Kind = "pause"           // what the process sent or would receive waits
 	LagWatches   Kind = "lag watches"     // events are late, those of each resource by their own time
 	CutWatches   Kind = "cut watches"     // once
-	Compact      Kind = "compact"         // once: what happened is forgotten, so that clients list again
+	Compact      Kind = "compact"         // no watch and no list for this time, after which clients have to list again
 	StaleLists   Kind = "stale lists"     // a list is of up to five seconds ago where the client allows it
 	CrashLeader  Kind = "crash scheduler" // and a start afterwards
 	CrashEngine  Kind = "crash engine"    // the same
@@ -49,7 +49,7 @@ var kinds = []struct {
 	{LoseRequests, 8 * time.Second, instances}, {LoseAnswers, 8 * time.Second, instances}, {Duplicate, 10 * time.Second, instances},
 	{SlowAPI, 10 * time.Second, instances}, {Throttle, 8 * time.Second, instances}, {ServerErrors, 8 * time.Second, instances},
 	{Partition, 25 * time.Second, instances}, {Pause, 4 * time.Second, instances}, {LagWatches, 12 * time.Second, instances},
-	{CutWatches, time.Second, 1}, {Compact, time.Second, 1}, {StaleLists, 20 * time.Second, instances},
+	{CutWatches, time.Second, 1}, {Compact, 8 * time.Second, 1}, {StaleLists, 20 * time.Second, instances},
 	{CrashLeader, 10 * time.Second, instances}, {CrashEngine, 8 * time.Second, instances}, {HangEngine, 12 * time.Second, instances},
 	{CutStream, time.Second, instances}, {LosePlans, 6 * time.Second, instances}, {ClockJump, 20 * time.Second, instances},
 	{NodeDown, 20 * time.Second, nodeCount}, {Reboot, time.Second, nodeCount}, {UnhealthyGPU, 15 * time.Second, nodeCount},
@@ -62,7 +62,7 @@ type Fault struct {
 	Kind   Kind
 	At     time.Duration
 	For    time.Duration
-	Target int // an instance of the scheduler, or a node; -1: all
+	Target int // an instance of the scheduler, or a node
 	Value  int64
 }
 
@@ -140,6 +140,8 @@ func (w *World) end(f Fault) {
 	switch f.Kind {
 	case CrashLeader:
 		w.schedulers[f.Target].start()
+	case Compact:
+		w.api.compact()
 	case Restore:
 		for _, i := range w.schedulers {
 			if i.client != nil {

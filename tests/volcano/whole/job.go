@@ -54,7 +54,7 @@ func jobsOf(w *World) (out []*job) {
 		for j.queue == limited && j.pods*j.gpus > limitGPUs || j.pods*j.gpus > nodeCount*gpusPerNode {
 			j.pods--
 		}
-		if j.min = j.pods; random.IntN(4) == 0 {
+		if j.min = j.pods; random.IntN(4) == 0 || j.queue == limited && random.IntN(2) == 0 {
 			j.min = (j.pods + 1) / 2
 		}
 		out = append(out, j)

@@ -103,12 +103,12 @@ func (w *World) breaks(law, format string, values ...any) {
 	}
 }
 
-// active is the fault of that kind that stands now for the target; nil: none. A fault for target -1 is for all.
+// active is the fault of that kind that stands now for the target, or if that is -1, for any; nil: none.
 func (w *World) active(kind Kind, target int) *Fault {
 	now := w.now()
 	for i := range w.Faults {
 		f := &w.Faults[i]
-		if f.Kind == kind && f.At <= now && now < f.At+f.For && (f.Target == target || f.Target < 0) {
+		if f.Kind == kind && f.At <= now && now < f.At+f.For && (f.Target == target || target < 0) {
 			return f
 		}
 	}
