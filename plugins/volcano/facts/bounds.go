@@ -44,6 +44,9 @@ const (
 	mostDeviceWishes   = 1024
 	// Drivers of volumes of one node that have a limit there.
 	mostDrivers = 64
+	// Of one namespace, of pods that wait. A mask names each node that is out of the question. A gang whose pods have
+	// volumes of their own needs one for each pod.
+	mostMasks = 2048
 	// A plan repeats the name of a role for each task.
 	mostRoleNameBytes = 512
 )

@@ -66,10 +66,12 @@ type Feed struct {
 	ofJob      map[string]map[*group]bool    // by the namespace/name of the Job that owns them
 	pods       map[string]*pod               // by uid
 	masks      map[string][]string
-	domains    map[string]*domain
-	byLabels   labelDomains                            // for nodes in none of domains
-	budgets    map[string]map[string]*disruptionBudget // by namespace and name
-	problems   problems
+	// UIDs of pods for which no mask is made, because their namespace has too many.
+	lateForMasks map[string]bool
+	domains      map[string]*domain
+	byLabels     labelDomains                            // for nodes in none of domains
+	budgets      map[string]map[string]*disruptionBudget // by namespace and name
+	problems     problems
 
 	kindsRead     int // how many there were when nodes and foreign pods were last read
 	kindsReported int

@@ -1,10 +1,13 @@
 package facts
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
@@ -117,10 +120,49 @@ func (f *Feed) MaskedClasses() []MaskedClass {
 		}
 	}
 	var out []MaskedClass
+	byNamespace := map[string][]MaskedClass{} // of pods that exist: a template is not judged
 	for _, name := range sortedKeys(examples) {
-		out = append(out, MaskedClass{name, examples[name]})
+		class := MaskedClass{name, examples[name]}
+		if class.Example.UID == "" {
+			out = append(out, class)
+			continue
+		}
+		byNamespace[class.Example.Namespace] = append(byNamespace[class.Example.Namespace], class)
 	}
+	late := map[string]bool{}
+	for _, namespace := range sortedKeys(byNamespace) {
+		classes := byNamespace[namespace]
+		slices.SortStableFunc(classes, f.compareClasses)
+		for _, class := range classes[min(len(classes), mostMasks):] {
+			late[string(class.Example.UID)] = true
+			f.note(f.pods[string(class.Example.UID)].object(), masksAspect, "", &fault{"spec",
+				fmt.Sprintf("%d kinds of pods of the namespace wait that differ in volumes, claims, affinities or spread", len(classes)),
+				fmt.Sprintf("at most %d kinds; the scheduler looks at this pod when some of the pods before it have started", mostMasks)})
+		}
+		out = append(out, classes[:min(len(classes), mostMasks)]...)
+	}
+	for uid := range f.lateForMasks {
+		if p := f.pods[uid]; p != nil && !late[uid] {
+			f.note(p.object(), masksAspect, "", nil)
+		}
+	}
+	f.lateForMasks = late
+	slices.SortFunc(out, func(a, b MaskedClass) int { return strings.Compare(a.Name, b.Name) })
 	return out
+}
+
+// masksAspect is the aspect of a pod's problems under which it stands that no mask is made for the pod.
+const masksAspect = "masks"
+
+// compareClasses puts classes that have a mask first, then those whose example is older.
+func (f *Feed) compareClasses(a, b MaskedClass) int {
+	rank := func(class MaskedClass) int {
+		if _, known := f.masks[class.Name]; known {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(rank(a)-rank(b), a.Example.CreationTimestamp.Compare(b.Example.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 }
 
 // SetMask states the nodes that are out of the question for the class.

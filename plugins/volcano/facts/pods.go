@@ -113,6 +113,7 @@ func (f *Feed) dropPod(obj *corev1.Pod) {
 	f.note(p.object(), "", "", nil)
 	f.note(p.object(), slicesAspect, "", nil)
 	f.note(p.object(), signatureAspect, "", nil)
+	f.note(p.object(), masksAspect, "", nil)
 	f.note(p.object(), slotsAspect, "", nil)
 	f.problems.set(p.object(), engineSays, nil)
 }
