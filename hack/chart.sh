@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Helm chart from the manifests into build/chart/tephra, checks it, and packs build/chart/tephra-VERSION.tgz.
+# Makes the Helm chart from the manifests into build/chart/tephra, checks it, and packs it and the chart of a team (manifests/team)
+# into build/chart/tephra-VERSION.tgz and build/chart/tephra-team-VERSION.tgz.
 # --values prints the table of docs/reference/chart.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,4 +16,5 @@ helm=$(hack/helm.sh)
 mkdir -p build/chart
 python3 hack/chart.py --kubectl "$kubectl" --out build/chart/tephra "${arguments[@]}"
 "$helm" lint --strict --quiet build/chart/tephra >&2
-"$helm" package --destination build/chart build/chart/tephra >&2
+"$helm" lint --strict --quiet --set 'groups={lint}' manifests/team >&2
+"$helm" package --destination build/chart build/chart/tephra manifests/team >&2

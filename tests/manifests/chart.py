@@ -9,9 +9,9 @@ import yaml
 
 from built import ROOT, kustomize
 
-ALL = ["admission", "node", "node-mps", "network", "node-network", "openshift", "monitoring"]
+ALL = ["admission", "node", "node-mps", "network", "node-network", "openshift", "monitoring", "teams"]
 EVERYTHING = {"admission.enabled": True, "admission.certificates": "cert-manager", "node.enabled": True, "node.mps.enabled": True,
-              "networkPolicies.enabled": True, "openshift.enabled": True, "monitoring.enabled": True}
+              "networkPolicies.enabled": True, "openshift.enabled": True, "monitoring.enabled": True, "teams.enabled": True}
 
 
 @functools.cache

@@ -230,6 +230,7 @@ class ThreatModel(unittest.TestCase):
         "tenant": (["tests/manifests/tenant_test.py"], "class {}("),
         "manifests": (["tests/manifests/manifests_test.py"], "class {}("),
         "rights": (["tests/manifests/lab_test.py"], "class {}("),
+        "team": (["tests/manifests/team_test.py"], "class {}("),
         "e2e": (["lab/e2e/*_test.go"], "func {}("),
         "kubelet": (["lab/kubelet/*_test.go"], "func {}("),
         "shim": (["plugins/volcano/*/*_test.go"], "func {}("),
