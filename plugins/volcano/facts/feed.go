@@ -188,7 +188,7 @@ func handle[T any](f *Feed, set, drop func(T)) cache.ResourceEventHandler {
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { call(set, object) },
+		AddFunc: func(object any) { call(set, object) },
 		UpdateFunc: func(before, object any) {
 			// An informer that missed a deletion reports an object of the same name as the old one, updated.
 			if uidOf(before) != uidOf(object) {
