@@ -154,7 +154,7 @@ func (f *Feed) MaskedClasses() []MaskedClass {
 // masksAspect is the aspect of a pod's problems under which it stands that no mask is made for the pod.
 const masksAspect = "masks"
 
-// compareClasses puts classes that have a mask first, then those whose example is older.
+// compareClasses puts classes that have a mask first, then classes with an older example.
 func (f *Feed) compareClasses(a, b MaskedClass) int {
 	rank := func(class MaskedClass) int {
 		if _, known := f.masks[class.Name]; known {
