@@ -404,14 +404,13 @@ class Dashboards(unittest.TestCase):
 
 
 class SignedSlices(unittest.TestCase):
-    """The private key is for the scheduler alone, and the public keys are for the scheduler and the nodes."""
+    """The private key is for the scheduler alone."""
 
     def setUp(self):
         self.all = with_components("admission", "node", "signed-slices")
 
-    def test_both_programs_get_their_keys_by_the_same_flag(self):
-        for kind, name, source in (("Deployment", "tephra-scheduler", {"secret": {"secretName": "tephra-slices-keys", "defaultMode": 0o440}}),
-                                   ("DaemonSet", "tephra-node", {"configMap": {"name": "tephra-slices-keys"}})):
+    def test_the_scheduler_gets_its_keys_by_a_flag(self):
+        for kind, name, source in (("Deployment", "tephra-scheduler", {"secret": {"secretName": "tephra-slices-keys", "defaultMode": 0o440}}),):
             spec = self.all[kind, name]["spec"]["template"]["spec"]
             (volume,) = [v for v in spec["volumes"] if v["name"] == "slices-keys"]
             self.assertEqual({k: v for k, v in volume.items() if k != "name"}, source)
