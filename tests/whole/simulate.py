@@ -108,8 +108,8 @@ def catch(mutant, program, folder, most):
     else:
         program = build(folder / "mutant.test", overlay_of(mutant, folder))
     start = mutant.get("from", 1)
-    for first in range(start, start + most, 20):
-        for line in run(program, first, 20, *flags):
+    for first in range(start, start + most, 5):
+        for line in run(program, first, 5, *flags):
             if found := re.match(r"broken: seed (\d+): ([^:]*): ", line):
                 return int(found[1]), found[2]
     return None
