@@ -43,10 +43,10 @@ def setUpModule():
     try:
         lab.install()
         lab.apply(*component("node").values())
-        # The rule of the overlay `replace`, which is for the pods of all schedulers.
-        lab.apply(component("node", overlay="replace")["ValidatingAdmissionPolicy", "visible-devices.tephra.sh"])
         for name, before in (("network", ()), ("node-network", ("node",))):
             lab.apply(*component(name, *before).values())
+        # The rule of the overlay `replace`, which is for the pods of all schedulers.
+        lab.apply(component("node", overlay="replace")["ValidatingAdmissionPolicy", "visible-devices.tephra.sh"])
         lab.apply(*SEAT)
         # Policies are enforced a moment after they are created; the last one is.
         lab.until("the tenant has its rights", lambda: create(pod("probe"), "--dry-run=server") == "", 60)
