@@ -90,10 +90,11 @@ std::string Verifier::CheckVictims(const Decision& decision) {
 std::string Verifier::CheckMove(const Placement& move) {
   const TaskRow& task = snapshot_->task(move.task);
   const JobRow& job = snapshot_->job(task.job);
-  if (!job.movable) return "which is not to be moved";
-  if (task.cls != job.roles[task.role].cls) return "which would return as another";
+  const std::string moves = "moves a task of job " + job.name;
+  if (!job.movable) return moves + ", which is not to be moved";
+  if (task.cls != job.roles[task.role].cls) return moves + ", which would return as another";
   const std::string fault = CheckPlace(later_, move);
-  return fault.empty() ? "" : "which does not fit: " + fault;
+  return fault.empty() ? "" : moves + ": " + fault;
 }
 
 std::string Verifier::CheckPlaces(const Decision& decision, const std::vector<Placement>& places) {
@@ -145,11 +146,10 @@ std::string Verifier::CheckMoves(const Decision& decision, const std::map<JobId,
   std::map<JobId, std::vector<Placement>> jobs;
   for (const Placement& move : decision.moves) {
     const TaskRow& task = snapshot_->task(move.task);
-    const JobRow& job = snapshot_->job(task.job);
     if (!evicted.contains(move.task)) return "moves a task that it does not evict";
     if (!moved.insert(move.task).second) return "moves a task twice";
     std::string fault = CheckMove(move);
-    if (!fault.empty()) return "moves a task of job " + job.name + ", " + fault;
+    if (!fault.empty()) return fault;
     TakeBoth(move.task, move.node, move.slices, +1);
     ++taken;
     jobs[task.job].push_back(move);
