@@ -10,7 +10,7 @@ namespace {
 constexpr DurationMs kStartMinute = 60 * kSecondMs, kStartHour = 60 * kStartMinute;
 
 PendingWork WorkIn(std::size_t queue, std::int32_t priority = 0) {
-  return {QueueId(queue), priority, true, 8, kStartHour, false};
+  return {QueueId(queue), priority, 8, kStartHour, true, false};
 }
 
 // Jobs that wait for so long, one after the other.
