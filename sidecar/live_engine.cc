@@ -94,6 +94,7 @@ void LiveEngine::End() {
   CloseJournal();
   next_ = nullptr;
   SetPhase(Phase::kNoStream);
+  metrics_.Disconnected();
 }
 
 // What is wrong with a message of this place in the conversation, if anything is.

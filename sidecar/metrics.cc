@@ -104,7 +104,8 @@ struct Metrics::Families {
   Family<Gauge>& queue_gpus =
       GaugeFamily(*registry, "tephra_engine_queue_gpus",
                   "GPUs that a queue and those below it hold, and their limit, in devices.");
-  std::map<std::string, Gauge*> queue_used, queue_limit;
+  using QueueGauges = std::map<std::string, Gauge*>;
+  QueueGauges queue_used, queue_limit;
   Counter& journal_bytes =
       CounterFamily(*registry, "tephra_engine_journal_bytes_total", "Bytes written to journals.")
           .Add({});
@@ -143,9 +144,9 @@ struct Metrics::Families {
 
   // Sets the gauge of each named queue and takes away those of queues that are gone.
   void SetQueues(const Books& books) {
-    std::map<std::string, Gauge*> used, limit;
-    const auto set = [&](std::map<std::string, Gauge*>& had, std::map<std::string, Gauge*>& has,
-                         const std::string& queue, const char* what, std::int64_t amount) {
+    QueueGauges used, limit;
+    const auto set = [&](QueueGauges& had, QueueGauges& has, const std::string& queue,
+                         const char* what, std::int64_t amount) {
       const auto known = had.find(queue);
       Gauge* gauge = known != had.end() ? std::exchange(known->second, nullptr)
                                         : &queue_gpus.Add({{"queue", queue}, {"amount", what}});
@@ -161,6 +162,11 @@ struct Metrics::Families {
         set(queue_limit, limit, spec.name, "limit", spec.limit[kGpu]);
       }
     }
+    ReplaceQueues(std::move(used), std::move(limit));
+  }
+
+  // REQUIRES: gauges that stay are null in the present maps.
+  void ReplaceQueues(QueueGauges used, QueueGauges limit) {
     for (auto* gone : {&queue_used, &queue_limit}) {
       for (const auto& [name, gauge] : *gone) {
         if (gauge != nullptr) queue_gpus.Remove(gauge);
@@ -226,6 +232,14 @@ void Metrics::CycleEnded(double seconds, const Plan& plan, const Books& books) {
 
 void Metrics::Resync(const char* why) { families_->resyncs.Add({{"why", why}}).Increment(); }
 void Metrics::Synced(bool synced) { families_->synced.Set(synced ? 1 : 0); }
+void Metrics::Disconnected() {
+  Synced(false);
+  for (Gauge* gauge : families_->waiting) gauge->Set(0);
+  for (Gauge* gauge : {&families_->nodes, &families_->gpus_capacity, &families_->gpus_free}) {
+    gauge->Set(0);
+  }
+  families_->ReplaceQueues({}, {});
+}
 void Metrics::JournalGrew(std::uint64_t bytes) {
   families_->journal_bytes.Increment(static_cast<double>(bytes));
 }

@@ -35,6 +35,9 @@ class Metrics {
   void CycleEnded(double seconds, const Plan& plan, const Books& books);
   void Resync(const char* why);
   void Synced(bool synced);
+  // No scheduler is connected: what was last known of the cluster is taken away, so that a sum over pods counts the
+  // cluster once after another scheduler took over. Counters stay.
+  void Disconnected();
   void JournalGrew(std::uint64_t bytes);
   void JournalFailed();
   void ConfigRead(bool good);
