@@ -64,6 +64,38 @@ TEST_CASE("A gang sent over the socket is placed by the next cycle") {
   REQUIRE(reply.cycle().notes().empty());
 }
 
+TEST_CASE("Figures of the cluster are taken away while no scheduler is connected, and counters stay") {
+  RunningServer running;
+  const auto has = [&](const std::string& line) {
+    return running.metrics.Text().find(line + "\n") != std::string::npos;
+  };
+  for (int scheduler = 1; scheduler <= 2; ++scheduler) {
+    {
+      SchedulerClient client(ConnectTo(running.socket()));
+      client.Sync(TwoNodes());
+      client.Delta({RunningGang("large", 17)});
+      client.Cycle(scheduler * 1000);
+      REQUIRE(has("tephra_engine_synced 1"));
+      REQUIRE(has("tephra_engine_nodes 2"));
+      REQUIRE(has(R"(tephra_engine_gpus{state="free"} 16)"));
+      REQUIRE(has(R"(tephra_engine_waiting_jobs{obstacle="Room"} 1)"));
+      REQUIRE(has(R"(tephra_engine_queue_gpus{amount="used",queue="research"} 0)"));
+    }
+    // The figures of queues go last.
+    for (int tries = 0; tries < 1000 && running.metrics.Text().find("research") != std::string::npos;
+         ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    REQUIRE(has("tephra_engine_synced 0"));
+    REQUIRE(has("tephra_engine_nodes 0"));
+    REQUIRE(has(R"(tephra_engine_gpus{state="capacity"} 0)"));
+    REQUIRE(has(R"(tephra_engine_gpus{state="free"} 0)"));
+    REQUIRE(has(R"(tephra_engine_waiting_jobs{obstacle="Room"} 0)"));
+    REQUIRE(running.metrics.Text().find("research") == std::string::npos);
+    REQUIRE(has("tephra_engine_cycle_duration_seconds_count " + std::to_string(scheduler)));
+  }
+}
+
 TEST_CASE("A gang that does not fit has a reason in numbers, and a time since when") {
   RunningServer running;
   SchedulerClient client(ConnectTo(running.socket()));
