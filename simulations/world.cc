@@ -326,8 +326,7 @@ void World::EndLater(JobRecord& job, std::size_t index) {
   const TaskRecord& task = job.tasks[index];
   const bool ends = RunOf(job, task).has_value();
   const auto at_end = [&](TimeMs at, End end) {
-    finishes_.push(
-        {at, sequence_++, job.number, static_cast<std::uint32_t>(index), task.run_number, end});
+    finishes_.push({at, sequence_++, job.number, static_cast<std::uint32_t>(index), task.run_number, end});
   };
   const std::optional<DurationMs> fails = failures_.TaskFailsAfter();
   if (fails.has_value() && (!ends || *fails < LeftOf(job, task))) {
@@ -353,9 +352,9 @@ void World::Evict(JobRecord& job, std::size_t index) {
   fact.node = task.node;
   fact.slices = task.slices;
   fact.terminates_by = now_ + simulation_.eviction_grace;
+  finishes_.push({fact.terminates_by + job.stuck_for, sequence_++, job.number, static_cast<std::uint32_t>(index),
+                  task.run_number, End::kEvicted});
   follow_up_.emplace_back(TaskUpserted{std::move(fact), Version()});
-  finishes_.push({now_ + simulation_.eviction_grace + job.stuck_for, sequence_++, job.number,
-                  static_cast<std::uint32_t>(index), task.run_number, End::kEvicted});
 }
 
 void World::Refresh(JobRecord& job) const {
