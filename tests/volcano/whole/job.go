@@ -145,15 +145,12 @@ func (j *job) sync() {
 			j.succeeded[i] = true
 		}
 	}
-	if len(j.succeeded) == j.pods && w.Mutant == "restless" {
-		w.api.edit(keyOf("queues", "", j.queue), func(object runtime.Object) {
-			accessor(object).SetLabels(map[string]string{"seen": fmt.Sprint(w.random("restless"))})
-		})
-		j.world.after(time.Second+1, func() { j.done = false; j.sync() })
-	}
 	if len(j.succeeded) == j.pods {
 		j.done, j.doneAt = true, w.now()
 		w.note("%s is done", j.name)
+		if w.Mutant == "restless" {
+			w.relabel(j.queue)
+		}
 		for i := range j.pods {
 			_, _ = w.api.remove("pods", j.podKey(i), metav1.DeleteOptions{})
 		}
@@ -227,4 +224,12 @@ func (w *World) restore(ago time.Duration) {
 		}
 		k.tell(false)
 	}
+}
+
+// relabel writes the queue again and again.
+func (w *World) relabel(queue string) {
+	w.api.edit(keyOf("queues", "", queue), func(object runtime.Object) {
+		accessor(object).SetLabels(map[string]string{"seen": fmt.Sprint(w.random("relabel"))})
+	})
+	w.after(w.between("relabel "+queue, time.Second, 2*time.Second), func() { w.relabel(queue) })
 }
