@@ -9,7 +9,7 @@ import (
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-func claim(name string) func(*corev1.Pod) {
+func persistentClaim(name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}}}
@@ -23,10 +23,10 @@ func TestMasksOfANamespaceAreBounded(t *testing.T) {
 	const more = mostMasks + 100
 	feed.setGroup(someGroup("many", more))
 	for i := range more {
-		feed.setPod(somePod(fmt.Sprintf("p-%d", i), "many", claim(fmt.Sprintf("c-%d", i))))
+		feed.setPod(somePod(fmt.Sprintf("p-%d", i), "many", persistentClaim(fmt.Sprintf("c-%d", i))))
 	}
 	feed.setGroup(someGroup("other", 1, func(g *schedulingv1beta1.PodGroup) { g.Namespace, g.UID = "elsewhere", "group-elsewhere" }))
-	feed.setPod(somePod("q", "other", claim("c"), func(p *corev1.Pod) { p.Namespace = "elsewhere" }))
+	feed.setPod(somePod("q", "other", persistentClaim("c"), func(p *corev1.Pod) { p.Namespace = "elsewhere" }))
 	feed.Sync()
 	count := map[string]int{}
 	for _, class := range feed.MaskedClasses() {
