@@ -17,7 +17,7 @@ EVERYTHING = {"admission.enabled": True, "admission.certificates": "cert-manager
 @functools.cache
 def chart():
     """The folder of the chart."""
-    subprocess.run([ROOT / "hack/chart.sh"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    subprocess.run(["flock", ROOT / "build", ROOT / "hack/chart.sh"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     return ROOT / "build/chart/tephra"
 
 
