@@ -1,7 +1,9 @@
 """The chart for tests: made once from the manifests, rendered and installed by the real helm."""
+import atexit
 import functools
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 
@@ -16,9 +18,11 @@ EVERYTHING = {"admission.enabled": True, "admission.certificates": "cert-manager
 
 @functools.cache
 def chart():
-    """The folder of the chart."""
-    subprocess.run(["flock", ROOT / "build", ROOT / "hack/chart.sh"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    return ROOT / "build/chart/tephra"
+    """The folder of the chart: one of its own, because other tests make theirs at the same time."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="chart-", dir=ROOT / "build"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    subprocess.run([ROOT / "hack/chart.sh", "--into", folder], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return folder / "tephra"
 
 
 @functools.cache
