@@ -11,7 +11,7 @@ namespace {
 constexpr int kMostChanges = 32;
 
 bool IsQuotaChange(const Change& change) {
-  return change.easing == Easing::kLimit || change.easing == Easing::kLend;
+  return change.easing == Easing::kLimit || change.easing == Easing::kDeserved || change.easing == Easing::kLend;
 }
 
 // Adds the amount to the change of that queue and kind, or adds such a change. False if there is
@@ -57,12 +57,14 @@ QuotaSearch::Outcome QuotaSearch::Run(std::vector<Change> changes, May may) {
 
 bool QuotaSearch::Raise(const Reason& reason, May may, std::vector<Change>& changes) const {
   const QueueTree& queues = scratch_.books().queues;
-  if (reason.obstacle == Obstacle::kQueueLimit) {
+  if (reason.obstacle == Obstacle::kQueueLimit || reason.obstacle == Obstacle::kQueueDeserved) {
     const QueueId queue = queues.Find(reason.queue);
     if (!queue.valid()) return false;
-    return AddTo(changes, Easing::kLimit, reason.queue, reason.binding,
+    const bool limit = reason.obstacle == Obstacle::kQueueLimit;
+    const QueueSpec& spec = queues.spec(queue);
+    return AddTo(changes, limit ? Easing::kLimit : Easing::kDeserved, reason.queue, reason.binding,
                  reason.used + reason.asked - reason.limit,
-                 queues.spec(queue).limit[reason.binding]);
+                 limit ? spec.limit[reason.binding] : std::max(spec.deserved[reason.binding], spec.guarantee[reason.binding]));
   }
   if (reason.obstacle != Obstacle::kQueueGuarantee || may == May::kRaiseLimits) return false;
   const QueueId queue = queues.Find(reason.kept_for);

@@ -58,6 +58,10 @@ std::string ChangeText(const ResourceKinds& kinds, const Change& change) {
     case Easing::kLimit:
       return "the limit of queue " + change.queue + " is " + words(change.now + change.amount) +
              " (now " + words(change.now) + ")";
+    case Easing::kDeserved:
+      return "queue " + change.queue + " deserves " + words(change.now + change.amount) + " (now " + words(change.now) + ")";
+    case Easing::kPreemptible:
+      return "the job is preemptible";
     case Easing::kLend:
       return "queue " + change.queue + " lends " + words(change.amount) + " of its guarantee";
     case Easing::kMembers:

@@ -76,6 +76,12 @@ class Search {
           quotas_.Run(raised.changes, QuotaSearch::May::kRaiseLimitsAndLend);
       if (lent.starts) Offer(quotas_.Trimmed(std::move(lent)));
     }
+    if (IsOnlyProtected(result.reason)) {
+      Change change;
+      change.easing = Easing::kPreemptible;
+      QuotaSearch::Outcome preemptible = quotas_.Run(With(change), QuotaSearch::May::kRaiseLimits);
+      if (preemptible.starts) Offer(quotas_.Trimmed(std::move(preemptible)));
+    }
     const bool quota_does = raised.starts;
     const Scratch::Result left = raised.last;
     if (quota_does) Offer(quotas_.Trimmed(std::move(raised)));
@@ -90,6 +96,11 @@ class Search {
     }
     // A new node would belong to no domain.
     if (job_.locality->mode != Locality::Mode::kRequired) MoreNodes(left);
+  }
+
+  // The job waits because it is not preemptible, and says so itself, not one of its pods.
+  bool IsOnlyProtected(const Reason& reason) const {
+    return reason.obstacle == Obstacle::kQueueDeserved && !job_.preemptible && job_.protected_tasks == 0;
   }
 
   void Offer(Relaxation relaxation) { found_.nearest.push_back(std::move(relaxation)); }

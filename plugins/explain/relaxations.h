@@ -26,21 +26,23 @@ enum class Easing : std::uint8_t {
   kNodes,     // the cluster has more nodes
   kAdmitted,  // the enqueue gate admits the job
   kTier,      // the tasks may be farther apart
+  kDeserved,  // a queue deserves more
+  kPreemptible,  // the job is preemptible
 };
-constexpr int kEasings = 9;
+constexpr int kEasings = 11;
 
 struct Change {
   Easing easing = Easing::kAhead;
-  std::string queue;  // kAhead, kLimit, kLend
+  std::string queue;  // kAhead, kLimit, kLend, kDeserved
   std::string ahead;  // kAhead: the name of the job
   std::string role;   // kAsk; kMembers if the change is to the minimum of one of several roles
   std::string group;  // kTier if the change is to one sub-group of the gang
-  Kind kind = kGpu;   // kLimit, kLend, kAsk
-  // kLimit: added to the limit; kLend: how much is lent; kMembers: the new minimum; kAsk: the new
+  Kind kind = kGpu;   // kLimit, kLend, kAsk, kDeserved
+  // kLimit, kDeserved: added to the limit or the deserved amount; kLend: how much is lent; kMembers: the new minimum; kAsk: the new
   // request of each task; kReturn, kNodes: the number of nodes; kTier: the new highest tier, below
   // 0 for none.
   std::int64_t amount = 0;
-  // The current value: limit, guarantee, minimum, request of each task, highest tier. kReturn: the
+  // The current value: limit, deserved amount, guarantee, minimum, request of each task, highest tier. kReturn: the
   // number of all nodes that are unusable for the same reason.
   std::int64_t now = 0;
   // kAsk: the free amount if it would suffice without fragmentation; otherwise 0.

@@ -154,6 +154,13 @@ void Add(const Books& books, const Change& change, JobId id, Objects& objects) {
     case Easing::kLimit:
       queue().limit[change.kind] += change.amount;
       return;
+    case Easing::kDeserved:
+      queue().deserved[change.kind] = change.now + change.amount;
+      return;
+    case Easing::kPreemptible:
+      objects.job.preemptible = true;
+      objects.job_changes = true;
+      return;
     case Easing::kLend:
       queue().guarantee[change.kind] -= change.amount;
       if (change.kind == kGpu) FitModels(books.kinds.models(), queue().guarantee);

@@ -77,9 +77,11 @@ std::vector<std::vector<Change>> OneLess(const std::vector<Change>& changes, std
       case Easing::kAhead:
       case Easing::kAdmitted:
       case Easing::kTier:
+      case Easing::kPreemptible:
         break;
       case Easing::kLimit:
       case Easing::kLend:
+      case Easing::kDeserved:
       case Easing::kNodes:
         --change.amount;
         break;
@@ -189,7 +191,7 @@ TEST_CASE("Each relaxation, applied as facts, makes the job start, and one less 
   ForEachSeed(2000, {36028}, [&](std::uint64_t seed) {
     Dice dice(seed);
     Recorded run;
-    if (!MakeCase(dice, run, false)) return;
+    if (!MakeCase(dice, run, false, seed % 4 == 3)) return;
     const Relaxations found =
         FindRelaxations(run.engine.state(), assembly, run.engine.state().FindJob(kTarget), 2);
     ++instances;
@@ -216,12 +218,15 @@ TEST_CASE("Each relaxation, applied as facts, makes the job start, and one less 
                    << " of them not proven smallest; limits " << kinds[Easing::kLimit] << ", lent "
                    << kinds[Easing::kLend] << ", members " << kinds[Easing::kMembers] << ", asks "
                    << kinds[Easing::kAsk] << ", nodes back " << kinds[Easing::kReturn] << ", nodes "
-                   << kinds[Easing::kNodes]);
+                   << kinds[Easing::kNodes] << ", deserved " << kinds[Easing::kDeserved] << ", preemptible "
+                   << kinds[Easing::kPreemptible]);
   if (kSlowdown > 1) return;
   CHECK(instances >= 300);
   for (int e = static_cast<int>(Easing::kLimit); e < static_cast<int>(Easing::kAdmitted); ++e) {
     CHECK(kinds[static_cast<Easing>(e)] > 0);
   }
+  CHECK(kinds[Easing::kDeserved] > 0);
+  CHECK(kinds[Easing::kPreemptible] > 0);
 }
 
 TEST_CASE("A job that would start if no job were ahead of it starts if it is first") {

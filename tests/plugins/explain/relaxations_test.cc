@@ -32,6 +32,14 @@ TEST_CASE("Relaxations: a limit in the way is raised by what is missing, and few
                                      "fits now with 4 of 6 members"});
 }
 
+TEST_CASE("Relaxations: a job that is not preemptible starts if its queue deserves more, or if it is preemptible") {
+  SmallCluster cluster;
+  cluster.Add(ANode("a").Gpus(8)).Add(AQueue("research").Deserved(kGpu, 3000)).Add(AQueue("other").Deserved(kGpu, 5000));
+  cluster.Add(AJob("j").In("research").Preemptible(false).Role("w", 5, APod().Gpus(1))).Tick();
+  CHECK(Texts(cluster, "j") == Lines{"fits now with 3 of 5 members", "fits if queue research deserves 5 GPUs (now 3 GPUs)",
+                                     "fits if the job is preemptible"});
+}
+
 TEST_CASE("Relaxations: a job at the enqueue gate also gets the other changes that it needs") {
   EngineConfig config;
   config.enqueue_gate = EnqueueGate::kVolcano;
