@@ -383,7 +383,7 @@ TEST_CASE("Pods in the way by host port or anti-affinity are evicted exactly if 
 
 TEST_CASE("Pods in the way by their volumes are evicted exactly if that is the cheapest way") {
   Tally tally;
-  ForEachSeed(1000, [&](std::uint64_t seed) { TryOne(seed, tally, Way::kVolumes); });
+  ForEachSeed(1000, {8618}, [&](std::uint64_t seed) { TryOne(seed, tally, Way::kVolumes); });
   WARN(tally.judged << " gangs with volumes judged: " << tally.evicted << " helped by evictions, "
                     << tally.impossible << " proven beyond help; " << tally.unproven
                     << " answers without a proof, " << tally.given_up

@@ -211,9 +211,14 @@ bool EvictionOracle::MayTake(const MirrorJob& job, const MirrorJob& other,
 
 bool EvictionOracle::Over(const std::vector<std::string>& side, Kind kind) const {
   return std::all_of(side.begin(), side.end(), [&](const std::string& queue) {
-    const std::int64_t own = ShareOf(queue, kind, by_deserved_);
+    const std::int64_t own = Protected(queue, side, kind);
     return own != Share::kNotShared && Held(queue)[kind] > own;
   });
+}
+
+std::int64_t EvictionOracle::Protected(const std::string& queue, const std::vector<std::string>& side, Kind kind) const {
+  if (by_deserved_ || queue == side.back()) return ShareOf(queue, kind, by_deserved_);
+  return shares_.own_above[queues_.Find(queue).index()][kind];
 }
 
 std::vector<EvictionOracle::Option> EvictionOracle::Options(const MirrorJob& job,
@@ -293,6 +298,7 @@ std::vector<EvictionOracle::Option> EvictionOracle::Options(const MirrorJob& job
 bool EvictionOracle::Allowed(const MirrorJob& job, const Option& option) const {
   struct Loss {
     Part part;
+    std::vector<std::string> side;
     std::set<Kind> judged;
   };
   std::map<std::string, Loss> losses;
@@ -301,6 +307,7 @@ bool EvictionOracle::Allowed(const MirrorJob& job, const Option& option) const {
     const std::vector<std::string> side = Side(job.spec.queue, part.queue);
     for (const std::string& queue : side) {
       Loss& loss = losses[queue];
+      loss.side = side;
       loss.part.holds.Add(part.holds);
       loss.part.largest = Resources::Max(loss.part.largest, part.largest);
       for (const Kind k : Scarce(job.spec.queue, Above(side.back()))) {
@@ -312,7 +319,7 @@ bool EvictionOracle::Allowed(const MirrorJob& job, const Option& option) const {
     const Resources held = Held(queue);
     for (const Kind k : loss.judged) {
       if (loss.part.holds[k] == 0) continue;
-      const std::int64_t own = ShareOf(queue, k, by_deserved_);
+      const std::int64_t own = Protected(queue, loss.side, k);
       if (own == Share::kNotShared) return false;
       if (held[k] - loss.part.holds[k] + loss.part.largest[k] <= own) return false;
     }

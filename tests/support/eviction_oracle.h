@@ -55,6 +55,10 @@ class EvictionOracle {
   // How much is the queue's own: what it deserves, or else its share.
   std::int64_t ShareOf(const std::string& queue, Kind kind, bool by_deserved) const;
 
+  // The same for a queue of a victim's side. Of what a queue deserves, queues that are not beside it respect only
+  // the part that the queue above it deserves, too.
+  std::int64_t Protected(const std::string& queue, const std::vector<std::string>& side, Kind kind) const;
+
   // If deserved amounts count: whether the job's own queue deserves any of the kind.
   bool Counts(const std::string& mine, Kind kind) const;
 
