@@ -17,7 +17,7 @@ WEIGHTS = {"gpus-urgent": "Weight: GPUs, times 4 if urgent", "gpus": "Weight: GP
 
 
 def table(result, weight):
-    lines = ["| | mean | median | 95 % within | worst |", "|---|---:|---:|---:|---:|"]
+    lines = ["| | mean | median | 95 % are at most | worst |", "|---|---:|---:|---:|---:|"]
     for policy in (*compare.POLICIES, compare.ONLINE, compare.STAYS):
         values = distances.of(result, weight, policy)
         cells = " | ".join(f"{value:.1%}".replace("%", " %") for value in distances.summary(values))
