@@ -44,11 +44,11 @@ std::string RoomCause(const ResourceKinds& kinds, const Reason& reason) {
   return "enough free " + kind + " in total, but too few nodes have room for a task";
 }
 
-// "; limit port/TCP/8080/0.0.0.0 has no place left: job web holds it on node n1 and is not preemptible", or
+// "; limit port/TCP/8080/0.0.0.0 is used up: job web holds it on node n1 and is not preemptible", or
 // "; node n1 has 25 of 25 places of limit volumes/x.csi taken, and a task takes 1 more: job web holds ...".
 std::string LimitText(const Reason& reason) {
   if (reason.full_group.empty()) return "";
-  std::string text = "; limit " + reason.full_group + " has no place left";
+  std::string text = "; limit " + reason.full_group + " is used up";
   const std::string holder = ": job " + reason.holder + " holds ";
   if (!reason.full_node.empty()) {
     text = "; node " + reason.full_node + " has " + std::to_string(reason.places_taken) + " of " +
@@ -138,11 +138,12 @@ std::string RemedyText(const ResourceKinds& kinds, const Reason& reason) {
       return "; the eviction search reached its limit and found no solution, but one may exist";
     case Remedy::kLoss:
       return "; no reclaim yet: the victims would lose at least " + GpuHours(reason.loss_gpu_s) +
-             " of work, and the wait so far allows a loss of " + GpuHours(reason.loss_limit_gpu_s) +
-             "; any loss is accepted " + InstantText(reason.any_loss_from_ms);
+             " of work, more than the " + GpuHours(reason.loss_limit_gpu_s) +
+             " that its wait allows (reclaim.max_loss_percent); any loss is allowed " + InstantText(reason.any_loss_from_ms) +
+             " (reclaim.patience)";
     case Remedy::kDelay:
-      return "; the eviction delay of this job is " + DurationText(reason.eviction_delay_ms) +
-             ": no task is evicted for it before " + TimeText(reason.evicts_from_ms);
+      return "; the eviction delay of the queue is " + DurationText(reason.eviction_delay_ms) +
+             ": no task is evicted for this job before " + TimeText(reason.evicts_from_ms);
     case Remedy::kOnce:
       return "; tasks were evicted for this job before, and nothing has changed since";
   }
