@@ -48,9 +48,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "tephra " TEPHRA_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 success; 1 a check failed (openb, replay, trace --strict) or the job cannot "
-      "start (explain); 2 bad input or usage; 3 the engine cannot be reached; 130 interrupted.\n"
-      "Run `tephra COMMAND --help` for the options of a command.");
+      "Exit codes: 0 success; 2 bad input or usage; 130 interrupted; others as in the help of the command.\n"
+      "Run `tephra COMMAND --help` for the options and the exit codes of a command.");
   int code = 0;
   tephra::AddSimulateCommand(app, code);
   tephra::AddSweepCommand(app, code);

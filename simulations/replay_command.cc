@@ -96,7 +96,7 @@ void AddReplayCommand(CLI::App& app, int& code) {
   };
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
-      "replay", "Replay a journal and compare each plan with the recorded plan, byte for byte.");
+      "replay", "Run the engine again on a recorded journal, and check that it makes the same plans, byte for byte.");
   command
       ->add_option(
           "JOURNAL", arguments->options.path,
@@ -107,7 +107,7 @@ void AddReplayCommand(CLI::App& app, int& code) {
       ->capture_default_str();
   command->add_flag("--strict", arguments->options.strict, "fail if the journal is truncated");
   command->add_flag("--fast", arguments->options.fast,
-                    "do not recompute the engine's derived state after each cycle");
+                    "compare the plans only; skip the check of the engine's indexes after each cycle");
   command->footer(
       "Exit codes: 0 all complete records were reproduced; 1 a plan, event or the derived state "
       "differs (the report shows the first difference); 2 bad usage, or the file is missing, "

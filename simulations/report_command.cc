@@ -46,7 +46,7 @@ void AddReportCommand(CLI::App& app, int& code) {
                    "one or two folders written by tephra simulate --out (docs/reference/report.md)")
       ->required()
       ->expected(1, 2);
-  command->add_option("--out", arguments->out, "the page to write; it has no other files")
+  command->add_option("--out", arguments->out, "the HTML page to write; it needs no other files")
       ->capture_default_str();
   command->footer(
       "Exit codes: 0 success; 2 bad usage, a folder cannot be read, or the page cannot be "

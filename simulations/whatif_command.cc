@@ -95,7 +95,7 @@ void AddWhatifCommand(CLI::App& app, int& code) {
                    "before the last cycle (-30m)")
       ->capture_default_str();
   command->add_option("--until", arguments->until,
-                      "end both runs this long after --at (default: when no event is left)");
+                      "end both runs this long after --at (default: when no job is left to run)");
   command->add_option(
       "--default-runtime", arguments->assume,
       "run time of jobs without a recorded end or an estimate (default: they never end)");

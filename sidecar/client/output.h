@@ -34,7 +34,7 @@ std::int64_t NowMs();
 
 // For the footers of their --help.
 inline constexpr char kLookExitCodes[] =
-    "Exit codes: 0 done, 1 no such job or the engine knows no cluster yet, 2 usage, 3 no engine "
-    "answers.";
+    "Exit codes: 0 success; 1 the engine has no answer (no such job, or no cluster yet); 2 bad input or usage; 3 no "
+    "engine answers.";
 
 }  // namespace tephra

@@ -67,8 +67,8 @@ void AddOpenbCommand(CLI::App& app, int& code) {
   OpenbParityOptions& options = arguments->options;
   CLI::App* command = app.add_subcommand(
       "openb",
-      "Repeat the fill-up experiment of the openb trace and compare the allocation curves with "
-      "published ones.");
+      "Repeat a published experiment: fill a cluster with the pods of the openb trace, and compare how many GPUs are "
+      "allocated with the published results.");
   command->add_option("--nodes", options.nodes, "node list (CSV)")->required();
   command
       ->add_option("--pods", options.pods,
