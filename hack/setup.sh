@@ -12,7 +12,7 @@ packages=(
   runc                                  # the node plugin beside a real kubelet
   protobuf-compiler libprotobuf-dev protobuf-compiler-grpc libgrpc++-dev prometheus-cpp-dev
   libabsl-dev libbenchmark-dev libboost-graph-dev libcli11-dev libcsv-dev
-  libcivetweb-dev libcurl4-openssl-dev libeigen3-dev
+  libcivetweb-dev libcurl4-openssl-dev libssl-dev libeigen3-dev
   libspdlog-dev libtcmalloc-minimal4 libyaml-cpp-dev nlohmann-json3-dev catch2
   libjs-dygraphs                        # charts of tephra report
 )

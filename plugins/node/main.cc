@@ -129,6 +129,9 @@ int main(int argc, char** argv) {
                  "slots of each GPU: at most so many containers share it")
       ->capture_default_str()
       ->check(CLI::Range(1, kMaxSlotsPerGpu));
+  run.add_option("--slices-keys", settings.binding.slices_keys,
+                 "folder with the public keys of the scheduler; slices of pods then need its signature; "
+                 "default: they need none");
   run.add_option("--scheduler-name", schedulers,
                  "pods of these schedulers are served, pods of other schedulers are refused")
       ->capture_default_str();
@@ -197,6 +200,9 @@ int main(int argc, char** argv) {
   run.add_option("--metrics-address", settings.metrics_address,
                  "HOST:PORT that serves /metrics, /healthz and /readyz, for example 127.0.0.1:9402; "
                  "default: not served");
+  run.add_option("--probes-address", settings.probes_address,
+                 "HOST:PORT that serves /healthz and /readyz alone, so that they answer whatever clients of "
+                 "the metrics do; default: not served");
   run.add_option("--driver-hung-seconds", settings.driver_hung_s,
                  "a call of the NVIDIA driver that runs for longer makes /healthz fail")
       ->capture_default_str()
@@ -274,6 +280,7 @@ int main(int argc, char** argv) {
   settings.binding.resource = settings.registration.resource;
   settings.binding.checkpoint = settings.registration.folder + "/kubelet_internal_checkpoint";
   settings.binding.schedulers = {schedulers.begin(), schedulers.end()};
+  settings.binding.node = settings.node;
   settings.hook.folder = settings.binding.state_folder + "/hook";
   return Run(settings, dry);
 }

@@ -26,6 +26,8 @@ constexpr std::chrono::seconds kUseWithin(2);
 // A task on a GPU is several calls and programs.
 constexpr int kTaskOverCall = 2;
 constexpr std::chrono::seconds kStopWithin(10);
+// The main loop waits for no driver call for longer than its deadline; it is then wedged.
+constexpr std::chrono::minutes kWedgedAfter(5);
 
 void Drain(int descriptor) {
   std::uint64_t count = 0;
@@ -107,15 +109,20 @@ absl::Status NodeLoop::Run(int signals) {
                                     [this] { return FormatStatus(Facts()); });
   if (status.ok() && parts_.http != nullptr) {
     parts_.http->Handle("/metrics", [this] { return HttpServer::Answer{200, metrics_.Text()}; });
-    parts_.http->Handle("/readyz", [this] { return Ready(); });
-    parts_.http->Handle("/healthz", [this] { return Healthy(); });
+  }
+  for (HttpServer* const server : {parts_.http, parts_.probes}) {
+    if (!status.ok() || server == nullptr) continue;
+    server->Handle("/readyz", [this] { return Ready(); });
+    server->Handle("/healthz", [this] { return Healthy(); });
   }
   bool waits = status.ok() && parts_.binding.Sweep();
   while (status.ok() && Step(signals, waits)) {
   }
   LogInfo("stopping");
   ExitSoon();
-  if (parts_.http != nullptr) parts_.http->Stop();
+  for (HttpServer* const server : {parts_.http, parts_.probes}) {
+    if (server != nullptr) server->Stop();
+  }
   const absl::Status result = status.status();
   if (status.ok()) *status = nullptr;
   registration_.reset();
@@ -128,7 +135,9 @@ bool NodeLoop::Step(int signals, bool& waits) {
                      {parts_.source.descriptor(), POLLIN, 0},
                      {parts_.reader.descriptor(), POLLIN, 0},
                      {parts_.pods.descriptor(), POLLIN, 0}};
+  busy_since_ = 0;
   const int ready = poll(polled, std::size(polled), waits || !quiet_ ? kSweepAgainMs : -1);
+  busy_since_ = LoopClock::now().time_since_epoch().count();
   if (ready < 0) return true;
   if (ready == 0 && !quiet_) {
     quiet_ = true;
@@ -251,6 +260,13 @@ HttpServer::Answer NodeLoop::Ready() const {
 }
 
 HttpServer::Answer NodeLoop::Healthy() const {
+  // Before Facts, which take locks.
+  const LoopClock::duration since(busy_since_.load());
+  const auto busy = LoopClock::now().time_since_epoch() - since;
+  if (since.count() != 0 && busy > kWedgedAfter) {
+    return {503, "not healthy: the main loop has done one thing for " +
+                     std::to_string(std::chrono::duration_cast<std::chrono::seconds>(busy).count()) + " s\n"};
+  }
   for (const Problem& problem : Facts().problems) {
     if (problem.kind == problem_kind::kDriver) return {503, "not healthy: " + problem.text + "\n"};
   }

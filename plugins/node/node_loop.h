@@ -33,6 +33,7 @@ class NodeLoop {
     Problems& problems;
     Publisher* publisher;  // null: nothing is published
     HttpServer* http;      // null: nothing is served
+    HttpServer* probes;    // null: probes are served by `http` alone
   };
   // `driver`: of the reading that the binding began with.
   NodeLoop(Parts parts, GpuSource::Driver driver);
@@ -64,6 +65,8 @@ class NodeLoop {
   std::optional<Registration> registration_;
   int registered_ = 0;  // times that the kubelet accepted it
   bool quiet_ = false;  // memory was given back since the last event
+  // When the loop began to do something, of the steady clock; 0: it waits.
+  std::atomic<std::chrono::steady_clock::rep> busy_since_ = 0;
 };
 
 // Why the driver counts as hung, and for how long it has been; nothing: it answers.

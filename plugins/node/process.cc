@@ -15,6 +15,7 @@
 #include "plugins/node/cluster/runtime.h"
 #include "plugins/node/partition/whole_gpu.h"
 #include "plugins/node/resident.h"
+#include "plugins/node/slice_keys.h"
 
 namespace tephra::node {
 namespace {
@@ -103,17 +104,25 @@ std::string StatusSocket(const BindingSettings& settings) {
 
 absl::Status Serve(const Settings& settings, GpuSource& source, int signals) {
   KeepMemorySmall();
-  std::unique_ptr<HttpServer> http;
+  std::unique_ptr<HttpServer> http, probes;
   if (!settings.metrics_address.empty()) {
     TEPHRA_ASSIGN_OR_RETURN(http,
                             HttpServer::Start("--metrics-address", settings.metrics_address));
     LogInfo("metrics are served", {{"port", http->port()}});
-    http->Handle("/healthz", [&] {
+  }
+  if (!settings.probes_address.empty()) {
+    TEPHRA_ASSIGN_OR_RETURN(probes,
+                            HttpServer::Start("--probes-address", settings.probes_address));
+    LogInfo("probes are served", {{"port", probes->port()}});
+  }
+  for (HttpServer* const server : {http.get(), probes.get()}) {
+    if (server == nullptr) continue;
+    server->Handle("/healthz", [&] {
       const auto hung = DriverHung(settings, source);
       return hung ? HttpServer::Answer{503, "not healthy: " + *hung + "\n"}
                   : HttpServer::Answer{200, "ok\n"};
     });
-    http->Handle("/readyz", [] { return HttpServer::Answer{503, "not ready: no GPUs yet\n"}; });
+    server->Handle("/readyz", [] { return HttpServer::Answer{503, "not ready: no GPUs yet\n"}; });
   }
   GpuReader reader(source);
   std::optional<GpuReading> first = FirstGpus(reader, signals);
@@ -137,6 +146,9 @@ absl::Status Serve(const Settings& settings, GpuSource& source, int signals) {
                       {"gpus", first->gpus->devices.size()},
                       {"resource", settings.binding.resource},
                       {"api", api.server}});
+  if (!settings.binding.slices_keys.empty()) {
+    TEPHRA_RETURN_IF_ERROR(SliceKeys::Read(settings.binding.slices_keys).status());
+  }
   Problems problems;
   PodWatch pods(api, settings.node, problems);
   TEPHRA_ASSIGN_OR_RETURN(BindingSettings delivery, Delivery(settings, api));
@@ -148,7 +160,7 @@ absl::Status Serve(const Settings& settings, GpuSource& source, int signals) {
   std::optional<Publisher> publisher;
   if (settings.publish) publisher.emplace(api, settings.node);
   TEPHRA_RETURN_IF_ERROR(NodeLoop({settings, source, reader, *binding, pods, problems,
-                                   publisher ? &*publisher : nullptr, http.get()},
+                                   publisher ? &*publisher : nullptr, http.get(), probes.get()},
                                   first->driver)
                              .Run(signals));
   LogInfo("stopped");

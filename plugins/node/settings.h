@@ -39,6 +39,7 @@ struct Settings {
   MpsLimiter::Options mps;
   TimeSliceLimiter::Options turns;
   std::string metrics_address;  // HOST:PORT of metrics and probes; empty: none are served
+  std::string probes_address;   // HOST:PORT of probes alone; empty: none are served
   LogSettings log;
   // A call of the driver that runs for longer makes /healthz fail.
   int driver_hung_s = 60;

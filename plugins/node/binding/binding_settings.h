@@ -18,6 +18,8 @@ struct BindingSettings {
   // NVIDIA's runtime is to find the GPUs of a container by mounts that CDI makes, not by a variable alone.
   bool visible_by_mounts = false;
   std::set<std::string> schedulers;         // whose pods are served
+  std::string node;                         // the name of this node
+  std::string slices_keys;                  // folder of slice_keys.h; empty: slices need no signature
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string device_root;  // below which "/dev" is, where the driver is not installed on the host
   // containerd learns of a CDI file by inotify; a container that was created at once missed it in 1

@@ -10,6 +10,7 @@
 #include "plugins/node/binding/record.h"
 #include "plugins/node/binding/reserved_gpus.h"
 #include "plugins/node/partition/edits.h"
+#include "plugins/node/binding/signed_pod.h"
 #include "plugins/node/slices_annotation.h"
 
 namespace tephra::node {
@@ -225,6 +226,7 @@ absl::StatusOr<Holding> LateBinding::Decide(const CheckpointEntry& entry, Deadli
   if (!pod->slices.has_value()) {
     return absl::FailedPreconditionError(name + "the pod has no annotation " + kSlicesKey);
   }
+  TEPHRA_RETURN_IF_ERROR(CheckSigned(settings_, *pod));
   TEPHRA_ASSIGN_OR_RETURN(const std::vector<ContainerSlices> containers, ParseSlices(*pod->slices));
   TEPHRA_ASSIGN_OR_RETURN(holding.grant, MatchSlices(holder, containers, gpus));
   for (const GrantedSlice& slice : holding.grant.slices) {

@@ -4,6 +4,7 @@
 #include "plugins/node/binding/late_binding.h"
 #include "plugins/node/binding/nonce.h"
 #include "plugins/node/binding/record.h"
+#include "plugins/node/binding/signed_pod.h"
 #include "plugins/node/slices_annotation.h"
 #include "base/log.h"
 
@@ -133,6 +134,7 @@ absl::StatusOr<Holding> LateBinding::RecoverOne(const CheckpointEntry& entry, De
   holding.init = pod.init.count(entry.container) > 0;
   const Holder holder = {entry.nonce, pod.uid, pod.pod_namespace, pod.name, entry.container};
   if (pod.slices.has_value()) {
+    TEPHRA_RETURN_IF_ERROR(CheckSigned(settings_, pod));
     TEPHRA_ASSIGN_OR_RETURN(const std::vector<ContainerSlices> containers,
                             ParseSlices(*pod.slices));
     TEPHRA_ASSIGN_OR_RETURN(holding.grant, MatchSlices(holder, containers, gpus_));

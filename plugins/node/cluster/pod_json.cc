@@ -6,6 +6,7 @@
 #include "base/bad_input.h"
 #include "plugins/node/cluster/pod_watch.h"
 #include "plugins/node/kubelet/checkpoint.h"
+#include "plugins/node/slice_keys.h"
 #include "plugins/node/slices_annotation.h"
 
 namespace tephra::node {
@@ -62,6 +63,9 @@ PodFacts ReadPod(const json& pod) {
   facts.name = Text(metadata, "name");
   const json& slices = At(At(metadata, "annotations"), kSlicesKey);
   if (slices.is_string()) facts.slices = slices.get<std::string>();
+  facts.queue = Text(At(metadata, "annotations"), kQueueKey);
+  facts.signature = Text(At(metadata, "annotations"), kSignatureKey);
+  facts.created_s = ParseApiTime(Text(metadata, "creationTimestamp")).value_or(0);
   facts.scheduler = Text(At(pod, "spec"), "schedulerName");
   const std::string phase = Text(At(pod, "status"), "phase");
   facts.ended = phase == "Succeeded" || phase == "Failed";

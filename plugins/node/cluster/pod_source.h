@@ -22,6 +22,8 @@ struct PodFacts {
   std::optional<std::string> slices;           // the annotation's text; nothing: there is none
   std::set<std::string> init;                  // init containers, without sidecars
   std::map<std::string, std::uint32_t> users;  // runAsUser of containers; absent: the image's
+  std::string queue = {}, signature = {};      // the texts of these annotations; empty: there is none
+  std::int64_t created_s = 0;                  // Unix time of its creation; 0: not known
 
   bool operator==(const PodFacts&) const = default;
 };

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/log.h"
 #include "plugins/node/partition/edits.h"
@@ -16,7 +17,7 @@ namespace {
 // Paths in a container.
 constexpr const char* kInContainer = "/usr/local/vgpu";
 constexpr const char* kLocksInContainer = "/tmp/vgpulock";
-constexpr const char* kLocks = "vgpulock";
+constexpr const char* kLocks = "vgpulock-";  // before the namespace; of earlier versions: without it
 // For the user of the container, whichever it is.
 constexpr unsigned kForAll = 0777, kSticky = 01777;
 // The library writes one file of 2 MB, whose size depends on the version, and a lock.
@@ -38,11 +39,11 @@ absl::Status HookLimiter::Apply(const Grant& grant, const Gpus& gpus, Edits& edi
   }
   {
     const std::lock_guard lock(mutex_);
-    live_.insert(grant.holder.nonce);
+    live_[grant.holder.nonce] = grant.holder.pod_namespace;
   }
   TEPHRA_ASSIGN_OR_RETURN(const Folder folder, Folder::Open(settings_.folder, 0755));
   TEPHRA_ASSIGN_OR_RETURN(const Folder own, folder.Sub(grant.holder.nonce, kForAll));
-  TEPHRA_ASSIGN_OR_RETURN(const Folder locks, folder.Sub(kLocks, kSticky));
+  TEPHRA_ASSIGN_OR_RETURN(const Folder locks, folder.Sub(kLocks + grant.holder.pod_namespace, kSticky));
   TEPHRA_ASSIGN_OR_RETURN(const bool limited, LimitFolder(own.path(), kCacheLimit));
   TEPHRA_RETURN_IF_ERROR(LimitFolder(locks.path(), kLocksLimit).status());
   if (!limited && !warned_.exchange(true)) {
@@ -76,7 +77,11 @@ absl::Status HookLimiter::Undo(const Grant& grant, const Gpus&) {
   TEPHRA_RETURN_IF_ERROR(Discard(grant.holder.nonce));
   const std::lock_guard lock(mutex_);
   live_.erase(grant.holder.nonce);
-  return absl::OkStatus();
+  const std::string& left = grant.holder.pod_namespace;
+  const bool used = std::any_of(live_.begin(), live_.end(),
+                                [&](const auto& each) { return each.second == left; });
+  // Under the mutex, so that no container of the namespace begins meanwhile.
+  return used ? absl::OkStatus() : Discard(kLocks + left);
 }
 
 // Another start of the container makes the folder again, so it gives up its name first.
@@ -93,7 +98,7 @@ absl::Status HookLimiter::Discard(const std::string& nonce) {
 
 void HookLimiter::Remember(const std::vector<Grant>& live, const Gpus&) {
   const std::lock_guard lock(mutex_);
-  for (const Grant& grant : live) live_.insert(grant.holder.nonce);
+  for (const Grant& grant : live) live_[grant.holder.nonce] = grant.holder.pod_namespace;
 }
 
 absl::Status HookLimiter::Tidy(const std::string& uuid, const Gpus&) {
@@ -101,7 +106,12 @@ absl::Status HookLimiter::Tidy(const std::string& uuid, const Gpus&) {
   TEPHRA_ASSIGN_OR_RETURN(const Folder folder, Folder::Open(settings_.folder, 0755));
   TEPHRA_ASSIGN_OR_RETURN(const std::vector<std::string> names, folder.Names());
   const std::lock_guard lock(mutex_);
+  std::set<std::string> locks;
+  for (const auto& [nonce, pod_namespace] : live_) locks.insert(kLocks + pod_namespace);
   for (const std::string& name : names) {
+    if (name.rfind(kLocks, 0) == 0 && locks.count(name) == 0) {
+      TEPHRA_RETURN_IF_ERROR(Discard(name));
+    }
     if (!IsNonce(name) || live_.count(name) > 0) continue;
     TEPHRA_RETURN_IF_ERROR(UnlimitFolder(folder.path() + "/" + name));
     cleaner_.Remove(name);

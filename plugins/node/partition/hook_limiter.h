@@ -14,7 +14,7 @@
 
 #include <atomic>
 #include <mutex>
-#include <set>
+#include <map>
 #include <string>
 
 #include "plugins/node/folder_cleaner.h"
@@ -54,7 +54,8 @@ class HookLimiter final : public Partitioner {
   const HookSettings settings_;
   FolderCleaner cleaner_;
   std::mutex mutex_;
-  std::set<std::string> live_;  // nonces whose folders are in use
+  // Namespaces by nonce, of the containers whose folders are in use.
+  std::map<std::string, std::string> live_;
   std::atomic<bool> warned_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include "base/lock_file.h"
 #include "plugins/node/run_program.h"
@@ -64,6 +65,24 @@ absl::Status MpsDaemons::Begin(const std::string& uuid) const {
   if (Answer(uuid).ok()) return absl::OkStatus();
   if (!options_.kept) return Start(uuid);
   return absl::UnavailableError("no daemon yet: is tephra-node mps-keeper running on this node?");
+}
+
+absl::Status MpsDaemons::Limit(const std::string& uuid, int percent, std::int64_t memory_mib) const {
+  const std::string threads = std::to_string(percent);
+  const std::string memory = "0 " + std::to_string(memory_mib) + "M";  // the daemon has one GPU, number 0
+  TEPHRA_RETURN_IF_ERROR(Tell(uuid, "set_default_active_thread_percentage " + threads).status());
+  TEPHRA_RETURN_IF_ERROR(Tell(uuid, "set_default_device_pinned_mem_limit " + memory).status());
+  // Defaults concern servers that start later.
+  TEPHRA_ASSIGN_OR_RETURN(const std::string servers, Tell(uuid, "get_server_list"));
+  std::istringstream lines(servers);
+  for (std::string server; std::getline(lines, server);) {
+    if (server.empty() || server.find_first_not_of("0123456789") != std::string::npos) continue;
+    TEPHRA_RETURN_IF_ERROR(
+        Tell(uuid, "set_active_thread_percentage " + server + " " + threads).status());
+    TEPHRA_RETURN_IF_ERROR(
+        Tell(uuid, "set_device_pinned_mem_limit " + server + " " + memory).status());
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> MpsDaemons::End(const std::string& uuid) const {

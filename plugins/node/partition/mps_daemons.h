@@ -7,6 +7,7 @@
 // daemon is being started, a lock on the GPU's file keeps other processes from ending it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,9 @@ class MpsDaemons {
   // The GPU's daemon answers when this returns. Unavailable: another process has not started it
   // yet, and goes on trying.
   absl::Status Begin(const std::string& uuid) const;
+  // Limits what the GPU's daemon and its servers give to a client: percent of the threads, and MiB
+  // of memory. A client's own limit can only be lower. REQUIRES: the daemon answers.
+  absl::Status Limit(const std::string& uuid, int percent, std::int64_t memory_mib) const;
   // The GPU's daemon, if it has one, has ended when this returns. False: there was none since
   // Forget. Unavailable: it does not end, or is just being started.
   absl::StatusOr<bool> End(const std::string& uuid) const;

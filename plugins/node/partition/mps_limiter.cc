@@ -22,7 +22,10 @@ MpsLimiter::MpsLimiter(const Nvml& nvml, Options options)
 
 void MpsLimiter::Remember(const std::vector<Grant>& live, const Gpus& gpus) {
   holders_.Remember(live, gpus);
-  for (const Grant& grant : live) RememberUser(grant.holder);
+  for (const Grant& grant : live) {
+    RememberUser(grant.holder);
+    RememberShare(grant);
+  }
 }
 
 // Also of GPUs that are gone, or that are no longer shared by MPS.
@@ -37,6 +40,7 @@ absl::Status MpsLimiter::Tidy(const std::string& uuid, const Gpus&) {
 void MpsLimiter::Add(const Grant& grant, const Gpus& gpus) {
   holders_.Add(grant, gpus);
   RememberUser(grant.holder);
+  RememberShare(grant);
 }
 
 void MpsLimiter::RememberUser(const Holder& holder) {
@@ -46,10 +50,35 @@ void MpsLimiter::RememberUser(const Holder& holder) {
   users_[holder.nonce] = *user;
 }
 
+void MpsLimiter::RememberShare(const Grant& grant) {
+  const std::lock_guard lock(users_mutex_);
+  for (const GrantedSlice& slice : grant.slices) {
+    if (slice.mode == SliceMode::kMps) shares_[grant.holder.nonce] = slice;
+  }
+}
+
+absl::Status MpsLimiter::LimitDaemon(const Gpu& gpu) const {
+  int percent = 0;
+  std::int64_t memory_mib = 0;
+  {
+    const std::lock_guard lock(users_mutex_);
+    for (const auto& [nonce, holder] : holders_.Of(gpu.hardware.uuid)) {
+      const auto share = shares_.find(nonce);
+      const bool known = share != shares_.end();
+      const int compute = known ? share->second.compute : 0;
+      const std::int64_t memory = known ? share->second.memory_mib : 0;
+      percent = std::max(percent, compute == 0 ? 100 : std::max(1, compute / 10));
+      memory_mib = std::max(memory_mib, memory == 0 ? gpu.hardware.memory_mib : memory);
+    }
+  }
+  return daemons_.Limit(gpu.hardware.uuid, percent, memory_mib);
+}
+
 void MpsLimiter::Remove(const Grant& grant) {
   holders_.Remove(grant);
   const std::lock_guard lock(users_mutex_);
   users_.erase(grant.holder.nonce);
+  shares_.erase(grant.holder.nonce);
 }
 
 std::optional<std::uint32_t> MpsLimiter::UserOf(const Holder& holder) const {
@@ -76,6 +105,27 @@ absl::Status MpsLimiter::CheckNamespace(const Holder& holder, const Gpu& gpu, co
   return absl::OkStatus();
 }
 
+absl::Status MpsLimiter::CheckUser(const Holder& holder, const std::string& uuid) const {
+  if (!options_.user_of) return absl::OkStatus();
+  const std::optional<std::uint32_t> user = UserOf(holder);
+  if (!user) {
+    return absl::FailedPreconditionError(
+        uuid + ": MPS serves one user at a time, and the user of this container is not known: set "
+               "securityContext.runAsUser in the pod");
+  }
+  for (const auto& [nonce, other] : holders_.Of(uuid)) {
+    if (nonce == holder.nonce) continue;
+    const std::optional<std::uint32_t> theirs = UserOf(other);
+    if (theirs && *user == *theirs) continue;
+    return absl::FailedPreconditionError(
+        uuid + ": MPS serves one user at a time: container " + other.container + " of pod " +
+        other.pod_namespace + "/" + other.pod_name +
+        (theirs ? " runs as user " + std::to_string(*theirs) : " runs as a user that is not known") +
+        ", this one as user " + std::to_string(*user));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status MpsLimiter::Check(const Grant& grant, const Gpu& gpu, const Gpus& gpus) const {
   const std::string& uuid = gpu.hardware.uuid;
   if (grant.slices.size() != 1) {
@@ -98,15 +148,7 @@ absl::Status MpsLimiter::Check(const Grant& grant, const Gpu& gpu, const Gpus& g
                                          " containers share it by MPS, its limit");
   }
   TEPHRA_RETURN_IF_ERROR(CheckNamespace(grant.holder, gpu, gpus));
-  const std::optional<std::uint32_t> user = UserOf(grant.holder);
-  for (const auto& [nonce, other] : others) {
-    const std::optional<std::uint32_t> theirs = UserOf(other);
-    if (!user || !theirs || *user == *theirs) continue;
-    return absl::FailedPreconditionError(
-        uuid + ": MPS serves one user at a time: its containers run as user " +
-        std::to_string(*theirs) + ", this one as user " + std::to_string(*user));
-  }
-  return absl::OkStatus();
+  return CheckUser(grant.holder, uuid);
 }
 
 // In exclusive mode no process bypasses the daemon.
@@ -142,7 +184,9 @@ absl::Status MpsLimiter::Apply(const Grant& grant, const Gpus& gpus, Edits& edit
   const Gpu& gpu = gpus.devices[slice->gpu];
   TEPHRA_RETURN_IF_ERROR(Check(grant, gpu, gpus));
   Add(grant, gpus);
-  if (const absl::Status status = Begin(gpu); !status.ok()) {
+  absl::Status status = Begin(gpu);
+  if (status.ok()) status = LimitDaemon(gpu);
+  if (!status.ok()) {
     // The keeper is starting the daemon: the caller tries again.
     if (daemons_.kept()) {
       Remove(grant);

@@ -12,11 +12,14 @@ if [ "${1:-}" = -d ]; then
   sleep 3 &
   exit 0
 fi
-read -r word
+read -r word rest
 [ -e "$CUDA_MPS_PIPE_DIRECTORY/control" ] || { echo "Cannot find MPS control daemon process"; exit 1; }
 [ "$word" = "${FAKE_MPS_FAILS:-}" ] && exit 1
 case $word in
   quit) log quit; rm "$CUDA_MPS_PIPE_DIRECTORY/control" ;;
   get_default_active_thread_percentage) echo 100.0 ;;
+  get_server_list) cat "$CUDA_MPS_PIPE_DIRECTORY/servers" 2>/dev/null || true ;;
+  set_default_active_thread_percentage | set_default_device_pinned_mem_limit | set_active_thread_percentage | set_device_pinned_mem_limit)
+    echo "$word $rest" >>"$CUDA_MPS_PIPE_DIRECTORY/limits" ;;
   *) exit 1 ;;
 esac

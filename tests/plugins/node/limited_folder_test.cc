@@ -99,7 +99,7 @@ TEST_CASE("HookLimiter: the folder of a container has a size, and its slice is f
       if (!limiter.Apply(grant, SomeGpus(1), edits).ok()) return 1;
       const std::size_t size = Fill(hook + "/" + holder.nonce + "/cache", 32 << 20);
       if (size < (2 << 20) || size > (16 << 20)) return 2;
-      if (const std::size_t locks = Fill(hook + "/vgpulock/large", 32 << 20); locks > (2 << 20)) return 3;
+      if (const std::size_t locks = Fill(hook + "/vgpulock-team/large", 32 << 20); locks > (2 << 20)) return 3;
       if (!limiter.Undo(grant, SomeGpus(1)).ok()) return 4;
       if (std::filesystem::exists(hook + "/" + holder.nonce)) return 5;
     }

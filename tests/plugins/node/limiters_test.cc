@@ -6,6 +6,8 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -76,8 +78,9 @@ struct MpsBench {
     options.shm = "/run/shm";
     options.across_namespaces = across_namespaces;
     options.user_of = [this](const Holder& holder) -> std::optional<std::uint32_t> {
+      if (unknown.count(holder.nonce) > 0) return std::nullopt;
       const auto found = users.find(holder.nonce);
-      return found == users.end() ? std::nullopt : std::optional(found->second);
+      return found == users.end() ? 1000 : found->second;
     };
     partitioner = std::make_unique<MpsLimiter>(node.nvml(), options);
     REQUIRE(Restore(*partitioner, live, gpus).ok());
@@ -100,7 +103,8 @@ struct MpsBench {
   FakeNode node;
   Gpus gpus;
   std::filesystem::path commands;
-  std::map<std::string, std::uint32_t> users;
+  std::map<std::string, std::uint32_t> users;  // absent: 1000
+  std::set<std::string> unknown;
   std::unique_ptr<MpsLimiter> partitioner;
   Edits edits;
 };
@@ -215,9 +219,12 @@ TEST_CASE("MpsLimiter: clients beyond the limit and of other users are refused w
   REQUIRE(bench.Apply(Holding("a", share)).ok());
   const absl::Status user = bench.Apply(Holding("b", share));
   CHECK(absl::IsFailedPrecondition(user));
-  CHECK(user.message().find("its containers run as user 1000, this one as user 2000") !=
-        std::string_view::npos);
-  REQUIRE(bench.Apply(Holding("unknown", share)).ok());
+  CHECK(user.message().find("runs as user 1000, this one as user 2000") != std::string_view::npos);
+  bench.unknown = {"unknown"};
+  const absl::Status unknown = bench.Apply(Holding("unknown", share));
+  CHECK(absl::IsFailedPrecondition(unknown));
+  CHECK(unknown.message().find("set securityContext.runAsUser in the pod") != std::string_view::npos);
+  REQUIRE(bench.Apply(Holding("known", share)).ok());
   const absl::Status third = bench.Apply(Holding("c", share));
   CHECK(third.message().find("2 containers share it by MPS, its limit") !=
         std::string_view::npos);
@@ -344,8 +351,35 @@ TEST_CASE("MpsLimiter: whose a container is stays known when its pod has gone") 
   MpsBench bench;
   bench.users = {{"a", 1000}, {"b", 2000}};
   REQUIRE(bench.Apply(Holding("a", {Share(SliceMode::kMps, 250, 0)})).ok());
-  bench.users.erase("a");
-  CHECK(absl::IsFailedPrecondition(bench.Apply(Holding("b", {Share(SliceMode::kMps, 250, 0)}))));
+  bench.unknown = {"a"};
+  const absl::Status other = bench.Apply(Holding("b", {Share(SliceMode::kMps, 250, 0)}));
+  CHECK(other.message().find("runs as user 1000, this one as user 2000") != std::string_view::npos);
+  // A container of an earlier version, whose user nothing says any more.
+  bench.Begin({Holding("a", {Share(SliceMode::kMps, 250, 0)})});
+  const absl::Status last = bench.Apply(Holding("c", {Share(SliceMode::kMps, 250, 0)}));
+  CHECK(last.message().find("runs as a user that is not known, this one as user 1000") != std::string_view::npos);
+}
+
+TEST_CASE("MpsLimiter: the daemon gives no client more than the largest container has") {
+  MpsBench bench;
+  const std::filesystem::path pipe = bench.node.folder() / "mps" / bench.gpus.devices[0].hardware.uuid / "pipe";
+  REQUIRE(bench.Apply(Holding("a", {Share(SliceMode::kMps, 250, 8000)})).ok());
+  CHECK(Content(pipe / "limits") ==
+        "set_default_active_thread_percentage 25\nset_default_device_pinned_mem_limit 0 8000M\n");
+  std::ofstream(pipe / "servers") << "41\n42\n";
+  std::filesystem::remove(pipe / "limits");
+  REQUIRE(bench.Apply(Holding("b", {Share(SliceMode::kMps, 100, 12000)})).ok());
+  CHECK(Content(pipe / "limits") ==
+        "set_default_active_thread_percentage 25\nset_default_device_pinned_mem_limit 0 12000M\n"
+        "set_active_thread_percentage 41 25\nset_device_pinned_mem_limit 41 0 12000M\n"
+        "set_active_thread_percentage 42 25\nset_device_pinned_mem_limit 42 0 12000M\n");
+  std::filesystem::remove(pipe / "limits");
+  // No limit for one container is no limit for the daemon.
+  REQUIRE(bench.Apply(Holding("c", {Share(SliceMode::kMps, 0, 0)})).ok());
+  const std::string all = std::to_string(bench.gpus.devices[0].hardware.memory_mib);
+  CHECK(Content(pipe / "limits")
+            .find("set_default_active_thread_percentage 100\n"
+                  "set_default_device_pinned_mem_limit 0 " + all + "M\n") == 0);
 }
 
 TEST_CASE("MpsLimiter: a card that is too old or not meant for it is refused") {

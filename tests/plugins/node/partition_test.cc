@@ -1,4 +1,5 @@
 // What a container is given for a mode.
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <thread>
@@ -53,7 +54,7 @@ TEST_CASE("A container with a whole GPU and a fraction sees both, and is bound o
         std::vector<Edits::Mount>{{at.path() + "/libvgpu.so.1", "/usr/local/vgpu/libvgpu.so", true},
                                   {at.path() + "/preload", "/etc/ld.so.preload", true},
                                   {own, "/usr/local/vgpu/cache", false},
-                                  {at.path() + "/hook/vgpulock", "/tmp/vgpulock", false}});
+                                  {at.path() + "/hook/vgpulock-" + kHolder.pod_namespace, "/tmp/vgpulock", false}});
   CHECK(std::filesystem::exists(own));
   CHECK(partitioners.Undo(grant, SomeGpus(2), kNoStep).ok());
   CHECK_FALSE(std::filesystem::exists(own));
@@ -107,8 +108,36 @@ TEST_CASE("HookLimiter: whatever a tenant left in its folder, the slice is free 
   REQUIRE(partitioners.Apply(grant, SomeGpus(1), edits, kNoStep).ok());
   CHECK(std::filesystem::is_empty(own));
   CHECK(partitioners.Undo(grant, SomeGpus(1), kNoStep).ok());
-  std::filesystem::remove(hook + "/vgpulock");
   CHECK(Emptied(hook));
+}
+
+TEST_CASE("HookLimiter: namespaces share no folder of locks, and the last container of one removes it") {
+  const TemporaryFolder at;
+  const std::string hook = at.path() + "/hook";
+  Partitioners partitioners = Both(at.path());
+  const auto grant = [](const std::string& pod_namespace, char nonce) {
+    Holder holder = kHolder;
+    holder.pod_namespace = pod_namespace;
+    holder.nonce = std::string(32, nonce);
+    return Grant{holder, {{0, SliceMode::kFraction, 5, 0, "", 0}}};
+  };
+  const auto locks_of = [&](const Grant& grant) {
+    Edits edits;
+    REQUIRE(partitioners.Apply(grant, SomeGpus(1), edits, kNoStep).ok());
+    const auto mount = std::find_if(edits.mounts.begin(), edits.mounts.end(),
+                                    [](const auto& each) { return each.container == "/tmp/vgpulock"; });
+    REQUIRE(mount != edits.mounts.end());
+    return mount->host;
+  };
+  const std::string mine = locks_of(grant("team", 'a'));
+  CHECK(locks_of(grant("team", 'b')) == mine);
+  const std::string other = locks_of(grant("other", 'c'));
+  CHECK(other != mine);
+  CHECK(partitioners.Undo(grant("team", 'a'), SomeGpus(1), kNoStep).ok());
+  CHECK(std::filesystem::exists(mine));
+  CHECK(partitioners.Undo(grant("team", 'b'), SomeGpus(1), kNoStep).ok());
+  CHECK_FALSE(std::filesystem::exists(mine));
+  CHECK(std::filesystem::exists(other));
 }
 
 TEST_CASE("HookLimiter: folders that an earlier process left are removed, those in use stay") {
