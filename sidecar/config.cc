@@ -56,27 +56,37 @@ void ReadLoopback(const Item& item, std::string& out) {
   if (!IsLoopback(out)) item.Wrong("127.0.0.1:PORT or another loopback address");
 }
 
-std::string ReadMetrics(const Item& item) {
-  std::string listen;
-  Fields fields(item);
-  // Any address: a scraper comes from outside.
+// Any address: a scraper and the kubelet come from outside.
+void ReadListen(Fields& fields, std::string& out) {
   const Item at = fields.Need("listen");
-  if (at.node != nullptr && ReadText(at, listen) && !IsAddress(listen)) {
+  if (at.node != nullptr && ReadText(at, out) && !IsAddress(out)) {
     at.Wrong("HOST:PORT such as 127.0.0.1:9102 or 0.0.0.0:9102");
   }
+}
+
+void ReadMetrics(const Item& item, Config& config) {
+  Fields fields(item);
+  ReadListen(fields, config.metrics_listen);
   fields.Done();
-  return listen;
+}
+
+void ReadProbes(const Item& item, Config& config) {
+  Fields fields(item);
+  ReadListen(fields, config.probes_listen);
+  fields.Whole("wedged_after_s", config.wedged_after_s, 1, 86400);
+  fields.Done();
 }
 
 Config ReadAll(const Item& root) {
   Config config;
   Fields top(root);
   const Item engine = top.At("engine"), log = top.At("log"), journal = top.At("journal"),
-             metrics = top.At("metrics");
+             metrics = top.At("metrics"), probes = top.At("probes");
   if (engine.node != nullptr) config.engine = ReadEngine(engine);
   if (log.node != nullptr) config.log = ReadLog(log);
   if (journal.node != nullptr) config.journal = ReadJournal(journal);
-  if (metrics.node != nullptr) config.metrics_listen = ReadMetrics(metrics);
+  if (metrics.node != nullptr) ReadMetrics(metrics, config);
+  if (probes.node != nullptr) ReadProbes(probes, config);
   top.Text("socket", config.server.socket);
   ReadLoopback(top.At("listen"), config.server.listen);
   top.Done();
@@ -103,6 +113,8 @@ std::vector<std::string> NeedRestart(const Config& from, const Config& to) {
   std::vector<std::string> keys;
   if (from.journal != to.journal) keys.push_back("journal");
   if (from.metrics_listen != to.metrics_listen) keys.push_back("metrics.listen");
+  if (from.probes_listen != to.probes_listen) keys.push_back("probes.listen");
+  if (from.wedged_after_s != to.wedged_after_s) keys.push_back("probes.wedged_after_s");
   if (from.server.socket != to.server.socket) keys.push_back("socket");
   if (from.server.listen != to.server.listen) keys.push_back("listen");
   return keys;

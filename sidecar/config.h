@@ -18,6 +18,8 @@ struct Config {
   LogSettings log;
   std::optional<JournalSettings> journal;
   std::string metrics_listen;  // "127.0.0.1:9102", empty for none
+  std::string probes_listen;   // "127.0.0.1:9103", empty: probes are beside the metrics alone
+  int wedged_after_s = 600;    // /healthz fails if the engine computes one thing for longer
   ServerSettings server{"/run/tephra/engine.sock", ""};
 
   bool operator==(const Config&) const = default;

@@ -60,6 +60,12 @@ class Process {
   int Run(int signals) {
     auto server = Server::Start(config_.server, owner_, engine_);
     if (!server.ok()) return Fail(server.status());
+    metrics_.SetHealth([this] { return Wedged(); });
+    if (!config_.probes_listen.empty()) {
+      if (const absl::Status status = metrics_.ServeProbes(config_.probes_listen); !status.ok()) {
+        return Fail(status);
+      }
+    }
     if (!config_.metrics_listen.empty()) {
       if (const absl::Status status = metrics_.Serve(config_.metrics_listen); !status.ok()) {
         return Fail(status);
@@ -70,6 +76,7 @@ class Process {
              {"socket", config_.server.socket},
              {"listen", config_.server.listen},
              {"metrics", config_.metrics_listen},
+             {"probes", config_.probes_listen},
              {"journal", config_.journal.has_value() ? config_.journal->directory : ""}});
     WaitForEnd(signals);
     *server = nullptr;
@@ -79,6 +86,13 @@ class Process {
   }
 
  private:
+  std::string Wedged() const {
+    const auto busy = std::chrono::duration_cast<std::chrono::seconds>(owner_.BusyFor());
+    if (busy.count() <= wedged_after_s_) return "";
+    return "the engine has computed one thing for " + std::to_string(busy.count()) +
+           " s, expected at most " + std::to_string(wedged_after_s_) + " (probes.wedged_after_s)";
+  }
+
   void WaitForEnd(int signals) {
     std::optional<ConfigWatch> watch;
     if (!options_.config.empty()) watch.emplace(options_.config);
@@ -133,8 +147,9 @@ class Process {
   Config config_;               // as it is in force
   std::optional<Config> seen_;  // as it was last read
   std::string last_fault_;
-  Metrics metrics_;
+  const int wedged_after_s_ = config_.wedged_after_s;
   OwnerThread owner_;
+  Metrics metrics_;
   LiveEngine engine_;
 };
 

@@ -183,12 +183,29 @@ Metrics::~Metrics() = default;
 absl::Status Metrics::Serve(const std::string& address) {
   TEPHRA_ASSIGN_OR_RETURN(server_, HttpServer::Start("metrics.listen", address));
   server_->Handle("/metrics", [this] { return HttpServer::Answer{200, Text()}; });
-  server_->Handle("/healthz", [] { return HttpServer::Answer{200, "ok\n"}; });
-  server_->Handle("/readyz", [this] {
+  HandleProbes(*server_);
+  return absl::OkStatus();
+}
+
+absl::Status Metrics::ServeProbes(const std::string& address) {
+  TEPHRA_ASSIGN_OR_RETURN(probes_, HttpServer::Start("probes.listen", address));
+  HandleProbes(*probes_);
+  return absl::OkStatus();
+}
+
+void Metrics::SetHealth(std::function<std::string()> unhealthy) {
+  unhealthy_ = std::move(unhealthy);
+}
+
+void Metrics::HandleProbes(HttpServer& server) {
+  server.Handle("/healthz", [this] {
+    const std::string why = unhealthy_ ? unhealthy_() : "";
+    return why.empty() ? HttpServer::Answer{200, "ok\n"} : HttpServer::Answer{503, why + "\n"};
+  });
+  server.Handle("/readyz", [this] {
     if (families_->synced.Value() != 0) return HttpServer::Answer{200, "ok\n"};
     return HttpServer::Answer{503, "no scheduler has sent a full sync yet\n"};
   });
-  return absl::OkStatus();
 }
 
 int Metrics::port() const { return server_ == nullptr ? 0 : server_->port(); }

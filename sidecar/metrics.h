@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,7 +24,13 @@ class Metrics {
 
   // Serves /metrics, /healthz (the process answers) and /readyz (a scheduler is connected and its
   // full sync has ended) on "127.0.0.1:9102". Errors name the address; see HttpServer::Start.
+  // REQUIRES: SetHealth is called before, if at all.
   absl::Status Serve(const std::string& address);
+  // Serves /healthz and /readyz on an address of their own, so that probes pass whatever clients
+  // of the metrics do.
+  absl::Status ServeProbes(const std::string& address);
+  // What makes /healthz fail from now on: the text says why; empty: nothing. It must not wait.
+  void SetHealth(std::function<std::string()> unhealthy);
   // Of Serve; 0 before it.
   int port() const;
   // What a scrape would read.
@@ -45,7 +52,10 @@ class Metrics {
  private:
   struct Families;
   std::unique_ptr<Families> families_;
-  std::unique_ptr<HttpServer> server_;  // reads families_, so it ends before them
+  void HandleProbes(HttpServer& server);
+
+  std::function<std::string()> unhealthy_;
+  std::unique_ptr<HttpServer> server_, probes_;  // they read the rest, so they end before it
 };
 
 }  // namespace tephra

@@ -33,6 +33,12 @@ void OwnerThread::Run(const std::function<void()>& work) {
   done.get_future().wait();
 }
 
+std::chrono::steady_clock::duration OwnerThread::BusyFor() const {
+  using Clock = std::chrono::steady_clock;
+  const Clock::duration began(began_.load());
+  return began.count() == 0 ? Clock::duration::zero() : Clock::now().time_since_epoch() - began;
+}
+
 void OwnerThread::Live() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -42,7 +48,9 @@ void OwnerThread::Live() {
       const std::function<void()> work = std::move(work_.front());
       work_.pop_front();
       lock.unlock();
+      began_ = std::chrono::steady_clock::now().time_since_epoch().count();
       work();
+      began_ = 0;
     }
     lock.lock();
   }

@@ -41,6 +41,7 @@ engine:
 log: { level: debug, format: json }
 journal: { directory: /var/j, segment_size: 64Mi, segments: 3 }
 metrics: { listen: "0.0.0.0:9102" }
+probes: { listen: "0.0.0.0:9103", wedged_after_s: 30 }
 socket: /run/s
 listen: 127.0.0.1:9101
 )");
@@ -61,6 +62,8 @@ listen: 127.0.0.1:9101
   CHECK(config.log == LogSettings{LogLevel::kDebug, LogFormat::kJson});
   CHECK(config.journal == JournalSettings{"/var/j", 64 << 20, 3});
   CHECK(config.metrics_listen == "0.0.0.0:9102");
+  CHECK(config.probes_listen == "0.0.0.0:9103");
+  CHECK(config.wedged_after_s == 30);
   CHECK(config.server == ServerSettings{"/run/s", "127.0.0.1:9101"});
 }
 
@@ -87,6 +90,9 @@ TEST_CASE("What is wrong is named with file, line, key, value and what was expec
   CHECK(Bad("journal: { segments: 2 }\n").find("journal.directory") != std::string::npos);
   CHECK(Bad("journal: { directory: j, segment_size: 1 }\n").find("64Ki") != std::string::npos);
   CHECK(Bad("metrics: { listen: here }\n").find("HOST:PORT") != std::string::npos);
+  CHECK(Bad("probes: { listen: here }\n").find("engine.yaml:1: probes.listen: \"here\"") == 0);
+  CHECK(Bad("probes: { listen: \"0.0.0.0:1\", wedged_after_s: 0 }\n").find("probes.wedged_after_s: \"0\"") !=
+        std::string::npos);
   CHECK(Bad("listen: 0.0.0.0:9101\n") ==
         "engine.yaml:1: listen: \"0.0.0.0:9101\", expected "
         "127.0.0.1:PORT or another loopback address");
@@ -100,7 +106,9 @@ TEST_CASE("What a running engine cannot take over is named") {
   CHECK(NeedRestart(from, to).empty());
   to.server.socket = "/other";
   to.journal.emplace();
-  CHECK(NeedRestart(from, to) == std::vector<std::string>{"journal", "socket"});
+  to.wedged_after_s = 1;
+  CHECK(NeedRestart(from, to) ==
+        std::vector<std::string>{"journal", "probes.wedged_after_s", "socket"});
 }
 
 }  // namespace

@@ -196,6 +196,22 @@ class EngineProcess(unittest.TestCase):
         self.assertEqual(code("/healthz"), 200)
         self.assertLess(memory_kib(), before + 32 * 1024)
 
+    def test_probes_have_a_port_of_their_own(self):
+        metrics, probes = free_port(), free_port()
+        self.write(f"metrics: {{ listen: '127.0.0.1:{metrics}' }}\nprobes: {{ listen: '127.0.0.1:{probes}' }}\n")
+        self.start()
+
+        def code(path):
+            try:
+                return urllib.request.urlopen(f"http://127.0.0.1:{probes}{path}", timeout=5).status
+            except urllib.error.HTTPError as error:
+                return error.code
+
+        idle = [socket.create_connection(("127.0.0.1", metrics), 5) for _ in range(200)]
+        self.assertEqual([code(path) for path in ("/healthz", "/readyz", "/metrics")], [200, 503, 404])
+        for client in idle:
+            client.close()
+
     def test_only_loopback_addresses_are_listened_on(self):
         refused = self.run_engine("--listen", "0.0.0.0:9101")
         self.assertEqual(refused.returncode, 2)

@@ -76,6 +76,11 @@ TEST_CASE("Figures of the cluster are taken away while no scheduler is connected
       client.Delta({RunningGang("large", 17)});
       client.Cycle(scheduler * 1000);
       REQUIRE(has("tephra_engine_synced 1"));
+      // The figures of a cycle follow its plan.
+      for (int tries = 0; tries < 1000 && running.metrics.Text().find("research") == std::string::npos;
+           ++tries) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
       REQUIRE(has("tephra_engine_nodes 2"));
       REQUIRE(has(R"(tephra_engine_gpus{state="free"} 16)"));
       REQUIRE(has(R"(tephra_engine_waiting_jobs{obstacle="Room"} 1)"));
