@@ -40,15 +40,17 @@ def merged_objects(table, kubectl, scratch):
     """(part, (kind, name), tree) of each object, with what parts and the overlay `replace` change as conditions."""
     by_overlay = []
     for overlay in OVERLAYS:
-        found, components = {}, []
+        found, components, before = {}, [], {}
         for part in table["parts"]:
             components += part.get("components", [])
-            for key, new in built(kubectl, overlay, components, scratch).items():
+            now = built(kubectl, overlay, components, scratch)
+            for key, new in now.items():
                 if key not in found:
                     found[key] = (part["name"], new)
                 else:
                     name, old = found[key]
-                    found[key] = (name, tree.merge(part.get("when"), new, old))
+                    found[key] = (name, tree.change(part.get("when"), new, before[key], old))
+            before = now
         by_overlay.append(found)
     beside, replace = by_overlay
     if beside.keys() != replace.keys():

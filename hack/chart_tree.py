@@ -61,6 +61,20 @@ def merge(when, new, old):
     return Choice(when, new, old)
 
 
+def change(when, new, before, tree):
+    """The tree of `before`, with what `new` says otherwise under the condition."""
+    if new == before:
+        return tree
+    if isinstance(new, dict) and isinstance(tree, dict) and not before.keys() - new.keys():
+        return {key: change(when, new[key], before[key], tree[key]) if key in before else Only(when, new[key]) for key in new}
+    if isinstance(new, list) and isinstance(tree, list) and len(new) >= len(before) == len(tree):
+        same = [change(when, *each) for each in zip(new, before, tree)]
+        return same + [Only(when, item) for item in new[len(before):]]
+    if isinstance(tree, Only) and isinstance(new, type(before)):
+        return Only(tree.when, change(when, new, before, tree.item))
+    return merge(when, new, tree)
+
+
 def plain(node):
     """The tree with every condition false: what the overlay `beside` says without components."""
     if isinstance(node, Choice):

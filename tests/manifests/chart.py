@@ -11,8 +11,8 @@ import yaml
 
 from built import ROOT, kustomize
 
-ALL = ["admission", "node", "node-mps", "network", "node-network", "openshift", "monitoring", "teams"]
-EVERYTHING = {"admission.enabled": True, "admission.certificates": "cert-manager", "node.enabled": True, "node.mps.enabled": True,
+ALL = ["admission", "node", "node-mps", "signed-slices", "network", "node-network", "openshift", "monitoring", "teams"]
+EVERYTHING = {"admission.enabled": True, "admission.certificates": "cert-manager", "node.enabled": True, "node.mps.enabled": True, "node.signedSlices": True,
               "networkPolicies.enabled": True, "openshift.enabled": True, "monitoring.enabled": True, "teams.enabled": True}
 
 

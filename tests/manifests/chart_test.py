@@ -50,6 +50,12 @@ class Same(unittest.TestCase):
                             ("network", {"networkPolicies.enabled": True}), ("monitoring", {"monitoring.enabled": True})):
             self.same({"mode": "replace", **needs}, "replace", parts[name]["components"])
 
+    def test_a_part_that_changes_an_object_needs_no_other_part_that_does(self):
+        node = {"node.enabled": True}
+        self.same({**node, "networkPolicies.enabled": True}, "beside", ["node", "network", "node-network"])
+        self.same({**node, "node.signedSlices": True}, "beside", ["node", "signed-slices"])
+        self.same({**node, "node.mps.enabled": True}, "beside", ["node", "node-mps"])
+
     def test_every_component_is_in_the_chart(self):
         inside = {component for part in TABLE["parts"] for component in part.get("components", [])}
         self.assertEqual(inside, {path.name for path in (ROOT / "manifests/components").iterdir()} - set(TABLE["no_part"]))

@@ -110,7 +110,7 @@ class Lab:
         # Of a flag that is given twice the last one counts.
         self.start(f"tephra-scheduler{name}", ROOT / "build/scheduler/tephra-scheduler", *arguments,
                    "--kubeconfig", account, "--scheduler-conf", conf, "--engine-socket", self.dir / f"engine{name}.sock",
-                   "--listen-address=127.0.0.1:0", *flags)
+                   "--listen-address=127.0.0.1:0", "--healthz-address=127.0.0.1:0", *flags)
 
     def requests(self):
         """(group, resource, verb, allowed by RBAC) of every request of the service account."""

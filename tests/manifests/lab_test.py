@@ -131,7 +131,7 @@ class NodePlugin(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         lab.apply(*component("node").values())
-        lab.until("the policy is enforced", lambda: "expected only by its own" in cls.patch("node-1", {"metadata": {"annotations": {"a": "b"}}}), 60)
+        lab.until("the policy is enforced", lambda: "written by tephra-node of another node" in cls.patch("node-1", {"metadata": {"annotations": {"a": "b"}}}), 60)
 
     @classmethod
     def patch(cls, node, change, *flags):

@@ -84,8 +84,10 @@ class Overlay:
         for container in containers(self.overlay).values():
             for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
                 if probe in container:
-                    self.assertIn(container[probe]["httpGet"]["port"], ports)
-        self.assertIn(f"listen: 0.0.0.0:{ports['engine-metrics']}", self.config("engine.yaml"))
+                    self.assertIn(container[probe]["httpGet"]["port"], ("probes", "engine-probes"))
+        self.assertIn(f"--healthz-address=:{ports['probes']}", containers(self.overlay)["scheduler"]["args"])
+        for name in ("metrics", "probes"):
+            self.assertIn(f"{name}:\n  listen: 0.0.0.0:{ports['engine-' + name]}", self.config("engine.yaml"))
         for (kind, name), service in objects(self.overlay).items():
             if kind != "Service":
                 continue
@@ -158,12 +160,13 @@ class NodePlugin(unittest.TestCase):
         self.assertFalse({"hostNetwork", "hostIPC"} & self.pod.keys())
         self.assertIs(self.pod["hostPID"], True)  # whose a process is that the driver tells of
 
-    def test_probes_and_the_service_name_the_port_that_is_served(self):
+    def test_probes_and_the_service_name_the_ports_that_are_served(self):
         container, = self.pod["containers"]
-        port, = container["ports"]
-        self.assertIn(f"--metrics-address=0.0.0.0:{port['containerPort']}", container["args"])
+        port, probes = container["ports"]
+        for each in (port, probes):
+            self.assertIn(f"--{each['name']}-address=0.0.0.0:{each['containerPort']}", container["args"])
         self.assertEqual([(container[p]["httpGet"]["path"], container[p]["httpGet"]["port"]) for p in ("livenessProbe", "readinessProbe")],
-                         [("/healthz", port["name"]), ("/readyz", port["name"])])
+                         [("/healthz", probes["name"]), ("/readyz", probes["name"])])
         service = self.objects["Service", "tephra-node-metrics"]
         self.assertEqual(service["spec"]["ports"][0]["targetPort"], port["name"])
         self.assertEqual(service["metadata"]["annotations"]["prometheus.io/port"], str(port["containerPort"]))
@@ -210,7 +213,7 @@ class Network(unittest.TestCase):
                 template = o["spec"]["template"]
                 # The kubelet probes from the node of the pod, which no policy keeps out.
                 yield o["metadata"]["namespace"], template["metadata"]["labels"], {
-                    port["name"] for c in template["spec"]["containers"] for port in c.get("ports", [])} - {"probes"}
+                    port["name"] for c in template["spec"]["containers"] for port in c.get("ports", [])} - {"probes", "engine-probes"}
 
     def test_each_port_is_open_to_those_that_need_it(self):
         policies = [o for o in (*component("network").values(), *component("node-network", "node").values()) if o["kind"] == "NetworkPolicy"]
@@ -238,7 +241,7 @@ class ThreatModel(unittest.TestCase):
         "hardware": (["tests/plugins/node/limiters_test.cc"], 'TEST_CASE("MpsLimiter: {}'),
         "fuzz": (["tests/fuzz/{}.cc"], ""),
         "folder": (["tests/plugins/node/limited_folder_test.cc"], 'TEST_CASE("HookLimiter: {}'),
-        "node": (["tests/plugins/node/blocked_gpus_test.cc"], 'TEST_CASE("BlockedGpus: {}'),
+        "node": (["tests/plugins/node/*_test.cc"], ': {}'),
         "http": (["tests/base/http_server_test.cc"], 'TEST_CASE("HttpServer: {}')}
 
     def test_each_attack_has_a_test_that_is_there(self):
@@ -352,8 +355,9 @@ class SignedSlices(unittest.TestCase):
     def setUp(self):
         self.all = with_components("admission", "node", "signed-slices")
 
-    def test_the_scheduler_gets_its_keys_by_a_flag(self):
-        for kind, name, source in (("Deployment", "tephra-scheduler", {"secret": {"secretName": "tephra-slices-keys", "defaultMode": 0o440}}),):
+    def test_scheduler_and_nodes_get_their_keys_by_a_flag(self):
+        for kind, name, source in (("Deployment", "tephra-scheduler", {"secret": {"secretName": "tephra-slices-keys", "defaultMode": 0o440}}),
+                                   ("DaemonSet", "tephra-node", {"configMap": {"name": "tephra-slices-keys"}})):
             spec = self.all[kind, name]["spec"]["template"]["spec"]
             (volume,) = [v for v in spec["volumes"] if v["name"] == "slices-keys"]
             self.assertEqual({k: v for k, v in volume.items() if k != "name"}, source)

@@ -252,7 +252,7 @@ class Accounts(Seat):
         self.refused(patch("podgroup", "admitted", queue), 'spec.queue: "research", expected "default"')
         # Not in two steps, either.
         for phase in ("Pending", None, "Inqueue"):
-            self.refused(patch("podgroup", "admitted", {"status": {"phase": phase}}), 'expected "Running": mallory may not update PodGroups')
+            self.refused(patch("podgroup", "admitted", {"status": {"phase": phase}}), 'expected "Running": mallory may not admit a PodGroup')
 
     @staticmethod
     def set_phase(name, phase, seat):
@@ -357,6 +357,82 @@ class Certificates(Seat):
         for name in ("tephra-slices-keys", "another"):
             self.refused(lab.kubectl("get", "secret", "--as=system:serviceaccount:tephra-system:tephra-admission-certificates",
                                      "-n", "tephra-system", name, check=False), "orbidden")
+
+
+JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "j", "namespace": NAMESPACE},
+       "spec": {"minAvailable": 1, "schedulerName": "tephra", "tasks": [
+           {"name": "w", "replicas": 1, "template": {"spec": {"containers": [{"name": "c", "image": "x"}]}}}]}}
+SYSTEM = ["--as=mallory", "--as-group=system:authenticated", "-n", "tephra-system"]
+
+
+def with_annotation(object, key):
+    return {**object, "metadata": {**object["metadata"], "annotations": {key: "x"}}}
+
+
+def of_kind(kind, api="v1", name="mine", **rest):
+    return {"apiVersion": api, "kind": kind, "metadata": {"name": name}, **rest}
+
+
+# What a stranger would try next: the object to create and the seat to create it from, or the arguments of kubectl.
+ATTACKS = {
+    "forge the signature of slices": (pod("a", {SIGNATURE: "v1.00000000.00"}), TENANT),
+    "forge the queue of a pod": (pod("a", {"tephra.sh/queue": "production"}), TENANT),
+    "forge slices with an init container": (pod("a", {SLICES: "x"}, lists=("initContainers",)), TENANT),
+    "forge slices of a pod of the scheduler": (pod("a", {SLICES: "x"}, schedulerName="tephra"), TENANT),
+    "write a reservation into a Job": (with_annotation(JOB, "tephra.sh/reserved-room"), TENANT),
+    "write an eviction cost into a Job": (with_annotation(JOB, "tephra.sh/evictions"), TENANT),
+    "make a queue": (of_kind("Queue", "scheduling.volcano.sh/v1beta1", spec={"weight": 1000}), TENANT),
+    "make a node": (of_kind("Node"), TENANT),
+    "make a HyperNode": (of_kind("HyperNode", "topology.volcano.sh/v1alpha1", spec={"tier": 1}), TENANT),
+    "make a priority class": (of_kind("PriorityClass", "scheduling.k8s.io/v1", value=2000000000), TENANT),
+    "give itself the role of the scheduler": (of_kind("RoleBinding", "rbac.authorization.k8s.io/v1", subjects=[
+        {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "mallory"}],
+        roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "tephra-scheduler"}), TENANT),
+    "make a pod beside the scheduler": (of_kind("Pod", spec={"containers": [{"name": "c", "image": "x"}]}), SYSTEM),
+    "make a webhook that sees all pods": (of_kind("MutatingWebhookConfiguration", "admissionregistration.k8s.io/v1"), TENANT),
+    "make a policy that refuses all pods": (of_kind("ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1", spec={}), TENANT),
+    "read the configuration of the engine": ["get", "configmap", "tephra"],
+    "change the configuration of the engine": ["patch", "configmap", "tephra", "--type=merge", "-p", '{"data":{"engine.yaml":""}}'],
+    "forget past usage": ["delete", "configmap", "tephra-memory"],
+    "take the lease": ["patch", "lease", "tephra-scheduler", "--type=merge", "-p", '{"spec":{"holderIdentity":"mallory"}}'],
+    "stop the scheduler": ["scale", "deployment", "tephra-scheduler", "--replicas=0"],
+    "get a token of the scheduler": ["create", "token", "tephra-scheduler"],
+    "read the keys of the scheduler": ["get", "secrets"],
+    "list pods of other tenants": ["get", "pods", "--all-namespaces"],
+    "list PodGroups of other tenants": ["get", "podgroups.scheduling.volcano.sh", "--all-namespaces"],
+    "delete PodGroups of other tenants": ["delete", "podgroups.scheduling.volcano.sh", "--all", "-n", "default"],
+    "taint a node": ["taint", "node", "node-0", "mine=true:NoSchedule"],
+    "label a node": ["label", "node", "node-0", "tephra.sh/gpu=false", "--overwrite"],
+    "remove the admission policies": ["delete", "validatingadmissionpolicy", "--all"],
+    "remove the webhooks": ["delete", "mutatingwebhookconfiguration", "--all"],
+    "lift the rules for its namespace": ["label", "namespace", NAMESPACE, "tephra.sh/visible-devices=any", "--overwrite"],
+    "open the network of the scheduler": ["delete", "networkpolicy", "--all"],
+    "read the logs of the scheduler": ["logs", "deployment/tephra-scheduler"],
+}
+
+
+REFUSED = re.compile("orbidden|set, changed or removed by mallory|no access to|cannot")
+
+
+def attempt(attack):
+    """What the API server said against it; empty: it is done."""
+    if isinstance(attack, tuple):
+        return create(attack[0], seat=attack[1])
+    namespace = () if {"-n", "--all-namespaces"} & set(attack) else ("-n", "tephra-system")
+    return lab.kubectl(*attack, *namespace, *TENANT[:2], check=False)
+
+
+class MoreAttacks(Seat):
+    """Each is refused by the API server, and says that it is forbidden or what is wrong."""
+
+    def test_each_is_refused(self):
+        for what, attack in ATTACKS.items():
+            with self.subTest(what):
+                self.assertRegex(attempt(attack) or "allowed", REFUSED)
+
+    def test_a_job_without_these_annotations_is_allowed(self):
+        self.allowed(create(JOB, "--dry-run=server"))
+        self.allowed(create(pod("a"), "--dry-run=server"))
 
 
 class RestOfTheCluster(Seat):

@@ -3,12 +3,15 @@
 #
 # The private key is in the Secret tephra-slices-keys of tephra-system, and the public keys are also in the ConfigMap
 # tephra-slices-keys of tephra-node. A new key signs after SECONDS, when the kubelets have given its public key to the nodes.
-# An earlier public key stays as long as a pod has a signature by its key. KUBECTL names another kubectl.
+# An earlier public key stays as long as a pod has a signature by its key. KUBECTL names another kubectl, SCHEDULER_NAMESPACE
+# and NODE_NAMESPACE other namespaces.
 set -euo pipefail
 
 seconds=${1:-180}
 [[ $seconds =~ ^[0-9]+$ ]] || { echo "usage: keys.sh [SECONDS=180]" >&2; exit 2; }
 read -ra kubectl <<<"${KUBECTL:-kubectl}"
+scheduler=${SCHEDULER_NAMESPACE:-tephra-system}
+node=${NODE_NAMESPACE:-tephra-node}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 umask 077
@@ -19,9 +22,9 @@ name_of() { openssl pkey -pubin -in "$1" -outform DER | tail -c 32 | sha256sum |
 
 # put [PRIVATE_KEY]: the public keys, and the private key that signs; without it, the signing key stays.
 put() {
-  "${kubectl[@]}" -n tephra-node create configmap tephra-slices-keys --from-file="$folder/public" --dry-run=client -o yaml |
+  "${kubectl[@]}" -n "$node" create configmap tephra-slices-keys --from-file="$folder/public" --dry-run=client -o yaml |
     "${kubectl[@]}" apply -f - >/dev/null
-  "${kubectl[@]}" -n tephra-system create secret generic tephra-slices-keys --from-file="$folder/public" \
+  "${kubectl[@]}" -n "$scheduler" create secret generic tephra-slices-keys --from-file="$folder/public" \
     --from-file=sign.pem="${1:-$folder/before/sign.pem}" --dry-run=client -o yaml | "${kubectl[@]}" apply -f - >/dev/null
 }
 
@@ -30,7 +33,7 @@ openssl pkey -in "$folder/sign.pem" -pubout -out "$folder/new.pub"
 new=$(name_of "$folder/new.pub")
 cp "$folder/new.pub" "$folder/public/$new.pub"
 
-secret=$("${kubectl[@]}" -n tephra-system get secret tephra-slices-keys --ignore-not-found \
+secret=$("${kubectl[@]}" -n "$scheduler" get secret tephra-slices-keys --ignore-not-found \
   -o go-template='{{range $name, $text := .data}}{{$name}} {{$text}}{{"\n"}}{{end}}')
 if [ -z "$secret" ]; then
   # Pods of before have no signature, and the scheduler signs once the component is applied.
