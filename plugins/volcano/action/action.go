@@ -5,12 +5,14 @@ package action
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
+	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -65,6 +67,7 @@ type Action struct {
 	engine       *engineWatch
 	ahead        chan struct{} // closed once Prepare is through; nil: not called
 	aheadErr     error         // of the last Prepare; read once ahead is closed
+	narrow       narrow
 }
 
 // New makes the action of one scheduler. The feed must have synced before the first session, and
@@ -76,7 +79,7 @@ func New(feed *facts.Feed, options Options) (*Action, error) {
 	if options.Clock == nil {
 		options.Clock = time.Now
 	}
-	a := &Action{options: options, feed: feed, flight: newInFlight(), reservations: newReservations(), lagging: lagging{}, admissions: admissions{}, notices: newNotices(options.Recorder),
+	a := &Action{options: options, feed: feed, flight: newInFlight(), reservations: newReservations(), lagging: lagging{}, admissions: admissions{}, notices: newNotices(options.Recorder), narrow: newNarrow(),
 		engine: &engineWatch{recorder: options.Recorder, self: options.Self, meantime: "nothing is scheduled"}}
 	if len(options.Fallback) > 0 {
 		a.engine.meantime = "Volcano's stock actions schedule"
@@ -105,7 +108,7 @@ func (a *Action) EngineReachable() bool { return a.engine.reachable() }
 // Unsettled says whether the next cycle has to tell what became of this one's plan, or may learn
 // what became of its binds, even if nothing else changes.
 func (a *Action) Unsettled() bool {
-	return a.outcomes.waiting() || len(a.flight.binds) > 0 || len(a.lagging) > 0 || a.admissions.unsettled() || a.masks.left
+	return a.outcomes.waiting() || len(a.flight.binds) > 0 || len(a.lagging) > 0 || a.admissions.unsettled() || a.masks.left || a.narrow.masksWait
 }
 
 // Close ends the link to the engine, which another scheduler may then have.
@@ -138,9 +141,27 @@ func (a *Action) prepared() {
 // Execute runs one cycle.
 func (a *Action) Execute(ssn *framework.Session) {
 	a.prepared()
-	a.settle(ssn)
+	a.narrow.whole(a.feed.Changes())
+	a.settle(statusIn(ssn))
 	a.judgeMasks(ssn)
+	reply := a.narrow.left
+	a.narrow.left = nil
+	if reply == nil {
+		if reply = a.ask(); reply == nil {
+			for _, stock := range a.options.Fallback {
+				stock.Execute(ssn)
+			}
+			return
+		}
+		a.hear(reply, ssn.VCClient())
+	}
+	a.carryOut(ssn, reply)
+	a.admitUngated(ssn)
+	a.notices.write(ssn, a.feed, maps.Keys(a.notices.byJob))
+}
 
+// ask asks the engine for a plan; nil: it does not answer.
+func (a *Action) ask() *pb.CycleReply {
 	ctx, cancel := context.WithTimeout(context.Background(), a.options.Timeout)
 	defer cancel()
 	started := time.Now()
@@ -148,10 +169,7 @@ func (a *Action) Execute(ssn *framework.Session) {
 	fullSyncs.Set(float64(a.link.Syncs()))
 	if err != nil {
 		a.engine.lost(err, a.aheadErr)
-		for _, stock := range a.options.Fallback {
-			stock.Execute(ssn)
-		}
-		return
+		return nil
 	}
 	a.engine.found()
 	if syncs := a.link.Syncs(); syncs != a.syncs {
@@ -163,11 +181,13 @@ func (a *Action) Execute(ssn *framework.Session) {
 	if remembered := reply.GetPlan().GetMemory(); remembered != nil {
 		a.options.Memory.Keep(remembered)
 	}
-	a.carryOut(ssn, reply)
+	return reply
+}
+
+// hear notes what a plan says to owners of gangs.
+func (a *Action) hear(reply *pb.CycleReply, client vcclient.Interface) {
 	a.notices.take(a.feed, reply)
-	a.admitUngated(ssn)
-	a.reportProblems(ssn)
-	a.notices.write(ssn, a.feed)
+	a.reportProblems(client)
 }
 
 func (a *Action) carryOut(ssn *framework.Session, reply *pb.CycleReply) {

@@ -29,6 +29,9 @@ func (l admissions) again(a *Action, ssn *framework.Session, decided []*pb.Decis
 			continue
 		}
 		_, gang, missing := a.gangOf(ssn, uid)
+		if missing != "" && l[uid] {
+			continue // it was seen to be in, and a session that does not show it says nothing of it
+		}
 		l[uid] = missing == "" && !stillOut(gang.PodGroup.Status.Phase)
 		if missing == "" {
 			admit(gang)

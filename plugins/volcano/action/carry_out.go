@@ -135,6 +135,7 @@ func (a *Action) try(ssn *framework.Session, statement *framework.Statement, que
 		return err
 	}
 	annotate(s.task, slices, queue, signature)
+	ssn.PodLister.CachedPods[s.task.UID] = s.task.Pod // or Allocate makes one more copy, a deep one
 	return statement.Allocate(s.task, s.node)
 }
 

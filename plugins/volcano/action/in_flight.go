@@ -36,17 +36,14 @@ func (f *inFlight) add(pod string, b bind) {
 	f.binds[pod] = b
 }
 
-// settle tells the engine of binds that failed since the last session.
-func (a *Action) settle(ssn *framework.Session) {
+// settle tells the engine of binds that failed since the last session. The function is the status of a pod, and false
+// where it is not there any more.
+func (a *Action) settle(statusOf func(gang api.JobID, pod string) (api.TaskStatus, bool)) {
 	for pod, b := range a.flight.binds {
-		gang := ssn.Jobs[b.gang]
-		if gang == nil || gang.Tasks[api.TaskID(pod)] == nil {
-			a.flight.settled(pod)
-			continue
-		}
-		switch task := gang.Tasks[api.TaskID(pod)]; task.Status {
-		case api.Binding:
-		case api.Pending:
+		status, known := statusOf(b.gang, pod)
+		switch {
+		case known && status == api.Binding:
+		case known && status == api.Pending:
 			delete(a.flight.binds, pod)
 			if a.flight.fails[pod]++; a.flight.fails[pod]%failsOfTheNode != 0 {
 				b.node = ""
@@ -55,6 +52,15 @@ func (a *Action) settle(ssn *framework.Session) {
 		default:
 			a.flight.settled(pod)
 		}
+	}
+}
+
+func statusIn(ssn *framework.Session) func(gang api.JobID, pod string) (api.TaskStatus, bool) {
+	return func(gang api.JobID, pod string) (api.TaskStatus, bool) {
+		if job := ssn.Jobs[gang]; job != nil && job.Tasks[api.TaskID(pod)] != nil {
+			return job.Tasks[api.TaskID(pod)].Status, true
+		}
+		return 0, false
 	}
 }
 

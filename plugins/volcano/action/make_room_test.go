@@ -3,6 +3,7 @@ package action
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -122,11 +123,11 @@ func (s *stage) play(decisions ...*pb.Decision) {
 		}
 	}
 	s.Session(s.profile, sink.Do("carry out", func(ssn *framework.Session) {
-		s.action.settle(ssn)
+		s.action.settle(statusIn(ssn))
 		s.action.carryOut(ssn, reply)
 		s.action.notices.take(s.Feed, reply)
 		s.action.admitUngated(ssn)
-		s.action.notices.write(ssn, s.Feed)
+		s.action.notices.write(ssn, s.Feed, maps.Keys(s.action.notices.byJob))
 	}))
 }
 

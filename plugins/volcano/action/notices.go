@@ -2,6 +2,7 @@ package action
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -39,6 +40,7 @@ type notice struct {
 	since                   time.Time
 	written                 *notice // what its PodGroup and pods say; nil: nothing yet
 	writtenAt               time.Time
+	arrived                 bool // it was seen on the PodGroup
 }
 
 func (n *notice) reason() string {
@@ -72,14 +74,42 @@ func (n *notice) lost(group *api.PodGroup, now time.Time) bool {
 // notices remembers what was said of each gang that waits and writes it where its owner looks.
 type notices struct {
 	byJob    map[string]*notice // by uid
+	stirred  map[string]bool    // of which something was noted since the last session
+	looked   time.Time          // at all of them
 	recorder record.EventRecorder
 }
 
+// All notices are looked at again so often: a text may be due, or one that was written has not arrived.
+const lookAgain = time.Second
+
+// pending are the gangs of which something is to be written or looked for, so that a session has to show them.
+func (n *notices) pending(feed *facts.Feed, now time.Time) (out []string) {
+	defer clear(n.stirred)
+	if now.Sub(n.looked) < lookAgain {
+		for uid := range n.stirred {
+			if notice := n.byJob[uid]; notice != nil && notice.due(now) {
+				out = append(out, uid)
+			}
+		}
+		return out
+	}
+	n.looked = now
+	for uid, notice := range n.byJob {
+		if _, known := feed.Job(uid); !known {
+			delete(n.byJob, uid)
+		} else if notice.due(now) || !notice.arrived && now.Sub(notice.writtenAt) >= lostAfter {
+			out = append(out, uid)
+		}
+	}
+	return out
+}
+
 func newNotices(recorder record.EventRecorder) *notices {
-	return &notices{byJob: map[string]*notice{}, recorder: recorder}
+	return &notices{byJob: map[string]*notice{}, stirred: map[string]bool{}, recorder: recorder}
 }
 
 func (n *notices) of(job string) *notice {
+	n.stirred[job] = true
 	known := n.byJob[job]
 	if known == nil {
 		known = &notice{}
@@ -136,11 +166,16 @@ func placedText(decision *pb.Decision) string {
 	return fmt.Sprintf("%d tasks are placed on %d nodes", len(decision.GetPlacements()), len(nodes))
 }
 
-// write puts what is due on the PodGroups of the session, and what is written on the pods that
-// wait, for Volcano to record when the session closes.
-func (n *notices) write(ssn *framework.Session, feed *facts.Feed) {
+// write puts what is due of these gangs on the PodGroups of the session, and what is written on the pods that
+// wait, for Volcano to record when the session closes. The session shows them, if Volcano's cache has them.
+func (n *notices) write(ssn *framework.Session, feed *facts.Feed, jobs iter.Seq[string]) {
 	now := time.Now()
-	for uid, notice := range n.byJob {
+	clear(n.stirred)
+	for uid := range jobs {
+		notice := n.byJob[uid]
+		if notice == nil {
+			continue
+		}
 		job, known := feed.Job(uid)
 		if !known {
 			delete(n.byJob, uid)
@@ -154,15 +189,15 @@ func (n *notices) write(ssn *framework.Session, feed *facts.Feed) {
 			}
 			continue
 		}
-		arrived := notice.written != nil && notice.on(gang.PodGroup)
+		notice.arrived = notice.written != nil && notice.on(gang.PodGroup)
 		if notice.due(now) || notice.lost(gang.PodGroup, now) {
 			notice.write(ssn, gang, now)
-			arrived = false
+			notice.arrived = false
 		}
 		switch w := notice.written; {
 		case w == nil: // the next session tries again
 		case w.placed:
-			if arrived {
+			if notice.arrived {
 				delete(n.byJob, uid) // there is no more to say, unless it comes to wait again
 			}
 		default:

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
-	"volcano.sh/volcano/pkg/scheduler/framework"
+	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
 
 	"tephra.sh/volcano/facts"
 )
@@ -23,13 +23,13 @@ var apiVersions = map[string]string{"Node": "v1", "Pod": "v1",
 
 // reportProblems says on each object, once, what of it could not be described to the engine, and why its
 // gang waits where it does.
-func (a *Action) reportProblems(ssn *framework.Session) {
+func (a *Action) reportProblems(client vcclient.Interface) {
 	for _, change := range a.feed.DrainProblems() {
 		if change.Job != "" {
 			a.notices.problem(change)
 		}
 		if change.Condition != "" {
-			go outside{ssn.VCClient()}.write(change.Object.Namespace, change.Object.Name, conditionOf(change))
+			go outside{client}.write(change.Object.Namespace, change.Object.Name, conditionOf(change))
 		}
 		if change.Gone {
 			continue

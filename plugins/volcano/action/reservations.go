@@ -56,11 +56,16 @@ func (h *reservations) follow(feed *facts.Feed, decision *pb.Decision) {
 	}
 }
 
-// lift takes away what no longer stands. What fails is tried again in the next session.
-func (h *reservations) lift(ctx context.Context, ssn *framework.Session, feed *facts.Feed) {
+// look notes groups that have what they need.
+func (h *reservations) look(feed *facts.Feed) {
 	for _, uid := range feed.SpentReservations() {
 		h.spent[uid] = true
 	}
+}
+
+// lift takes away what no longer stands. What fails is tried again in the next session.
+func (h *reservations) lift(ctx context.Context, ssn *framework.Session, feed *facts.Feed) {
+	h.look(feed)
 	for _, uid := range slices.Sorted(maps.Keys(h.spent)) {
 		job, known := feed.Job(uid)
 		if known {
@@ -74,9 +79,13 @@ func (h *reservations) lift(ctx context.Context, ssn *framework.Session, feed *f
 				continue
 			}
 		}
-		delete(h.spent, uid)
-		delete(h.written, uid)
+		h.forget(uid)
 	}
+}
+
+func (h *reservations) forget(uid string) {
+	delete(h.spent, uid)
+	delete(h.written, uid)
 }
 
 func jobID(job facts.JobRef) api.JobID { return api.JobID(job.Namespace + "/" + job.Name) }

@@ -68,6 +68,7 @@ func (a *apart) antiAffinity(pod *corev1.Pod) []*antiTerm {
 	}
 	var out []*antiTerm
 	terms := pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	a.left = a.left || len(terms) > mostAntiAffinities
 	// A pod of ours with more is a problem. Of a foreign pod, the rest is checked when another pod is bound beside it.
 	for _, term := range terms[:min(len(terms), mostAntiAffinities)] {
 		selector, err := metav1.LabelSelectorAsSelector(term.LabelSelector)
@@ -128,6 +129,7 @@ type apart struct {
 	kins    map[string]*kin
 	changes map[*kin]bool   // whose terms are reported in another way since the last look
 	keys    map[string]bool // topology keys that the engine has heard of
+	left    bool            // some term was left out, and is checked when a pod is bound
 
 	homes   map[string]int                  // how many terms each namespace has brought
 	termsOf map[string]map[*livingTerm]bool // by namespace; "": of every namespace
@@ -230,6 +232,7 @@ func (a *apart) join(k *kin, terms []*antiTerm) {
 	for _, term := range terms {
 		living := a.terms[term.id]
 		if living == nil && a.homes[k.namespace] >= mostHomeTerms {
+			a.left = true
 			continue
 		}
 		if living == nil {

@@ -81,6 +81,8 @@ type Feed struct {
 	dirtyGroups   map[*group]bool
 	dirtyLimits   map[*node]bool // nodes that may have other places for volumes
 	whole         bool           // a full sync is being written
+	moved         map[string]bool
+	changes       uint64
 
 	tellQueues table[*tephrav1.Queue]
 	tellNodes  table[*tephrav1.Node]
@@ -128,6 +130,7 @@ func New(sources Sources, options Options) (*Feed, error) {
 		budgets:     map[string]map[string]*disruptionBudget{},
 		dirtyGroups: map[*group]bool{},
 		dirtyLimits: map[*node]bool{},
+		moved:       map[string]bool{},
 		tellQueues:  newTable(sameMessage[*tephrav1.Queue]),
 		tellNodes:   newTable(sameMessage[*tephrav1.Node]),
 		tellMasks:   newTable(slices.Equal[[]string]),
@@ -182,6 +185,7 @@ func handle[T any](f *Feed, set, drop func(T)) cache.ResourceEventHandler {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			to(typed)
+			f.changes++
 			if f.options.Changed != nil {
 				f.options.Changed()
 			}

@@ -72,7 +72,7 @@ func (f *Feed) setGroup(obj *schedulingv1beta1.PodGroup) {
 	f.readUser(g)
 	f.readEvictability(g)
 	f.readExpectedRuntime(g)
-	f.dirtyGroups[g] = true
+	f.dirtyGroups[g], f.moved[g.key] = true, true
 }
 
 func (f *Feed) dropGroup(obj *schedulingv1beta1.PodGroup) {
@@ -90,7 +90,7 @@ func (f *Feed) dropGroup(obj *schedulingv1beta1.PodGroup) {
 	f.forgetProtection(groupObject(obj))
 	f.own(g, "")
 	g.obj, g.complete, g.refused = nil, false, false
-	f.dirtyGroups[g] = true
+	f.dirtyGroups[g], f.moved[g.key] = true, true
 }
 
 // own notes which Volcano Job owns the group; empty: none.

@@ -89,6 +89,7 @@ func (f *Feed) setPod(obj *corev1.Pod) {
 	if p.group == nil {
 		return
 	}
+	f.moved[p.group.key] = true
 	shape := p.shape
 	f.reshape(p)
 	if changed := f.readProtection(p); changed || before == nil || shape != p.shape || before.Spec.NodeName != obj.Spec.NodeName ||
@@ -145,6 +146,7 @@ func (f *Feed) join(p *pod, key string) {
 		return
 	}
 	if p.group != nil {
+		f.moved[p.group.key] = true
 		delete(p.group.pods, p.uid)
 		f.dirtyGroups[p.group] = true
 		p.group, p.placed = nil, false

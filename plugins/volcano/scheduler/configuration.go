@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"k8s.io/klog/v2"
@@ -93,6 +94,25 @@ func (c *configuration) usesStockActions() bool {
 		}
 	}
 	return false
+}
+
+// judgeByNode are plugins that give the same answers where a session shows only the nodes and jobs of a plan, and that
+// do not act outside the session.
+var judgeByNode = []string{"priority", "gang", "conformance", "predicates"}
+
+// narrow: the engine alone decides, and no plugin needs sessions of the whole cluster.
+func (s settings) narrow() bool {
+	if len(s.actions) != 1 || s.actions[0].Name() != action.Name {
+		return false
+	}
+	for _, tier := range s.tiers {
+		for _, plugin := range tier.Plugins {
+			if !slices.Contains(judgeByNode, plugin.Name) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // watch reloads the file whenever it changes, until the context ends. The folder is watched, since

@@ -8,6 +8,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/metrics"
+
+	"tephra.sh/volcano/action"
 )
 
 // How long nothing has to change before a session opens nevertheless, in scheduling periods.
@@ -35,23 +37,43 @@ func (s *Scheduler) changed() {
 func (s *Scheduler) loop(ctx context.Context) {
 	for woken := true; ctx.Err() == nil; {
 		started, busyBefore := time.Now(), s.busy()
-		s.session()
+		interval := s.interval
+		if s.narrow() {
+			interval = 0
+		} else {
+			s.session()
+		}
 		took := time.Since(started)
-		if !sleep(ctx, max(s.interval-took, min(took, s.busy()-busyBefore))) {
+		if !sleep(ctx, max(interval-took, min(took, s.busy()-busyBefore))) {
 			return
 		}
+		quiet := s.quiet(woken)
 		select {
 		case <-ctx.Done():
 		case <-s.wake:
 			woken = true
-		case <-time.After(s.quiet(woken)):
-			woken = false
+		case <-time.After(quiet):
+			woken = woken && quiet < changedPeriods*s.period
 		}
+		if s.view != nil && !sleep(ctx, s.gather) {
+			return
+		}
+		s.answered()
+	}
+}
+
+// answered: the changes so far are in the next plan.
+func (s *Scheduler) answered() {
+	select {
+	case <-s.wake:
+	default:
 	}
 }
 
 func (s *Scheduler) quiet(woken bool) time.Duration {
 	switch {
+	case s.view != nil && s.conf.current().narrow() && s.action.Moving():
+		return action.StatusInterval
 	case s.action.Unsettled():
 		return s.period / unsettledPart
 	case woken, s.conf.usesStockActions(), s.conf.usesEngine() && !s.action.EngineReachable():
@@ -78,16 +100,38 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// narrow is a cycle without a session of the whole cluster; false: one has to follow.
+func (s *Scheduler) narrow() bool {
+	now := s.conf.current()
+	if s.view == nil || !now.narrow() {
+		return false
+	}
+	defer s.work.Begin()()
+	started := time.Now()
+	if !s.action.Narrow(s.view, func() *framework.Session {
+		now.enable()
+		return framework.OpenSession(s.view, now.tiers, now.arguments)
+	}) {
+		return false
+	}
+	metrics.UpdateE2eDuration(metrics.Duration(started))
+	return true
+}
+
+// enable tells stock actions and plugins which actions run beside them.
+func (s settings) enable() {
+	conf.EnabledActionMap = map[string]bool{}
+	for _, action := range s.actions {
+		conf.EnabledActionMap[action.Name()] = true
+	}
+}
+
 // session is one cycle of Volcano's framework.
 func (s *Scheduler) session() {
 	defer s.work.Begin()()
 	started := time.Now()
 	now := s.conf.current()
-	// Stock actions read this to learn which other actions run beside them.
-	conf.EnabledActionMap = map[string]bool{}
-	for _, action := range now.actions {
-		conf.EnabledActionMap[action.Name()] = true
-	}
+	now.enable()
 	if s.conf.usesEngine() {
 		s.action.Prepare()
 	}
@@ -99,4 +143,5 @@ func (s *Scheduler) session() {
 	}
 	framework.CloseSession(ssn)
 	metrics.UpdateE2eDuration(metrics.Duration(started))
+	s.action.WholeTook(time.Since(started))
 }

@@ -25,6 +25,7 @@ import (
 	"tephra.sh/volcano/probes"
 	"tephra.sh/volcano/requests"
 	pb "tephra.sh/volcano/tephrav1"
+	"tephra.sh/volcano/view"
 )
 
 // Options beyond Volcano's own.
@@ -46,8 +47,13 @@ type Options struct {
 	// GPUTopologyLabel is the label of nodes that may say "default": which of its GPUs are well linked is
 	// not looked at there.
 	GPUTopologyLabel string
-	// MinInterval passes between the starts of two sessions at least.
+	// MinInterval passes between the starts of two sessions of the whole cluster at least.
 	MinInterval time.Duration
+	// WholeSessions, if set, opens a session of the whole cluster each time. Otherwise a session shows what a plan is about,
+	// where the configuration allows it.
+	WholeSessions bool
+	// Gather is how long changes are gathered before a plan is asked for, where sessions need not be of the whole cluster.
+	Gather time.Duration
 	// WedgedAfter is how long a session may run before Healthy is an error.
 	WedgedAfter time.Duration
 	// MemoryConfigMap keeps what the engine remembers, in the scheduler's namespace; empty: nothing does.
@@ -69,6 +75,7 @@ type Around struct {
 // Scheduler is one scheduler process; it runs sessions only while it leads.
 type Scheduler struct {
 	cache    schedcache.Cache
+	view     *view.Cache // nil: all sessions are of the whole cluster
 	volcano  vcinformers.SharedInformerFactory
 	feed     *facts.Feed
 	action   *action.Action
@@ -77,6 +84,7 @@ type Scheduler struct {
 	wake     chan struct{}
 	period   time.Duration
 	interval time.Duration
+	gather   time.Duration
 	busy     func() time.Duration
 	work     probes.Work // the session that runs
 	wedged   time.Duration
@@ -86,17 +94,43 @@ type Scheduler struct {
 // Volcano's cache counts them against the attachments of a node unless configured otherwise.
 const localVolumes = "kubernetes.io/no-provisioner"
 
-// New prepares a scheduler of the cluster that config names. Nothing runs yet.
-func New(config *rest.Config, opt *options.ServerOption, own Options) (*Scheduler, error) {
+// over is a scheduler on the cache, without feed, action and configuration.
+func over(cache schedcache.Cache, opt *options.ServerOption, own Options) *Scheduler {
 	s := &Scheduler{
-		cache: schedcache.New(config, opt.SchedulerNames, opt.DefaultQueue, opt.NodeSelector, opt.NodeWorkerThreads,
-			append(opt.IgnoredCSIProvisioners, localVolumes), opt.ResyncPeriod, opt.ResourceSyncTimeout),
+		cache:    cache,
 		wake:     make(chan struct{}, 1),
 		period:   opt.SchedulePeriod,
 		interval: own.MinInterval,
+		gather:   own.Gather,
 		busy:     busy,
 		wedged:   own.WedgedAfter,
 	}
+	if ours, is := cache.(*schedcache.SchedulerCache); is && !own.WholeSessions {
+		s.view = view.New(ours)
+	}
+	return s
+}
+
+// Loop runs the cycles of a scheduler on a cache that runs already, until the context ends. Changed gets the function that
+// the feed has to call.
+func Loop(ctx context.Context, cache schedcache.Cache, act *action.Action, opt *options.ServerOption, own Options,
+	changed func(func())) error {
+	s := over(cache, opt, own)
+	s.action = act
+	framework.RegisterAction(act)
+	var err error
+	if s.conf, err = loadConfiguration(opt); err != nil {
+		return err
+	}
+	changed(s.changed)
+	s.loop(ctx)
+	return nil
+}
+
+// New prepares a scheduler of the cluster that config names. Nothing runs yet.
+func New(config *rest.Config, opt *options.ServerOption, own Options) (*Scheduler, error) {
+	s := over(schedcache.New(config, opt.SchedulerNames, opt.DefaultQueue, opt.NodeSelector, opt.NodeWorkerThreads,
+		append(opt.IgnoredCSIProvisioners, localVolumes), opt.ResyncPeriod, opt.ResourceSyncTimeout), opt, own)
 	changed := s.changed
 	if around := own.Around; around.Change != nil {
 		changed, s.busy = func() { around.Change(s.changed) }, around.Busy

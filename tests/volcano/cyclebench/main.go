@@ -2,6 +2,7 @@
 // where the API server would be, and stock Volcano, Tephra and a ready plan on equal clusters.
 //
 //	cyclebench [--nodes 500,1000] [--rounds 7] [--output markdown|json]
+//	cyclebench latency [--nodes 1000,5000] [--jobs 300] [--output markdown|json]
 //	cyclebench restart [--nodes 5000] [--pods 100000] [--output markdown|json]
 //
 // The engine's binary is ../../build/release/sidecar/tephra-engine or what TEPHRA_ENGINE names.
@@ -67,6 +68,31 @@ func run(arguments []string) error {
 			return err
 		}
 		return show(*output, report, report.markdown)
+	case "latency":
+		sizes := flags.String("nodes", "1000,5000", "cluster sizes, by commas")
+		jobs := flags.Int("jobs", 300, "jobs of one pod that are timed")
+		_ = flags.Parse(arguments)
+		nodes, err := numbers(*sizes)
+		if err != nil {
+			return fmt.Errorf("--nodes: %w", err)
+		}
+		report, err := latencies(nodes, *jobs)
+		if err != nil {
+			return err
+		}
+		return show(*output, report, report.markdown)
+	case "measure-latency": // of one kind, in this process
+		var of waits
+		flags.StringVar(&of.Kind, "kind", "", "stock, whole or narrow")
+		flags.IntVar(&of.Nodes, "nodes", 100, "nodes of 8 GPUs")
+		flags.IntVar(&of.Jobs, "jobs", 100, "jobs of one pod that are timed")
+		flags.IntVar(&of.Gangs, "gangs", 5, "gangs of 512 that are timed")
+		flags.StringVar(&of.Profile, "pprof", "", "file for a CPU profile")
+		_ = flags.Parse(arguments)
+		if err := of.measure(); err != nil {
+			return fmt.Errorf("%s on %d nodes: %w", of.Kind, of.Nodes, err)
+		}
+		return json.NewEncoder(os.Stdout).Encode(of)
 	case "measure": // one timing, in this process
 		var work work
 		flags.StringVar(&work.Kind, "kind", "", "stock, tephra, ready or standing")

@@ -78,6 +78,26 @@ func (c *Cluster) Add(objects ...runtime.Object) error {
 	return c.wait()
 }
 
+// Put is Add that does not wait for the scheduler's cache.
+func (c *Cluster) Put(objects ...runtime.Object) error {
+	for _, object := range objects {
+		if err := c.server.put(object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Take is Delete that does not wait.
+func (c *Cluster) Take(objects ...runtime.Object) error {
+	for _, object := range objects {
+		if err := c.server.remove(object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Delete takes objects off the API server.
 func (c *Cluster) Delete(objects ...runtime.Object) error {
 	for _, object := range objects {

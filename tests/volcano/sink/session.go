@@ -2,10 +2,15 @@ package sink
 
 import (
 	"fmt"
+	"strings"
 
 	volcano "volcano.sh/volcano/pkg/scheduler"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"tephra.sh/volcano/action"
+	"tephra.sh/volcano/scheduler"
+	"tephra.sh/volcano/view"
 )
 
 // Profile is how a session is set up.
@@ -38,6 +43,22 @@ func (c *Cluster) Session(profile Profile, actions ...framework.Action) {
 		action.UnInitialize()
 	}
 	framework.CloseSession(ssn)
+}
+
+// Cycle is one cycle as the scheduler runs it: its session shows what the plan is about or, where that does not do, the
+// whole cluster. It says which.
+func (c *Cluster) Cycle(of *view.Cache, profile Profile, tephra *action.Action) (whole bool) {
+	conf.EnabledActionMap = map[string]bool{tephra.Name(): true}
+	if tephra.Narrow(of, func() *framework.Session { return framework.OpenSession(of, profile.Tiers, profile.Arguments) }) {
+		return false
+	}
+	c.Session(profile, tephra)
+	return true
+}
+
+// Default is the profile of a scheduler without a configuration file. Its action need not be there yet.
+func Default() (Profile, error) {
+	return ReadProfile(strings.ReplaceAll(scheduler.DefaultConf, action.Name, "allocate"))
 }
 
 // StockActions are Volcano's own of these names.

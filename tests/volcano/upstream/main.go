@@ -2,7 +2,7 @@
 // and sessions: with the stock actions that a case names, or with our action in place of
 // enqueue, allocate, backfill, reclaim and preempt.
 //
-//	upstream --cases DIR [--with stock|tephra] [--reasons FILE] [--packages LIST] [--case TEXT]
+//	upstream --cases DIR [--with stock|tephra|same] [--reasons FILE] [--packages LIST] [--case TEXT]
 //	         [--output markdown|json|summary]
 //
 // The exit status is 1 where a case fails: it is not excluded, and ends otherwise for no reason that
@@ -34,7 +34,7 @@ func main() {
 
 func run() error {
 	folder := flag.String("cases", "", "folder of the cases")
-	with := flag.String("with", "tephra", "tephra or stock")
+	with := flag.String("with", "tephra", "tephra, stock, or same: our action in sessions of the whole cluster and in sessions of the plan alone, which must do the same")
 	reasonsPath := flag.String("reasons", "", "JSON file with the reasons of cases that differ; empty: none do")
 	packages := flag.String("packages", "", "only cases of these packages of Volcano's, with commas between; empty: all")
 	only := flag.String("case", "", "only cases whose name contains this")
@@ -44,8 +44,8 @@ func run() error {
 	if !*verbose {
 		klog.SetLogger(logr.Discard())
 	}
-	if *with != "tephra" && *with != "stock" {
-		return fmt.Errorf("--with %q, expected tephra or stock", *with)
+	if *with != "tephra" && *with != "stock" && *with != "same" {
+		return fmt.Errorf("--with %q, expected tephra, stock or same", *with)
 	}
 	cases, err := readCases(*folder)
 	if err != nil {
@@ -58,6 +58,10 @@ func run() error {
 	var rows []row
 	for _, c := range cases {
 		if strings.Contains(c.title(), *only) && (*packages == "" || slices.Contains(strings.Split(*packages, ","), c.group())) {
+			if *with == "same" {
+				rows = append(rows, same(c))
+				continue
+			}
 			rows = append(rows, judge(c, *with == "tephra", reasons[c.title()]))
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	"tephra.sh/volcano/action"
 	"tephra.sh/volcano/annotations"
 	"tephra.sh/volcano/facts"
+	"tephra.sh/volcano/view"
 )
 
 const (
@@ -44,6 +45,41 @@ type outcome struct {
 
 // play runs the case's session.
 func play(c *testCase, ours bool) (*outcome, error) {
+	return playIn(c, ours, nil)
+}
+
+// cycle runs a cycle of ours alone, with the plugins of the scheduler's default.
+type cycle func(*sink.Cluster, sink.Profile, *action.Action)
+
+var whole cycle = func(c *sink.Cluster, p sink.Profile, tephra *action.Action) { c.Session(p, tephra) }
+
+var narrow cycle = func(c *sink.Cluster, p sink.Profile, tephra *action.Action) { c.Cycle(view.New(c.Cache), p, tephra) }
+
+// same plays the case in a session of the whole cluster and in one of the plan, and says where they differ.
+func same(c *testCase) row {
+	r := row{Case: c.title(), What: c.Name, Result: holds}
+	if r.Class, r.Why = classify(c, false); r.Class == excluded {
+		r.Result = excluded
+		return r
+	}
+	var texts []string
+	for _, cycle := range []cycle{whole, narrow} {
+		got, err := playIn(c, true, cycle)
+		if err != nil {
+			r.Result, r.Why = fails, err.Error()
+			return r
+		}
+		texts = append(texts, got.String())
+	}
+	if texts[0] != texts[1] {
+		r.Result, r.Why = fails, "whole: "+texts[0]+"; narrow: "+texts[1]
+	}
+	r.With = texts[0]
+	return r
+}
+
+// playIn runs the case's session, or that cycle.
+func playIn(c *testCase, ours bool, alone cycle) (*outcome, error) {
 	cluster, err := sink.New(&facts.Options{Admit: true})
 	if err != nil {
 		return nil, err
@@ -80,7 +116,22 @@ func play(c *testCase, ours bool) (*outcome, error) {
 	})
 	look := sink.Do("look", func(ssn *framework.Session) { out.look(ssn, cluster.Feed) })
 	defer setShard(&testCase{}, nil)
-	cluster.Session(profile, append(append([]framework.Action{prepare}, actions...), look)...)
+	if alone == nil {
+		cluster.Session(profile, append(append([]framework.Action{prepare}, actions...), look)...)
+	} else {
+		if profile, err = sink.Default(); err != nil {
+			return nil, err
+		}
+		cluster.Session(profile, prepare) // fills caches of plugins
+		for range 3 {
+			alone(cluster, profile, actions[0].(*action.Action))
+			time.Sleep(action.StatusInterval)
+		}
+		out.phases = map[string]string{}
+		for _, group := range c.Cluster.PodGroups {
+			out.phases[group.Namespace+"/"+group.Name] = string(cluster.Phase(group.Namespace, group.Name))
+		}
+	}
 	if err := cluster.AwaitBindings(); err != nil {
 		return nil, err
 	}

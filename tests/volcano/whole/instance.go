@@ -103,7 +103,7 @@ func (i *instance) run(ctx context.Context, c *client) error {
 	opt.SchedulerNames, opt.NodeWorkerThreads = []string{schedulerName}, 1
 	opt.RegisterOptions()
 	w := i.world
-	own := scheduler.Options{Client: c.name, EngineTimeout: 30 * time.Second, Admit: true, MinInterval: 50 * time.Millisecond,
+	own := scheduler.Options{Client: c.name, EngineTimeout: 30 * time.Second, Admit: true, MinInterval: 50 * time.Millisecond, Gather: time.Millisecond,
 		MemoryConfigMap: "tephra-memory",
 		Around: scheduler.Around{
 			Engine: calls{engine: w.engines.of[i.number], client: c},

@@ -55,7 +55,9 @@ func run() error {
 	own := scheduler.Options{Client: "tephra-scheduler " + version}
 	flags.StringVar(&own.EngineSocket, "engine-socket", "/run/tephra/engine.sock", "Unix socket of tephra-engine.")
 	flags.DurationVar(&own.EngineTimeout, "engine-timeout", 30*time.Second, "How long one plan may take, including a full sync, before the scheduler treats the engine as gone.")
-	flags.DurationVar(&own.MinInterval, "min-interval", 50*time.Millisecond, "Minimum time between the starts of two sessions. A session opens when something has changed.")
+	flags.DurationVar(&own.MinInterval, "min-interval", 50*time.Millisecond, "Minimum time between the starts of two sessions of the whole cluster. A session opens when something has changed.")
+	flags.BoolVar(&own.WholeSessions, "whole-sessions", false, "Open a Volcano session of the whole cluster for each plan. Without it, a session shows only the nodes and jobs of the plan, unless the configuration has other actions than tephra or other plugins than priority, gang, conformance and predicates.")
+	flags.DurationVar(&own.Gather, "gather", time.Millisecond, "How long changes are gathered before a plan is asked for, where a session need not show the whole cluster.")
 	flags.DurationVar(&own.WedgedAfter, "wedged-after", 10*time.Minute, "A session that runs for longer makes /healthz fail, so that the kubelet starts the scheduler again.")
 	flags.StringVar(&own.MemoryConfigMap, "memory-config-map", "tephra-memory", `ConfigMap with the record of past usage, in the namespace of the scheduler's pod, or else of its lease; "" for none.`)
 	flags.StringSliceVar(&own.DomainLabels, "domain-labels", nil, `Node labels that describe the topology, from the widest domain to the narrowest, separated by commas, such as "topology.kubernetes.io/zone,network.topology.nvidia.com/leaf". They do not apply to nodes in a HyperNode.`)
