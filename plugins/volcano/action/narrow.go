@@ -14,11 +14,17 @@ import (
 )
 
 const (
-	// StatusInterval passes at least between two looks at groups that changed but about which nothing was decided. Each
+	// StatusInterval passes at least between two looks at groups that changed but about which nothing was decided: each
 	// event of a pod changes its group, and a gang has many pods.
 	StatusInterval = 50 * time.Millisecond
 	// mostAtOnce of these groups are in one session, so that decisions do not wait for the others.
-	mostAtOnce = 256
+	mostAtOnce = 64
+	// nextInterval passes between two of these sessions where there are more groups.
+	nextInterval = 10 * time.Millisecond
+	// mostClosing sessions end in the background at a time.
+	mostClosing = 32
+	// closingFor is how long a decision waits for the end of a session that shows its job.
+	closingFor = 20 * time.Millisecond
 	// queueInterval passes at least between two writes of what queues hold, and between two tries to write a status.
 	queueInterval = time.Second
 	// Sessions of the whole cluster for masks leave so much more time to others than they take.
@@ -37,12 +43,69 @@ type narrow struct {
 	left      *pb.CycleReply       // a plan that only a session of the whole cluster can carry out
 	masksWait bool                 // masks are to be judged again later
 
+	closing map[api.JobID]chan struct{} // by the sessions that end in the background
+	open    chan struct{}               // a place for each of them
+
 	wholeEnded   time.Time // the last session of the whole cluster
 	wholeTook    time.Duration
 	wholeChanges uint64 // which of the informers' it had seen
 }
 
-func newNarrow() narrow { return narrow{moved: map[string]time.Time{}} }
+func newNarrow() narrow {
+	return narrow{moved: map[string]time.Time{}, closing: map[api.JobID]chan struct{}{}, open: make(chan struct{}, mostClosing)}
+}
+
+// close ends the session in the background: it writes statuses, and decisions about other gangs do not wait for the API
+// server. Two sessions of one job do no harm, since the API server takes no write that is out of date.
+func (n *narrow) close(ssn *framework.Session) {
+	n.open <- struct{}{}
+	closed := make(chan struct{})
+	for id := range ssn.Jobs {
+		n.closing[id] = closed
+	}
+	go func() {
+		framework.CloseSession(ssn)
+		close(closed)
+		<-n.open
+	}()
+}
+
+// awaitClosing waits a moment for sessions that still write the statuses of these jobs.
+func (n *narrow) awaitClosing(jobs map[api.JobID]bool) {
+	enough := time.After(closingFor)
+	for id := range jobs {
+		select {
+		case <-n.closing[id]:
+		default:
+			if n.closing[id] == nil {
+				continue
+			}
+			select {
+			case <-n.closing[id]:
+			case <-enough:
+				return
+			}
+		}
+	}
+}
+
+// sweep forgets sessions that have ended.
+func (n *narrow) sweep() {
+	for id, closed := range n.closing {
+		select {
+		case <-closed:
+			delete(n.closing, id)
+		default:
+		}
+	}
+}
+
+// AwaitClosed returns once what was decided is written.
+func (a *Action) AwaitClosed() {
+	for _, closed := range a.narrow.closing {
+		<-closed
+	}
+}
 
 // whole: a session of the whole cluster is open, since the informers have reported so many changes.
 func (n *narrow) whole(changes uint64) {
@@ -63,14 +126,23 @@ func (n *narrow) move(keys []string, now time.Time) {
 	}
 }
 
-// Moving: a group has changed, and a narrow cycle is to look at it.
-func (a *Action) Moving() bool { return len(a.narrow.moved) > 0 }
+// Moving is after which time a narrow cycle is to look at groups that have changed; 0: there are none.
+func (a *Action) Moving() time.Duration {
+	switch {
+	case len(a.narrow.order) > mostAtOnce:
+		return nextInterval
+	case len(a.narrow.order) > 0:
+		return StatusInterval
+	}
+	return 0
+}
 
 // Narrow runs one cycle in which a session shows no more than the plan is about. It returns false where a session of
 // the whole cluster has to follow, in which Execute goes on.
 func (a *Action) Narrow(cluster *view.Cache, open func() *framework.Session) bool {
 	a.prepared()
 	now := time.Now()
+	a.narrow.sweep()
 	a.narrow.move(a.feed.Moved(), now)
 	if a.masksDue(now) || cluster.Claims() && now.Sub(a.narrow.wholeEnded) >= unseenInterval {
 		return false
@@ -92,6 +164,7 @@ func (a *Action) Narrow(cluster *view.Cache, open func() *framework.Session) boo
 	}
 	a.lookAtMoved(cluster, about.Names, now)
 	if len(about.Jobs) > 0 {
+		a.narrow.awaitClosing(about.Jobs)
 		cluster.Show(about.Names)
 		ssn := open()
 		if reply != nil {
@@ -102,14 +175,24 @@ func (a *Action) Narrow(cluster *view.Cache, open func() *framework.Session) boo
 			}
 			a.notices.write(ssn, a.feed, slices.Values(slices.Sorted(maps.Keys(about.noticed))))
 		}
-		framework.CloseSession(ssn)
+		a.narrow.close(ssn)
 	}
 	if now.Sub(a.narrow.queues) >= queueInterval && a.narrow.through {
 		a.narrow.queues = now
-		a.narrow.move(cluster.Failed(), now)
+		a.again(cluster.Failed(), now)
 		cluster.WriteQueues()
 	}
 	return true
+}
+
+// again has statuses written once more that were not written.
+func (a *Action) again(groups []string, now time.Time) {
+	a.narrow.move(groups, now)
+	for _, key := range groups {
+		if uid := a.feed.Versions(key).UID; a.notices.byJob[uid] != nil {
+			a.notices.byJob[uid].written = nil
+		}
+	}
 }
 
 // masksDue: pods wait for masks, which are judged with all nodes: at once where one was never judged, else when sessions
@@ -211,7 +294,7 @@ func (a *Action) about(s *subject, reply *pb.CycleReply, now time.Time) {
 // lookAtMoved adds groups whose status may have to be written, once Volcano's cache knows them as the facts do.
 func (a *Action) lookAtMoved(cluster *view.Cache, names view.Names, now time.Time) {
 	n := &a.narrow
-	if now.Sub(n.looked) < StatusInterval {
+	if now.Sub(n.looked) < a.Moving() {
 		return
 	}
 	n.looked = now
@@ -223,7 +306,7 @@ func (a *Action) lookAtMoved(cluster *view.Cache, names view.Names, now time.Tim
 	behind := cluster.Behind(groups)
 	n.order = slices.Clone(n.order[len(next):])
 	for _, key := range next {
-		if behind[key] && now.Sub(n.moved[key]) < lagPatience {
+		if n.closing[api.JobID(key)] != nil || behind[key] && now.Sub(n.moved[key]) < lagPatience {
 			n.order = append(n.order, key)
 			continue
 		}

@@ -82,6 +82,7 @@ type Feed struct {
 	dirtyLimits   map[*node]bool // nodes that may have other places for volumes
 	whole         bool           // a full sync is being written
 	moved         map[string]bool
+	masked        map[*group]bool // some pod or template of the group has a mask
 	changes       uint64
 
 	tellQueues table[*tephrav1.Queue]
@@ -131,6 +132,7 @@ func New(sources Sources, options Options) (*Feed, error) {
 		dirtyGroups: map[*group]bool{},
 		dirtyLimits: map[*node]bool{},
 		moved:       map[string]bool{},
+		masked:      map[*group]bool{},
 		tellQueues:  newTable(sameMessage[*tephrav1.Queue]),
 		tellNodes:   newTable(sameMessage[*tephrav1.Node]),
 		tellMasks:   newTable(slices.Equal[[]string]),

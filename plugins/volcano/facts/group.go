@@ -200,6 +200,7 @@ func (f *Feed) priority(class string) int32 {
 
 // settle works out what the engine is to know of the group now.
 func (f *Feed) settle(g *group) {
+	defer f.noteMasks(g)
 	for _, p := range g.pods {
 		f.tellTasks.touch(p.uid) // its place may change, or it may have none any more
 	}

@@ -90,13 +90,30 @@ type MaskedClass struct {
 	Example *corev1.Pod
 }
 
+// noteMasks notes whether the group is one of those in which masks are looked for.
+func (f *Feed) noteMasks(g *group) {
+	for _, p := range g.pods {
+		if p.shape != nil && p.shape.mask != "" {
+			f.masked[g] = true
+			return
+		}
+	}
+	for _, made := range g.templates {
+		if made.shape != nil && made.shape.mask != "" {
+			f.masked[g] = true
+			return
+		}
+	}
+	delete(f.masked, g)
+}
+
 // MaskedClasses are those of which some pod waits for a node, by name: whose masks are to be
 // evaluated.
 func (f *Feed) MaskedClasses() []MaskedClass {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.settleAll()
-	if !f.translator.masks {
+	if len(f.masked) == 0 && len(f.lateForMasks) == 0 {
 		return nil
 	}
 	examples := map[string]*corev1.Pod{}
@@ -109,7 +126,7 @@ func (f *Feed) MaskedClasses() []MaskedClass {
 			examples[shape.mask] = pod
 		}
 	}
-	for _, group := range f.groups {
+	for group := range f.masked {
 		for _, p := range group.pods {
 			if asks(p.obj) && p.handed == nil && group.roles != nil {
 				offer(p.obj, p.shape)

@@ -18,6 +18,7 @@ func (f *Feed) Changes() uint64 {
 
 // Versions are the resource versions of a group and its pods.
 type Versions struct {
+	UID   string            // of the group; empty: there is none
 	Group string            // empty: there is no group
 	Pods  map[string]string // by uid
 }
@@ -32,7 +33,7 @@ func (f *Feed) Versions(key string) Versions {
 	}
 	out := Versions{Pods: make(map[string]string, len(g.pods))}
 	if g.obj != nil {
-		out.Group = g.obj.ResourceVersion
+		out.UID, out.Group = string(g.obj.UID), g.obj.ResourceVersion
 	}
 	for uid, p := range g.pods {
 		out.Pods[uid] = p.obj.ResourceVersion
@@ -49,7 +50,7 @@ func (f *Feed) NeedsWholeCluster(jobUID string) bool {
 		return true
 	}
 	g := f.groupsOf[jobUID]
-	if g == nil || !f.translator.masks {
+	if g == nil || !f.masked[g] {
 		return false
 	}
 	for _, p := range g.pods {

@@ -8,8 +8,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/metrics"
-
-	"tephra.sh/volcano/action"
 )
 
 // How long nothing has to change before a session opens nevertheless, in scheduling periods.
@@ -71,9 +69,10 @@ func (s *Scheduler) answered() {
 }
 
 func (s *Scheduler) quiet(woken bool) time.Duration {
+	if s.view != nil && s.conf.current().narrow() && s.action.Moving() > 0 {
+		return s.action.Moving()
+	}
 	switch {
-	case s.view != nil && s.conf.current().narrow() && s.action.Moving():
-		return action.StatusInterval
 	case s.action.Unsettled():
 		return s.period / unsettledPart
 	case woken, s.conf.usesStockActions(), s.conf.usesEngine() && !s.action.EngineReachable():

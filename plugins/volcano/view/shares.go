@@ -1,6 +1,8 @@
 package view
 
 import (
+	"sync/atomic"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -21,11 +23,12 @@ type shares struct {
 	jobs    map[api.JobID]holding
 	own     map[api.QueueID]amounts // of the queue's own jobs
 	changed bool
+	writing atomic.Bool
 	claims  bool // some task has claims of devices, which only a session of the whole cluster counts
 }
 
-func newShares() shares {
-	return shares{jobs: map[api.JobID]holding{}, own: map[api.QueueID]amounts{}}
+func newShares() *shares {
+	return &shares{jobs: map[api.JobID]holding{}, own: map[api.QueueID]amounts{}}
 }
 
 func amountsOf(of *api.Resource) amounts {
@@ -96,7 +99,7 @@ const mostLevels = 64
 
 // WriteQueues writes what queues hold where that has changed, in the background.
 func (c *Cache) WriteQueues() {
-	if !c.shares.changed || c.shares.claims {
+	if !c.shares.changed || c.shares.claims || !c.shares.writing.CompareAndSwap(false, true) {
 		return
 	}
 	c.shares.changed = false
@@ -130,6 +133,7 @@ func (c *Cache) WriteQueues() {
 	}
 	c.Unlock()
 	go func() {
+		defer c.shares.writing.Store(false)
 		for _, queue := range due {
 			if err := c.SchedulerCache.UpdateQueueStatus(queue); err != nil {
 				logQueue(queue.Name, err)

@@ -34,7 +34,7 @@ func NewNames() Names {
 type Cache struct {
 	*schedcache.SchedulerCache
 	show   Names
-	shares shares
+	shares *shares
 
 	mutex  sync.Mutex
 	failed map[api.JobID]bool // whose status was not written

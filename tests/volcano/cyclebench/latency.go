@@ -190,7 +190,7 @@ func (w *waits) jobs(l *live, engine *sink.Engine) error {
 	if _, err := w.gang(l, "first", 1); err != nil { // the caches of a scheduler at work are warm
 		return err
 	}
-	time.Sleep(3 * time.Second)
+	time.Sleep(3*time.Second + time.Duration(w.Nodes)*2*time.Millisecond) // and statuses have been looked at
 	if w.Profile != "" {
 		file, err := os.Create(w.Profile)
 		if err != nil {

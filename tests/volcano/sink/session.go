@@ -2,14 +2,11 @@ package sink
 
 import (
 	"fmt"
-	"strings"
 
 	volcano "volcano.sh/volcano/pkg/scheduler"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"tephra.sh/volcano/action"
-	"tephra.sh/volcano/scheduler"
 	"tephra.sh/volcano/view"
 )
 
@@ -45,20 +42,28 @@ func (c *Cluster) Session(profile Profile, actions ...framework.Action) {
 	framework.CloseSession(ssn)
 }
 
+// narrow is our action, which has tests that use this package.
+type narrow interface {
+	framework.Action
+	Narrow(cluster *view.Cache, open func() *framework.Session) bool
+	AwaitClosed()
+}
+
 // Cycle is one cycle as the scheduler runs it: its session shows what the plan is about or, where that does not do, the
 // whole cluster. It says which.
-func (c *Cluster) Cycle(of *view.Cache, profile Profile, tephra *action.Action) (whole bool) {
+func (c *Cluster) Cycle(of *view.Cache, profile Profile, tephra narrow) (whole bool) {
 	conf.EnabledActionMap = map[string]bool{tephra.Name(): true}
 	if tephra.Narrow(of, func() *framework.Session { return framework.OpenSession(of, profile.Tiers, profile.Arguments) }) {
+		tephra.AwaitClosed()
 		return false
 	}
 	c.Session(profile, tephra)
 	return true
 }
 
-// Default is the profile of a scheduler without a configuration file. Its action need not be there yet.
+// Default is the profile of a scheduler without a configuration file. The actions are the caller's.
 func Default() (Profile, error) {
-	return ReadProfile(strings.ReplaceAll(scheduler.DefaultConf, action.Name, "allocate"))
+	return ReadProfile("actions: allocate\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n  - name: predicates\n")
 }
 
 // StockActions are Volcano's own of these names.
