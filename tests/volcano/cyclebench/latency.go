@@ -51,18 +51,23 @@ const (
 	stockPeriod    = time.Second
 )
 
+type placed struct {
+	pod  *corev1.Pod // not to be changed
+	node string
+}
+
 // live is a cluster where bound pods run, and end.
 type live struct {
 	*sink.Cluster
 	mutex sync.Mutex
 	bound map[string]time.Time // by uid
-	ready chan *corev1.Pod
+	ready chan placed
 
 	groups sync.Map // by name
 }
 
 func (w *waits) measure() error {
-	l := &live{bound: map[string]time.Time{}, ready: make(chan *corev1.Pod, 100_000)}
+	l := &live{bound: map[string]time.Time{}, ready: make(chan placed, 100_000)}
 	var changed func()
 	var feed *facts.Options
 	if w.Kind != "stock" {
@@ -81,9 +86,7 @@ func (w *waits) measure() error {
 		l.mutex.Lock()
 		defer l.mutex.Unlock()
 		l.bound[string(pod.UID)] = time.Now()
-		running := pod.DeepCopy()
-		running.Spec.NodeName, running.Status.Phase = node, corev1.PodRunning
-		l.ready <- running
+		l.ready <- placed{pod, node}
 		return ""
 	}
 	if err := w.fill(l.Cluster); err != nil {
@@ -93,6 +96,7 @@ func (w *waits) measure() error {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
 	ended := make(chan error, 1)
 	var engine *sink.Engine
 	if w.Kind == "stock" {
@@ -172,7 +176,9 @@ func (l *live) kubelets(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case pod := <-l.ready:
+		case bound := <-l.ready:
+			pod := bound.pod.DeepCopy()
+			pod.Spec.NodeName, pod.Status.Phase = bound.node, corev1.PodRunning
 			if err := l.Put(pod); err != nil {
 				fmt.Fprintln(os.Stderr, "cyclebench:", err)
 			}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
 
 	"tephra.sh/volcano/action"
@@ -121,33 +122,46 @@ func (c *churn) step(t *testing.T, cluster *Cluster) {
 	}
 }
 
-// story is what the scheduler did with a random cluster: bindings with their annotations, evictions, and what pods and
-// groups say at the end of each step.
-func story(t *testing.T, seed uint64, narrow bool) (lines []string, wholes int) {
+// prepare makes an empty cluster that has not started, with our action and an engine.
+func prepare(t *testing.T, clock func() time.Time) (cluster *Cluster, tephra *action.Action, profile Profile, stop func()) {
 	t.Helper()
+	if os.Getenv(EngineVariable) == "" {
+		t.Setenv(EngineVariable, "../"+defaultEngine)
+	}
+	if _, err := EnginePath(); err != nil {
+		t.Skip(err)
+	}
+	predicates.ResetVolumeBindingPluginForTest()
 	cluster, err := New(&facts.Options{Admit: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cluster.Stop()
-	predicates.ResetVolumeBindingPluginForTest()
 	engine, err := StartEngine(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer engine.Stop()
-	random := rand.New(rand.NewPCG(seed, 1))
+	if tephra, err = action.New(cluster.Feed, action.Options{EngineSocket: engine.Socket, Client: "test", Timeout: 10 * time.Second,
+		Clock: clock, Recorder: &record.FakeRecorder{}}); err != nil {
+		t.Fatal(err)
+	}
+	if profile, err = Default(); err != nil {
+		t.Fatal(err)
+	}
+	return cluster, tephra, profile, func() {
+		_ = tephra.Close()
+		engine.Stop()
+		cluster.Stop()
+	}
+}
+
+// story is what the scheduler did with a random cluster: bindings with their annotations, evictions, and what pods and
+// groups say at the end of each step.
+func story(t *testing.T, seed uint64, narrow bool) (lines []string, wholes int) {
+	t.Helper()
 	now := time.Unix(1767225600, 0)
-	tephra, err := action.New(cluster.Feed, action.Options{EngineSocket: engine.Socket, Client: "test", Timeout: 10 * time.Second,
-		Clock: func() time.Time { return now }, Recorder: &record.FakeRecorder{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tephra.Close()
-	profile, err := Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster, tephra, profile, stop := prepare(t, func() time.Time { return now })
+	defer stop()
+	random := rand.New(rand.NewPCG(seed, 1))
 	limited := Queue("limited")
 	limited.Spec.Capability = corev1.ResourceList{gpuResource: resource.MustParse("6")}
 	if err := cluster.Add(Queue("root"), Queue("open"), limited); err != nil {
@@ -231,12 +245,6 @@ func (c *Cluster) says(step int) (lines []string) {
 }
 
 func TestSessionsOfAPlanDoWhatSessionsOfTheClusterDo(t *testing.T) {
-	if os.Getenv(EngineVariable) == "" {
-		t.Setenv(EngineVariable, "../"+defaultEngine)
-	}
-	if _, err := EnginePath(); err != nil {
-		t.Skip(err)
-	}
 	for seed := *sameFrom; seed < *sameFrom+*sameSeeds; seed++ {
 		whole, _ := story(t, seed, false)
 		narrow, wholes := story(t, seed, true)
@@ -258,5 +266,55 @@ func TestSessionsOfAPlanDoWhatSessionsOfTheClusterDo(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+func TestAGangDoesNotWaitUntilTheStatusOfAnotherIsWritten(t *testing.T) {
+	cluster, tephra, profile, stop := prepare(t, time.Now)
+	defer stop()
+	node, err := GPUNode("node", 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Add(Queue("root"), Queue("open"), node); err != nil {
+		t.Fatal(err)
+	}
+	answer := make(chan struct{})
+	cluster.Slow = func(group string) {
+		if group == "slow" {
+			<-answer
+		}
+	}
+	if err := cluster.Start(); err != nil {
+		t.Fatal(err)
+	}
+	of := view.New(cluster.Cache)
+	for _, name := range []string{"slow", "quick"} {
+		group, pods := Gang(name, "open", 1, GPUs(1))
+		if err := cluster.Add(group, pods[0]); err != nil {
+			t.Fatal(err)
+		}
+		if !tephra.Narrow(of, func() *framework.Session { return framework.OpenSession(of, profile.Tiers, profile.Arguments) }) {
+			t.Fatal("a session of the whole cluster is asked for")
+		}
+		if err := cluster.AwaitBindings(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if bound := len(cluster.Bindings()); bound != 2 {
+		t.Errorf("%d pods are bound, expected both", bound)
+	}
+	written := func() []string {
+		cluster.Sent.mutex.Lock()
+		defer cluster.Sent.mutex.Unlock()
+		return slices.Sorted(maps.Keys(cluster.podGroups))
+	}
+	if slices.Contains(written(), Namespace+"/slow") {
+		t.Errorf("%q are written before the API server has answered", written())
+	}
+	close(answer)
+	tephra.AwaitClosed()
+	if want := []string{Namespace + "/quick", Namespace + "/slow"}; !slices.Equal(written(), want) {
+		t.Errorf("%q are written, expected %q", written(), want)
 	}
 }

@@ -28,6 +28,8 @@ type Binding struct {
 type Sent struct {
 	// RefuseBind fails a binding with its text; nil, or an empty text: it is taken.
 	RefuseBind func(pod *corev1.Pod, node string) string
+	// Slow is called before a pod group is updated, and may take its time; nil: nothing is.
+	Slow func(group string)
 
 	mutex       sync.Mutex
 	bindings    []Binding
@@ -96,6 +98,9 @@ func (u *statusUpdater) UpdatePodStatus(pod *corev1.Pod) (*corev1.Pod, error) {
 
 // UpdatePodGroup implements the cache's StatusUpdater.
 func (u *statusUpdater) UpdatePodGroup(group *api.PodGroup) (*api.PodGroup, error) {
+	if u.Slow != nil {
+		u.Slow(group.Name)
+	}
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
 	u.podGroups[group.Namespace+"/"+group.Name] = group
