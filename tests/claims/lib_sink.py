@@ -33,6 +33,25 @@ def upstream(cases, actions, *packages):
                "--packages", ",".join(packages))
 
 
+def churn(engine, seeds):
+    """What came of random clusters in tests/volcano/sink: for each seed, whether two kinds of sessions did the same."""
+    program = lib.ROOT / "build" / "scheduler" / "same.test"
+    if not os.access(program, os.X_OK):
+        print("no build/scheduler/same.test; run hack/build-bench.sh first", file=sys.stderr)
+        sys.exit(2)
+    done = subprocess.run([program, "-test.run", "SessionsOfAPlan", "-same-seeds", str(seeds)], stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.DEVNULL, env={**os.environ, "TEPHRA_ENGINE": str(engine)})
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if not lines:
+        sys.exit(2)
+    return [json.loads(line) for line in lines]
+
+
+def part(times, of):
+    """The time below which that part of the sorted times lies."""
+    return times[min(len(times) - 1, int(of * len(times)))]
+
+
 def ms(cost, clock="wall"):
     """Milliseconds of one clock in a cost of cyclebench."""
     return cost[clock] / 1e6

@@ -27,7 +27,7 @@ const (
 	closingFor = 20 * time.Millisecond
 	// queueInterval passes at least between two writes of what queues hold, and between two tries to write a status.
 	queueInterval = time.Second
-	// Sessions of the whole cluster for masks leave so much more time to others than they take.
+	// Sessions of the whole cluster for masks take one part of the time, and leave so many to other sessions.
 	restForMasks = 4
 	// Of what our informers do not show, such as devices of claims, a session of the whole cluster learns so often.
 	unseenInterval = 10 * time.Second

@@ -95,7 +95,7 @@ func (c *Cache) clone(id api.JobID, queues map[api.QueueID]*api.QueueInfo) *api.
 		return nil
 	}
 	if queues[job.Queue] == nil {
-		// A session writes what its jobs hold into its queues when it closes. That is a copy, which nobody reads.
+		// A session writes what its jobs hold into its queues when it closes. These are copies, which nothing reads.
 		queue := c.Queues[job.Queue].Clone()
 		queue.Queue = queue.Queue.DeepCopy()
 		queues[job.Queue] = queue

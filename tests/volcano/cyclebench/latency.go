@@ -300,34 +300,46 @@ type latencyReport struct {
 	Sizes []waits `json:"sizes"`
 }
 
-// latencies measures each kind in a process of its own. Kinds that take seconds time fewer jobs.
-func latencies(nodes []int, jobs int) (*latencyReport, error) {
+// latencies measures each kind in processes of its own, by turns. Kinds that take seconds time fewer jobs.
+func latencies(nodes []int, jobs, rounds int) (*latencyReport, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	report := &latencyReport{}
 	for _, n := range nodes {
-		for _, kind := range []string{"narrow", "whole", "stock"} {
-			count, gangs := jobs, 20
-			if kind != "narrow" {
-				count, gangs = (jobs+2)/3, 3
+		kinds := []waits{{Kind: "narrow", Jobs: jobs, Gangs: 10}, {Kind: "whole", Jobs: (jobs + 4) / 5, Gangs: 2}, {Kind: "stock", Jobs: (jobs + 4) / 5, Gangs: 2}}
+		for range rounds {
+			for i := range kinds {
+				if err := kinds[i].apart(self, n); err != nil {
+					return nil, fmt.Errorf("measuring %s on %d nodes: %w", kinds[i].Kind, n, err)
+				}
 			}
-			command := exec.Command(self, "measure-latency", "--kind", kind, "--nodes", strconv.Itoa(n), "--jobs", strconv.Itoa(count),
-				"--gangs", strconv.Itoa(gangs))
-			var out bytes.Buffer
-			command.Stdout, command.Stderr = &out, os.Stderr
-			if err := command.Run(); err != nil {
-				return nil, fmt.Errorf("measuring %s on %d nodes: %w", kind, n, err)
-			}
-			var got waits
-			if err := json.Unmarshal(out.Bytes(), &got); err != nil {
-				return nil, err
-			}
-			report.Sizes = append(report.Sizes, got)
 		}
+		report.Sizes = append(report.Sizes, kinds...)
 	}
 	return report, nil
+}
+
+// apart adds what a process of its own measures. The collector's part is the largest, and the idle second the last.
+func (w *waits) apart(self string, nodes int) error {
+	command := exec.Command(self, "measure-latency", "--kind", w.Kind, "--nodes", strconv.Itoa(nodes), "--jobs", strconv.Itoa(w.Jobs),
+		"--gangs", strconv.Itoa(w.Gangs))
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, os.Stderr
+	if err := command.Run(); err != nil {
+		return err
+	}
+	var got waits
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		return err
+	}
+	w.Nodes, w.Idle, w.Collector = nodes, got.Idle, max(w.Collector, got.Collector)
+	w.Single, w.Gang = append(w.Single, got.Single...), append(w.Gang, got.Gang...)
+	slices.Sort(w.Single)
+	slices.Sort(w.Gang)
+	fmt.Fprintf(os.Stderr, "%d nodes, %s: %s\n", nodes, w.Kind, milliseconds(part(got.Single, 0.5)))
+	return nil
 }
 
 // part of sorted times: 0.5 is the median.

@@ -2,7 +2,7 @@
 // where the API server would be, and stock Volcano, Tephra and a ready plan on equal clusters.
 //
 //	cyclebench [--nodes 500,1000] [--rounds 7] [--output markdown|json]
-//	cyclebench latency [--nodes 1000,5000] [--jobs 300] [--output markdown|json]
+//	cyclebench latency [--nodes 1000,5000] [--jobs 300] [--rounds 3] [--output markdown|json]
 //	cyclebench restart [--nodes 5000] [--pods 100000] [--output markdown|json]
 //
 // The engine's binary is ../../build/release/sidecar/tephra-engine or what TEPHRA_ENGINE names.
@@ -71,12 +71,13 @@ func run(arguments []string) error {
 	case "latency":
 		sizes := flags.String("nodes", "1000,5000", "cluster sizes, by commas")
 		jobs := flags.Int("jobs", 300, "jobs of one pod that are timed")
+		rounds := flags.Int("rounds", 3, "runs of each kind, by turns")
 		_ = flags.Parse(arguments)
 		nodes, err := numbers(*sizes)
 		if err != nil {
 			return fmt.Errorf("--nodes: %w", err)
 		}
-		report, err := latencies(nodes, *jobs)
+		report, err := latencies(nodes, *jobs, *rounds)
 		if err != nil {
 			return err
 		}

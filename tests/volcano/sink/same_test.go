@@ -254,18 +254,20 @@ func TestSessionsOfAPlanDoWhatSessionsOfTheClusterDo(t *testing.T) {
 				bound++
 			}
 		}
-		fmt.Printf("seed %d: %d lines, %d of running pods, %d of %d cycles in a session of the whole cluster\n", seed, len(whole), bound,
-			wholes, 5*sameSteps)
 		if bound == 0 {
 			t.Errorf("seed %d: no pod ran", seed)
 		}
+		same := true
 		for i := range max(len(whole), len(narrow)) {
 			if i >= len(whole) || i >= len(narrow) || whole[i] != narrow[i] {
 				t.Errorf("seed %d differs:\nwhole  %s\nnarrow %s", seed, strings.Join(whole[i:min(i+3, len(whole))], "\n       "),
 					strings.Join(narrow[i:min(i+3, len(narrow))], "\n       "))
+				same = false
 				break
 			}
 		}
+		fmt.Printf("{\"seed\": %d, \"same\": %t, \"lines\": %d, \"running\": %d, \"whole\": %d, \"cycles\": %d}\n", seed, same, len(whole),
+			bound, wholes, 5*sameSteps)
 	}
 }
 
