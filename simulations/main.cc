@@ -12,6 +12,7 @@
 #include "simulations/config_command.h"
 #include "simulations/experiments/openb_command.h"
 #include "simulations/explain.h"
+#include "simulations/migrate_command.h"
 #include "simulations/replay_command.h"
 #include "simulations/report_command.h"
 #include "simulations/simulate_command.h"
@@ -62,6 +63,7 @@ int main(int argc, char** argv) {
   tephra::AddTraceCommand(app, code);
   tephra::AddReportCommand(app, code);
   tephra::AddWhatifCommand(app, code);
+  tephra::AddMigrateCommand(app, code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

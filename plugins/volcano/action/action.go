@@ -88,6 +88,9 @@ func New(feed *facts.Feed, options Options) (*Action, error) {
 	// The cache takes no pod for a node that does not have its resources, and kubelets ignore
 	// resources that the node does not know at all.
 	api.IgnoredDevicesList.AppendList(feed.DeviceParts())
+	if len(options.Fallback) == 0 { // stock actions know of devices by their number only
+		api.IgnoredDevicesList.AppendList(feed.DeviceCounts())
+	}
 	var err error
 	a.link, err = link.New(link.Options{Socket: options.EngineSocket, Engine: options.Engine, Client: options.Client, LeaseTerm: options.LeaseTerm}, a.outcomes)
 	return a, err

@@ -122,6 +122,9 @@ func (w *words) advertises(node *corev1.Node, by int) bool {
 // DeviceParts are the resources that pods ask for and no node is to have: the engine looks after them.
 func (f *Feed) DeviceParts() []string { return f.options.Devices.Parts() }
 
+// DeviceCounts are the resources that count devices. Nodes of the node plugin do not have them: the kubelet counts slots there.
+func (f *Feed) DeviceCounts() []string { return f.options.Devices.Counts() }
+
 // devices are what each container of the pod asks of GPUs, in the order of containerNames; nil:
 // nothing. `on`: the node that it is bound to, nil: none that is known. With a fault they are what a
 // pod holds that runs nevertheless.

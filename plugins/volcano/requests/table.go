@@ -180,6 +180,18 @@ func (t *Table) Parts() []string {
 	return out
 }
 
+// Counts are the resources that count devices of the vendor that is cut. In order.
+func (t *Table) Counts() []string {
+	var out []string
+	for name, meaning := range t.resources.names {
+		if meaning.role == Count {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // MayBeAdvertised: the resource is counted by its name where some node has it, and read or refused
 // elsewhere.
 func (t *Table) MayBeAdvertised(name corev1.ResourceName) bool {

@@ -16,8 +16,16 @@ import (
 )
 
 // HAMi's gpumem and gpucores are resources of no node, and Volcano's cache takes no pod for a node that
-// does not have what the pod asks for.
+// does not have what the pod asks for. A node of the node plugin has no nvidia.com/gpu either; a node that had another device
+// plugin before has 0.
 func TestSharesAreBoundAlthoughNoNodeHasTheirResources(t *testing.T) {
+	for name, advertised := range map[string]corev1.ResourceList{"ten": {"nvidia.com/gpu": resource.MustParse("10")},
+		"zero": {"nvidia.com/gpu": resource.MustParse("0")}, "none": {}} {
+		t.Run(name, func(t *testing.T) { bindShares(t, advertised) })
+	}
+}
+
+func bindShares(t *testing.T, advertised corev1.ResourceList) {
 	if os.Getenv(EngineVariable) == "" {
 		t.Setenv(EngineVariable, "../"+defaultEngine)
 	}
@@ -44,7 +52,7 @@ func TestSharesAreBoundAlthoughNoNodeHasTheirResources(t *testing.T) {
 		t.Fatal(err)
 	}
 	device := annotations.Device{Model: "NVIDIA H100", MemoryMiB: 80000, Healthy: true}
-	node := someNode(t, "n1", corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("10")}, device)
+	node := someNode(t, "n1", advertised, device)
 	if err := cluster.Add(Queue("root"), Queue("research"), node); err != nil {
 		t.Fatal(err)
 	}
