@@ -38,7 +38,7 @@ build_for() { # STEP
 test_module() (
   source hack/go.sh
   cd "$1" || exit
-  CGO_ENABLED=0 GOFLAGS="-mod=readonly -trimpath" go test -vet=off ./...
+  CGO_ENABLED=0 GOFLAGS="-mod=readonly -trimpath" go test -vet=off -timeout 30m ./...
 )
 
 release() { run_tests release; }

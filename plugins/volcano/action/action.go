@@ -108,6 +108,9 @@ func (a *Action) UnInitialize() {}
 // EngineReachable says whether the last cycle had an engine.
 func (a *Action) EngineReachable() bool { return a.engine.reachable() }
 
+// Engine answers questions beside the cycles.
+func (a *Action) Engine() pb.EngineServiceClient { return a.link.Calls() }
+
 // Unsettled says whether the next cycle has to tell what became of this one's plan, or may learn
 // what became of its binds, even if nothing else changes.
 func (a *Action) Unsettled() bool {

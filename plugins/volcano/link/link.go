@@ -85,6 +85,9 @@ func New(options Options, source Source) (*Link, error) {
 	return l, nil
 }
 
+// Calls are for questions beside the stream, by any goroutine.
+func (l *Link) Calls() pb.EngineServiceClient { return l.calls }
+
 // Close ends the stream and the connection.
 func (l *Link) Close() error {
 	l.drop()

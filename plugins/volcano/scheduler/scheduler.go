@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
@@ -23,6 +24,7 @@ import (
 	"tephra.sh/volcano/facts"
 	"tephra.sh/volcano/memory"
 	"tephra.sh/volcano/probes"
+	"tephra.sh/volcano/provisioning"
 	"tephra.sh/volcano/requests"
 	pb "tephra.sh/volcano/tephrav1"
 	"tephra.sh/volcano/view"
@@ -62,6 +64,10 @@ type Options struct {
 	DeviceResources *requests.Table
 	// SliceKeys sign what the scheduler says of pods; nil: nothing is signed.
 	SliceKeys *annotations.Keys
+	// ProvisioningClass is the class of the ProvisioningRequests of gangs that wait for nodes, and ProvisioningDelay how long they
+	// wait first; empty: there are no requests.
+	ProvisioningClass string
+	ProvisioningDelay time.Duration
 }
 
 // Around is what is around the process, for a simulation of it. The zero value: the real thing.
@@ -86,13 +92,17 @@ type Scheduler struct {
 	interval time.Duration
 	gather   time.Duration
 	busy     func() time.Duration
-	work     probes.Work // the session that runs
+	work     probes.Work         // the session that runs
+	asker    *provisioning.Asker // nil: nodes are not requested
 	wedged   time.Duration
 }
 
 // localVolumes is the provisioner that classes of local volumes name. They are attached to nothing, but
 // Volcano's cache counts them against the attachments of a node unless configured otherwise.
 const localVolumes = "kubernetes.io/no-provisioner"
+
+// provisioningPeriod is the time between two looks at the gangs that wait for nodes.
+const provisioningPeriod = 2 * time.Second
 
 // over is a scheduler on the cache, without feed, action and configuration.
 func over(cache schedcache.Cache, opt *options.ServerOption, own Options) *Scheduler {
@@ -165,6 +175,16 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 		return nil, err
 	}
 	framework.RegisterAction(s.action)
+	if own.ProvisioningClass != "" {
+		dynamic, err := dynamic.NewForConfig(config)
+		if err != nil {
+			return nil, err
+		}
+		s.asker = provisioning.New(provisioning.Options{Class: own.ProvisioningClass, Delay: own.ProvisioningDelay, Period: provisioningPeriod,
+			Condition: string(action.ConditionType), Engine: s.action.Engine(), Kube: s.cache.Client(), Dynamic: dynamic,
+			Groups: s.volcano.Scheduling().V1beta1().PodGroups().Lister(), Jobs: s.volcano.Batch().V1alpha1().Jobs().Lister(),
+			NoPods: func(uid string) bool { job, known := s.feed.Job(uid); return known && !job.HasPods }})
+	}
 	s.conf, err = loadConfiguration(opt)
 	return s, err
 }
@@ -197,6 +217,9 @@ func (s *Scheduler) Run(ctx context.Context) {
 	s.memory.Read(ctx) // of the leader before this one, so not earlier
 	go s.memory.Run(ctx)
 	klog.InfoS("Caches have synced; scheduling begins")
+	if s.asker != nil {
+		go s.asker.Run(ctx)
+	}
 	s.loop(ctx)
 	if err := s.action.Close(); err != nil {
 		klog.ErrorS(err, "Could not close the connection to the engine")

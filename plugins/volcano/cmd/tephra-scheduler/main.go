@@ -66,6 +66,8 @@ func run() error {
 	keys := flags.String("slices-keys", "", `Folder with the keys that sign the slices of pods, so that forged slices do not count (docs/how-to/install-node-plugin.md); "": slices count without a signature.`)
 	admission := flags.String("admission", "engine", `What admits a pod group, so that its pods are created: "engine", or "volcano" for the stock action enqueue.`)
 	gone := flags.String("when-engine-gone", "wait", `What the scheduler does while the engine does not answer: "wait" schedules nothing, "stock" runs Volcano's actions enqueue, allocate and backfill.`)
+	flags.StringVar(&own.ProvisioningClass, "provisioning-class", "", `Class of the ProvisioningRequests (autoscaling.x-k8s.io/v1) that request nodes for gangs without pods, such as "best-effort-atomic-scale-up.autoscaling.x-k8s.io"; "" for none.`)
+	flags.DurationVar(&own.ProvisioningDelay, "provisioning-delay", 30*time.Second, "How long a gang waits for room before nodes are requested for it.")
 	opt.RegisterOptions()
 	cliflag.InitFlags()
 	_ = flag.CommandLine.Parse(nil)
@@ -93,6 +95,12 @@ func run() error {
 	own.FallBack = !wait
 	if name := own.MemoryConfigMap; name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return fmt.Errorf("--memory-config-map: %q, expected the name of a ConfigMap: lower-case letters, digits, '-' and '.'", name)
+	}
+	if name := own.ProvisioningClass; name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return fmt.Errorf("--provisioning-class: %q, expected the name of a class: lower-case letters, digits, '-' and '.'", name)
+	}
+	if own.ProvisioningDelay < 0 {
+		return fmt.Errorf("--provisioning-delay: %s, expected 0s or more", own.ProvisioningDelay)
 	}
 	if err := facts.CheckDomainLabels(own.DomainLabels); err != nil {
 		return fmt.Errorf("--domain-labels: %w", err)
