@@ -49,8 +49,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "tephra " TEPHRA_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 success; 2 bad input or usage; 130 interrupted; others as in the help of the command.\n"
-      "Run `tephra COMMAND --help` for the options and the exit codes of a command.");
+      "Exit codes: 0 success; 2 bad input or usage; 130 interrupted. Other codes are in the help of each command.\n"
+      "Run `tephra COMMAND --help` for its options and exit codes.");
   int code = 0;
   tephra::AddSimulateCommand(app, code);
   tephra::AddSweepCommand(app, code);
