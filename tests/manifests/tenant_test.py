@@ -10,79 +10,11 @@ import unittest
 
 import yaml
 
+import tenant_seat as tenant
 from built import ROOT, component, kubectl
-from lab import Lab
+from tenant_seat import SLOT, SLICES, SIGNATURE, GROUP, NAMESPACE, TENANT, SCHEDULER, KUBELET, pod, create, patch, bind
 
-SLOT = "tephra.sh/gpu-slot"
-SLICES = "tephra.sh/slices"
-SIGNATURE = "tephra.sh/slices-signature"
-GROUP = "scheduling.k8s.io/group-name"
-NAMESPACE = "tenant"
-TENANT = ["--as=mallory", "--as-group=system:authenticated", "-n", NAMESPACE]
-SCHEDULER = "--as=system:serviceaccount:tephra-system:tephra-scheduler"
-KUBELET = ["--as=system:node:node-0", "--as-group=system:nodes"]
-
-# All rights that a namespace may give to its owner: what Kubernetes' role admin is made of, `kubectl debug`, and Volcano's objects.
-SEAT = [
-    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-    {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "more", "namespace": NAMESPACE},
-     "rules": [{"apiGroups": [""], "resources": ["pods/ephemeralcontainers"], "verbs": ["get", "patch", "update"]},
-               {"apiGroups": ["batch.volcano.sh", "scheduling.volcano.sh"], "verbs": ["*"],
-                "resources": ["jobs", "jobs/status", "podgroups", "podgroups/status"]}]},
-    *({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": role.rpartition(":")[2], "namespace": NAMESPACE},
-       "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
-       "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "mallory"}]}
-      for kind, role in (*(("ClusterRole", f"system:aggregate-to-{part}") for part in ("admin", "edit", "view")), ("Role", "more")))]
-
-lab = None
-
-
-def setUpModule():
-    global lab
-    lab = Lab()
-    try:
-        lab.install()
-        lab.apply(*component("node").values())
-        for name, before in (("network", ()), ("node-network", ("node",))):
-            lab.apply(*component(name, *before).values())
-        # The rule of the overlay `replace`, which is for the pods of all schedulers.
-        lab.apply(component("node", overlay="replace")["ValidatingAdmissionPolicy", "visible-devices.tephra.sh"])
-        lab.apply(*SEAT)
-        # Policies are enforced a moment after they are created; the last one is.
-        lab.until("the tenant has its rights", lambda: create(pod("probe"), "--dry-run=server") == "", 60)
-        for each in (pod("probe", limits={SLOT: "1"}), pod("probe", env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]),
-                     pod("probe", {SLICES: "x"})):
-            lab.until("the policies are enforced", lambda: create(each, "--dry-run=server") != "", 60)
-    except BaseException:
-        lab.stop()
-        raise
-
-
-def tearDownModule():
-    lab.stop()
-
-
-def pod(name, annotations=None, limits=None, env=None, lists=("containers",), **spec):
-    both = {"name": "c", "image": "x", "resources": {"limits": limits or {}}, "env": env or []}
-    plain = {"name": "plain", "image": "x"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations or {}},
-            "spec": {"schedulerName": "another", "containers": [plain], **{each: [both] for each in lists}, **spec}}
-
-
-def create(object, *flags, seat=TENANT):
-    """What the API server said against it; empty: it is created."""
-    return lab.kubectl("create", *flags, *seat, "-f", "-", stdin=json.dumps(object), check=False)
-
-
-def patch(kind, name, change, *flags, seat=TENANT):
-    return lab.kubectl("patch", kind, name, "--type=merge", "-p", json.dumps(change), *flags, *seat, check=False)
-
-
-def bind(name, annotations, seat):
-    binding = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": "node-0"},
-               "metadata": {"name": name, "namespace": NAMESPACE, "annotations": annotations}}
-    return lab.kubectl("create", *seat, "-f", "-", "--raw", f"/api/v1/namespaces/{NAMESPACE}/pods/{name}/binding",
-                       stdin=json.dumps(binding), check=False)
+setUpModule, tearDownModule = tenant.begin, tenant.end
 
 
 class Seat(unittest.TestCase):
@@ -120,22 +52,22 @@ class Slots(Seat):
 
     def test_an_administrator_may_lift_the_rule_for_a_namespace_and_its_owner_may_not(self):
         label = ("label", "--overwrite", "namespace", NAMESPACE)
-        self.refused(lab.kubectl(*label, "tephra.sh/slots=any", *TENANT, check=False), "forbidden")
-        lab.kubectl(*label, "tephra.sh/slots=any")
+        self.refused(tenant.lab.kubectl(*label, "tephra.sh/slots=any", *TENANT, check=False), "forbidden")
+        tenant.lab.kubectl(*label, "tephra.sh/slots=any")
         try:
-            lab.until("the rule is lifted", lambda: create(pod("other", limits={SLOT: "2"}), "--dry-run=server") == "", 60)
+            tenant.lab.until("the rule is lifted", lambda: create(pod("other", limits={SLOT: "2"}), "--dry-run=server") == "", 60)
         finally:
-            lab.kubectl(*label, "tephra.sh/slots-")
-        lab.until("the rule holds again", lambda: create(pod("other", limits={SLOT: "2"}), "--dry-run=server") != "", 60)
+            tenant.lab.kubectl(*label, "tephra.sh/slots-")
+        tenant.lab.until("the rule holds again", lambda: create(pod("other", limits={SLOT: "2"}), "--dry-run=server") != "", 60)
 
     def test_a_quota_counts_them(self):
-        lab.apply({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "slots", "namespace": NAMESPACE},
+        tenant.lab.apply({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "slots", "namespace": NAMESPACE},
                    "spec": {"hard": {f"requests.{SLOT}": "0"}}})
         try:
             wanted = pod("ours", limits={SLOT: "1"}, schedulerName="tephra")
-            lab.until("the quota is enforced", lambda: "exceeded quota" in create(wanted, "--dry-run=server"), 60)
+            tenant.lab.until("the quota is enforced", lambda: "exceeded quota" in create(wanted, "--dry-run=server"), 60)
         finally:
-            lab.kubectl("delete", "resourcequota", "-n", NAMESPACE, "slots")
+            tenant.lab.kubectl("delete", "resourcequota", "-n", NAMESPACE, "slots")
 
 
 class VisibleDevices(Seat):
@@ -157,14 +89,14 @@ class VisibleDevices(Seat):
         names_the_taint = [{"key": "tephra.sh/scheduler", "operator": "Exists"}]
         env = self.env(value="all")
         policies = {overlay: component("node", overlay=overlay)["ValidatingAdmissionPolicy", name] for overlay in ("beside", "replace")}
-        lab.apply(policies["beside"])
+        tenant.lab.apply(policies["beside"])
         try:
-            lab.until("pods of other schedulers are free", lambda: create(pod("sees", env=env), "--dry-run=server") == "", 60)
+            tenant.lab.until("pods of other schedulers are free", lambda: create(pod("sees", env=env), "--dry-run=server") == "", 60)
             self.refused(create(pod("sees", env=env, schedulerName="tephra")), self.because)
             self.refused(create(pod("sees", env=env, tolerations=names_the_taint)), self.because)
         finally:
-            lab.apply(policies["replace"])
-        lab.until("the rule holds for all again", lambda: create(pod("sees", env=env), "--dry-run=server") != "", 60)
+            tenant.lab.apply(policies["replace"])
+        tenant.lab.until("the rule holds for all again", lambda: create(pod("sees", env=env), "--dry-run=server") != "", 60)
 
     def test_a_pod_of_the_scheduler_names_none_either(self):
         self.refused(create(pod("sees", limits={SLOT: "1"}, env=self.env(value="all"), schedulerName="tephra")), self.because)
@@ -183,23 +115,23 @@ class VisibleDevices(Seat):
             self.refused(debug("all"), self.because)
             self.allowed(debug("void"))
         finally:
-            lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "debugged")
+            tenant.lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "debugged")
 
     def test_pods_that_are_older_than_the_policy_can_be_changed(self):
         with_all = pod("older", env=self.env(value="all"))
         label = ("label", "--overwrite", "namespace", NAMESPACE)
-        lab.kubectl(*label, "tephra.sh/visible-devices=any")
+        tenant.lab.kubectl(*label, "tephra.sh/visible-devices=any")
         try:
-            lab.until("the rule is lifted", lambda: create(with_all) == "", 60)
+            tenant.lab.until("the rule is lifted", lambda: create(with_all) == "", 60)
         finally:
-            lab.kubectl(*label, "tephra.sh/visible-devices-")
+            tenant.lab.kubectl(*label, "tephra.sh/visible-devices-")
         try:
-            lab.until("the rule holds again", lambda: create(pod("x", env=self.env(value="all")), "--dry-run=server") != "", 60)
+            tenant.lab.until("the rule holds again", lambda: create(pod("x", env=self.env(value="all")), "--dry-run=server") != "", 60)
             self.allowed(patch("pod", "older", {"metadata": {"labels": {"k": "v"}}}))
             self.allowed(patch("pod", "older", {"spec": {"ephemeralContainers": [{"name": "debug", "image": "x"}]}},
                                "--subresource=ephemeralcontainers"))
         finally:
-            lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "older")
+            tenant.lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "older")
 
 
 class Accounts(Seat):
@@ -207,14 +139,14 @@ class Accounts(Seat):
 
     @classmethod
     def setUpClass(cls):
-        lab.apply(pod("bound", {GROUP: "mine"}), pod("waiting", {GROUP: "mine"}), pod("plain"), cls.group("admitted"))
+        tenant.lab.apply(pod("bound", {GROUP: "mine"}), pod("waiting", {GROUP: "mine"}), pod("plain"), cls.group("admitted"))
         for name in ("bound", "plain"):
             bind(name, {SLICES: "given"}, [SCHEDULER])
 
     @classmethod
     def tearDownClass(cls):
-        lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "bound", "waiting", "plain")
-        lab.kubectl("delete", "podgroup", "-n", NAMESPACE, "admitted")
+        tenant.lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "bound", "waiting", "plain")
+        tenant.lab.kubectl("delete", "podgroup", "-n", NAMESPACE, "admitted")
 
     @staticmethod
     def group(name):
@@ -257,16 +189,16 @@ class Accounts(Seat):
     @staticmethod
     def set_phase(name, phase, seat):
         """As a program does that reads and updates, which is all that the scheduler may do."""
-        group = json.loads(lab.kubectl("get", "podgroup", "-n", NAMESPACE, name, "-o", "json"))
+        group = json.loads(tenant.lab.kubectl("get", "podgroup", "-n", NAMESPACE, name, "-o", "json"))
         group.setdefault("status", {})["phase"] = phase
-        return lab.kubectl("replace", *seat, "-f", "-", stdin=json.dumps(group), check=False)
+        return tenant.lab.kubectl("replace", *seat, "-f", "-", stdin=json.dumps(group), check=False)
 
     def test_a_tenant_does_not_admit_its_own_group(self):
         for phase in ("Inqueue", "Running"):
             self.refused(create({**self.group("early"), "status": {"phase": phase}}), f'status.phase: "{phase}", expected "": mallory')
         self.allowed(create({**self.group("early"), "status": {"phase": "Pending"}}))
         self.refused(patch("podgroup", "early", {"status": {"phase": "Inqueue"}}), 'status.phase: "Inqueue", expected "Pending": mallory')
-        self.allowed(lab.kubectl("delete", "podgroup", *TENANT, "early", check=False))
+        self.allowed(tenant.lab.kubectl("delete", "podgroup", *TENANT, "early", check=False))
 
     def test_a_reservation_is_not_the_tenants_to_write(self):
         for key in ("tephra.sh/reserved-room", "tephra.sh/evictions"):
@@ -278,14 +210,14 @@ class Keys(Seat):
 
     @classmethod
     def setUpClass(cls):
-        lab.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tephra-node"}})
-        cls.addClassCleanup(lab.kubectl, "delete", "-n", "tephra-system", "secret", "tephra-slices-keys")
-        cls.addClassCleanup(lab.kubectl, "delete", "-n", "tephra-node", "configmap", "tephra-slices-keys")
+        tenant.lab.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tephra-node"}})
+        cls.addClassCleanup(tenant.lab.kubectl, "delete", "-n", "tephra-system", "secret", "tephra-slices-keys")
+        cls.addClassCleanup(tenant.lab.kubectl, "delete", "-n", "tephra-node", "configmap", "tephra-slices-keys")
 
     @staticmethod
     def make():
         script = ROOT / "manifests/components/signed-slices/keys.sh"
-        return subprocess.run([script, "0"], env={**os.environ, "KUBECTL": f"{kubectl()} --kubeconfig {lab.kubeconfig}"}, check=True,
+        return subprocess.run([script, "0"], env={**os.environ, "KUBECTL": f"{kubectl()} --kubeconfig {tenant.lab.kubeconfig}"}, check=True,
                               capture_output=True, text=True).stdout
 
     @staticmethod
@@ -294,8 +226,8 @@ class Keys(Seat):
 
     def names(self):
         """The names of the public keys, as the scheduler and as the nodes have them."""
-        private = lab.get("secret", "-n", "tephra-system", "tephra-slices-keys")["data"]
-        public = lab.get("configmap", "-n", "tephra-node", "tephra-slices-keys")["data"]
+        private = tenant.lab.get("secret", "-n", "tephra-system", "tephra-slices-keys")["data"]
+        public = tenant.lab.get("configmap", "-n", "tephra-node", "tephra-slices-keys")["data"]
         self.assertEqual({name: base64.b64decode(text).decode() for name, text in private.items() if name != "sign.pem"}, public)
         self.assertIn("PRIVATE KEY", base64.b64decode(private["sign.pem"]).decode())
         self.assertRegex(public["since"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
@@ -305,8 +237,8 @@ class Keys(Seat):
     def test_a_key_is_replaced_and_goes_when_no_pod_has_its_signature(self):
         first = self.signs(self.make())
         self.assertEqual(self.names(), {first})
-        since = lab.get("configmap", "-n", "tephra-node", "tephra-slices-keys")["data"]["since"]
-        lab.apply(pod("signed"))
+        since = tenant.lab.get("configmap", "-n", "tephra-node", "tephra-slices-keys")["data"]["since"]
+        tenant.lab.apply(pod("signed"))
         try:
             self.allowed(bind("signed", {SIGNATURE: f"v1.{first}.00"}, [SCHEDULER]))
             second = self.signs(self.make())
@@ -315,14 +247,14 @@ class Keys(Seat):
             self.assertEqual(self.names(), {first, second, third})  # a pod has a signature by the first
             self.refused(patch("pod", "signed", {"metadata": {"annotations": {SIGNATURE: None}}}), "set, changed or removed by mallory")
         finally:
-            lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "signed")
+            tenant.lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "signed")
         self.assertIn(f"key {first} is removed: no pod has a signature by it", fourth := self.make())
         self.assertEqual(self.names(), {third, self.signs(fourth)})
-        self.assertEqual(lab.get("configmap", "-n", "tephra-node", "tephra-slices-keys")["data"]["since"], since)
+        self.assertEqual(tenant.lab.get("configmap", "-n", "tephra-node", "tephra-slices-keys")["data"]["since"], since)
 
     def test_a_tenant_and_a_node_read_no_private_key(self):
         for seat in (TENANT[:2], KUBELET, ["--as=system:serviceaccount:tephra-node:tephra-node"]):
-            self.refused(lab.kubectl("get", "secret", *seat, "-n", "tephra-system", "tephra-slices-keys", check=False), "orbidden")
+            self.refused(tenant.lab.kubectl("get", "secret", *seat, "-n", "tephra-system", "tephra-slices-keys", check=False), "orbidden")
 
 
 class Certificates(Seat):
@@ -334,20 +266,20 @@ class Certificates(Seat):
         for hook in hooks:  # no pod of this cluster meets them
             for each in hook["webhooks"]:
                 each["namespaceSelector"] = {"matchLabels": {"kubernetes.io/metadata.name": "none"}}
-        lab.apply(*hooks, *(o for (kind, _), o in objects.items() if kind in ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")))
-        account = lab.dir / "certificates"
-        config = yaml.safe_load(lab.kubeconfig.read_text())
-        config["users"][0]["user"] = {"token": lab.kubectl("create", "token", "-n", "tephra-system", "tephra-admission-certificates").strip()}
+        tenant.lab.apply(*hooks, *(o for (kind, _), o in objects.items() if kind in ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")))
+        account = tenant.lab.dir / "certificates"
+        config = yaml.safe_load(tenant.lab.kubeconfig.read_text())
+        config["users"][0]["user"] = {"token": tenant.lab.kubectl("create", "token", "-n", "tephra-system", "tephra-admission-certificates").strip()}
         account.write_text(yaml.safe_dump(config))
         program = [ROOT / "build/scheduler/tephra-admission", "certificates", "--kubeconfig", account]
         seen = []
         for _ in range(2):
-            lab.until("the job has its rights", lambda: subprocess.run(program, capture_output=True).returncode == 0, 60)
-            leaf, authority = (lab.get("secret", "-n", "tephra-system", f"tephra-admission-{name}")["data"] for name in ("tls", "ca"))
+            tenant.lab.until("the job has its rights", lambda: subprocess.run(program, capture_output=True).returncode == 0, 60)
+            leaf, authority = (tenant.lab.get("secret", "-n", "tephra-system", f"tephra-admission-{name}")["data"] for name in ("tls", "ca"))
             for kind in ("mutating", "validating"):
-                for each in lab.get(f"{kind}webhookconfiguration", "tephra-admission")["webhooks"]:
+                for each in tenant.lab.get(f"{kind}webhookconfiguration", "tephra-admission")["webhooks"]:
                     self.assertEqual(each["clientConfig"]["caBundle"], authority["ca.crt"])
-            files = {name: lab.dir / name for name in ("ca.crt", "tls.crt")}
+            files = {name: tenant.lab.dir / name for name in ("ca.crt", "tls.crt")}
             for name, text in (("ca.crt", authority["ca.crt"]), ("tls.crt", leaf["tls.crt"])):
                 files[name].write_bytes(base64.b64decode(text))
             subprocess.run(["openssl", "verify", "-CAfile", files["ca.crt"], "-purpose", "sslserver", "-verify_hostname",
@@ -355,7 +287,7 @@ class Certificates(Seat):
             seen.append((leaf, authority))
         self.assertEqual(*seen)  # the second run had nothing to do
         for name in ("tephra-slices-keys", "another"):
-            self.refused(lab.kubectl("get", "secret", "--as=system:serviceaccount:tephra-system:tephra-admission-certificates",
+            self.refused(tenant.lab.kubectl("get", "secret", "--as=system:serviceaccount:tephra-system:tephra-admission-certificates",
                                      "-n", "tephra-system", name, check=False), "orbidden")
 
 
@@ -419,7 +351,7 @@ def attempt(attack):
     if isinstance(attack, tuple):
         return create(attack[0], seat=attack[1])
     namespace = () if {"-n", "--all-namespaces"} & set(attack) else ("-n", "tephra-system")
-    return lab.kubectl(*attack, *namespace, *TENANT[:2], check=False)
+    return tenant.lab.kubectl(*attack, *namespace, *TENANT[:2], check=False)
 
 
 class MoreAttacks(Seat):
@@ -441,17 +373,17 @@ class RestOfTheCluster(Seat):
     def test_it_reads_and_writes_nothing_of_the_system(self):
         lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "tephra-scheduler"}, "spec": {}}
         for answer in (
-                lab.kubectl("get", "configmap", *TENANT[:2], "-n", "tephra-system", "tephra", check=False),
+                tenant.lab.kubectl("get", "configmap", *TENANT[:2], "-n", "tephra-system", "tephra", check=False),
                 create(lease, seat=[*TENANT[:2], "-n", "tephra-system"]),
                 patch("node", "node-0", {"metadata": {"annotations": {"tephra.sh/gpu-inventory": "x"}}}),
                 patch("queue", "default", {"spec": {"weight": 100}}),
                 create({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "mine"}, "spec": {"weight": 1}}),
-                lab.kubectl("delete", "validatingadmissionpolicybinding", *TENANT[:2], "slots.tephra.sh", check=False),
-                lab.kubectl("get", "pods", *TENANT[:2], "-n", "default", check=False)):
+                tenant.lab.kubectl("delete", "validatingadmissionpolicybinding", *TENANT[:2], "slots.tephra.sh", check=False),
+                tenant.lab.kubectl("get", "pods", *TENANT[:2], "-n", "default", check=False)):
             self.refused(answer, "orbidden")
 
     def test_a_compromised_node_writes_no_slices_and_no_other_node(self):
-        lab.apply(pod("there", nodeName="node-0"), pod("elsewhere", nodeName="node-1"))
+        tenant.lab.apply(pod("there", nodeName="node-0"), pod("elsewhere", nodeName="node-1"))
         try:
             for name in ("there", "elsewhere"):
                 answer = patch("pod", name, {"metadata": {"annotations": {SLICES: "x"}}}, "--subresource=status", seat=[*KUBELET, "-n", NAMESPACE])
@@ -459,7 +391,7 @@ class RestOfTheCluster(Seat):
             for change in ({"metadata": {"annotations": {"tephra.sh/gpu-inventory": "x"}}}, {"metadata": {"labels": {"nvidia.com/gpu.count": "99"}}}):
                 self.refused(patch("node", "node-1", change, seat=KUBELET), "orbidden")
         finally:
-            lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "there", "elsewhere")
+            tenant.lab.kubectl("delete", "pod", "-n", NAMESPACE, "--force", "there", "elsewhere")
 
 
 if __name__ == "__main__":
