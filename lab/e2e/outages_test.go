@@ -78,7 +78,16 @@ func survives(t *testing.T, c *e2e.Cluster, ns string, fault func(during func())
 	ok(t, e2e.GivenTwice(everyPod(t, c), c.Nodes.GPUMemoryMiB))
 }
 
+// asked skips the test unless outages are asked for: they take minutes, and after one of them other tests may wait.
+func asked(t *testing.T) {
+	t.Helper()
+	if os.Getenv("TEPHRA_OUTAGES") == "" {
+		t.Skip("TEPHRA_OUTAGES is not set; hack/test-slow.sh outages sets it")
+	}
+}
+
 func TestFaultPausedEngine(t *testing.T) {
+	asked(t)
 	c, ns := on(t)
 	survives(t, c, ns, func(during func()) {
 		pause(t, c.Engine.Process)
@@ -157,6 +166,7 @@ func carry(from, to net.Conn, dead chan struct{}) {
 
 // The stream carries nothing any more, and neither end sees it close.
 func TestFaultHalfOpenStream(t *testing.T) {
+	asked(t)
 	c, ns := on(t)
 	link := newBetween(t, filepath.Join(c.Dir, "between.sock"), c.Engine.Socket)
 	far := *c.Engine
@@ -224,6 +234,7 @@ func (s *slowAPI) start(t *testing.T, c *e2e.Cluster) (kubeconfig string) {
 }
 
 func TestFaultThrottledAPI(t *testing.T) {
+	asked(t)
 	c, ns := on(t)
 	var api slowAPI
 	other := given[*e2e.Scheduler](t)(c.NewScheduler("throttled", c.Engine, "--kubeconfig="+api.start(t, c)))
@@ -241,6 +252,7 @@ func TestFaultThrottledAPI(t *testing.T) {
 }
 
 func TestFaultSlowAPI(t *testing.T) {
+	asked(t)
 	c, ns := on(t)
 	var api slowAPI
 	other := given[*e2e.Scheduler](t)(c.NewScheduler("slow", c.Engine, "--kubeconfig="+api.start(t, c)))
@@ -256,6 +268,7 @@ func TestFaultSlowAPI(t *testing.T) {
 
 // The engine goes on without a journal, and has one again when there is room.
 func TestFaultFullDisk(t *testing.T) {
+	asked(t)
 	if os.Geteuid() != 0 {
 		t.Skip("only root mounts a small disk")
 	}
@@ -297,6 +310,7 @@ func TestFaultFullDisk(t *testing.T) {
 
 // etcd is set back to a copy of some seconds ago: Jobs of after the copy are gone with it, and their GPUs are free.
 func TestFaultRestoredEtcd(t *testing.T) {
+	asked(t)
 	c, ns := on(t)
 	pid := c.Scheduler.Pid()
 	folder, copied := filepath.Join(c.Lab.Dir, "etcd"), filepath.Join(c.Dir, "etcd-copy")
