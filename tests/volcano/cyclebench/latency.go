@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
 	schedulingv1beta1 "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 
@@ -106,7 +107,7 @@ func (w *waits) measure() error {
 			return err
 		}
 		defer engine.Stop()
-		tephra, err := action.New(l.Feed, action.Options{EngineSocket: engine.Socket, Client: "cyclebench", Timeout: cycleLimit})
+		tephra, err := action.New(l.Feed, action.Options{EngineSocket: engine.Socket, Client: "cyclebench", Timeout: cycleLimit, Recorder: &record.FakeRecorder{}})
 		if err != nil {
 			return err
 		}
