@@ -233,13 +233,20 @@ func (s *slowAPI) start(t *testing.T, c *e2e.Cluster) (kubeconfig string) {
 	return kubeconfig
 }
 
+// behindAPI puts a scheduler of that name behind such a proxy.
+func behindAPI(t *testing.T, c *e2e.Cluster, name string) *slowAPI {
+	t.Helper()
+	var api slowAPI
+	other := given[*e2e.Scheduler](t)(c.NewScheduler(name, c.Engine, "--kubeconfig="+api.start(t, c)))
+	instead(t, c, other)
+	ok(t, other.IsReady(t.Context()))
+	return &api
+}
+
 func TestFaultThrottledAPI(t *testing.T) {
 	asked(t)
 	c, ns := on(t)
-	var api slowAPI
-	other := given[*e2e.Scheduler](t)(c.NewScheduler("throttled", c.Engine, "--kubeconfig="+api.start(t, c)))
-	instead(t, c, other)
-	ok(t, other.IsReady(t.Context()))
+	api := behindAPI(t, c, "throttled")
 	survives(t, c, ns, func(during func()) {
 		api.refuse.Store(true)
 		during()
@@ -254,10 +261,7 @@ func TestFaultThrottledAPI(t *testing.T) {
 func TestFaultSlowAPI(t *testing.T) {
 	asked(t)
 	c, ns := on(t)
-	var api slowAPI
-	other := given[*e2e.Scheduler](t)(c.NewScheduler("slow", c.Engine, "--kubeconfig="+api.start(t, c)))
-	instead(t, c, other)
-	ok(t, other.IsReady(t.Context()))
+	api := behindAPI(t, c, "slow")
 	survives(t, c, ns, func(during func()) {
 		api.delay.Store(int64(2 * time.Second))
 		during()

@@ -1,37 +1,24 @@
 """What a hostile tenant submits, and how long jobs of another tenant take to start meanwhile: for trust-tenant."""
 
 import contextlib
-import http.client
-import json
 import re
-import subprocess
 import threading
 import time
+
+import api
 
 NAMESPACE, OTHER = "tenant", "other"
 GPU = "nvidia.com/gpu"
 
 
-class Api:
-    """The API server through `kubectl proxy`: a request takes a millisecond, not the start of a process."""
-
-    def __init__(self, kubectl, kubeconfig):
-        self.process = subprocess.Popen([kubectl, "--kubeconfig", kubeconfig, "proxy", "--port=0"], stdout=subprocess.PIPE, text=True)
-        self.port = int(re.search(r":(\d+)", self.process.stdout.readline())[1])
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait(10)
-
-    def call(self, method, path, body=None, user=None):
-        """(status, object)"""
-        headers = {"Content-Type": "application/json"}
-        if user:
-            headers |= {"Impersonate-User": user, "Impersonate-Group": "system:authenticated"}
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
-            connection.request(method, path, None if body is None else json.dumps(body), headers)
-            answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
+class Api(api.Api):
+    def answer(self, method, path, body=None, user=None):
+        """(whether the API server did it, the object or what it said against it)"""
+        as_ = (("Impersonate-User", user), ("Impersonate-Group", "system:authenticated")) if user else ()
+        try:
+            return True, self.call(method, path, body, as_)
+        except api.Refused as refused:
+            return False, str(refused)
 
     def create(self, path, objects, user):
         """(how many of them the API server took, what it said against another); four requests at once."""
@@ -39,11 +26,11 @@ class Api:
 
         def work(part):
             for each in part:
-                status, answer = self.call("POST", path, each, user)
-                if status < 300:
+                done, answer = self.answer("POST", path, each, user)
+                if done:
                     taken.append(each)
                 else:
-                    against[0] = answer["message"]
+                    against[0] = answer
         threads = [threading.Thread(target=work, args=(objects[i::4],)) for i in range(4)]
         for thread in threads:
             thread.start()
@@ -54,8 +41,8 @@ class Api:
     def clear(self):
         """Deletes all that the tenant has made, and returns when it is gone."""
         for path in (JOBS, PODS, GROUPS, BUDGETS):
-            self.call("DELETE", path + "?gracePeriodSeconds=0")
-        while any(self.call("GET", f"{path}?limit=1")[1]["items"] for path in (JOBS, PODS, GROUPS)):
+            self.answer("DELETE", path + "?gracePeriodSeconds=0")
+        while any(self.call("GET", f"{path}?limit=1")["items"] for path in (JOBS, PODS, GROUPS)):
             time.sleep(0.2)
 
 
@@ -153,16 +140,14 @@ class Neighbour:
                    for i in range(2)]
         began = time.monotonic()
         for path, each in ((groups, group(name, 2)), *((pods, each) for each in members)):
-            status, answer = self.api.call("POST", path, each)
-            if status >= 300:
-                raise AssertionError(answer)
+            self.api.call("POST", path, each)
         while time.monotonic() < began + seconds:
-            if all("nodeName" in self.api.call("GET", f"{pods}/{each['metadata']['name']}")[1]["spec"] for each in members):
+            if all("nodeName" in self.api.call("GET", f"{pods}/{each['metadata']['name']}")["spec"] for each in members):
                 break
             time.sleep(0.02)
         took = time.monotonic() - began
         for path in (*(f"{pods}/{each['metadata']['name']}?gracePeriodSeconds=0" for each in members), f"{groups}/{name}"):
-            self.api.call("DELETE", path)
+            self.api.answer("DELETE", path)
         return took
 
     def starts(self, times):

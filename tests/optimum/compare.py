@@ -38,6 +38,14 @@ def in_model(problem, runs):
 
 
 def compare(weights, seed):
+    """What policies cost for the instance of the seed. `costs` is None where the solver proves no optimum."""
+    try:
+        return measure(weights, seed)
+    except model.Unproven:
+        return seed, None, [], {"without a proof": 1}
+
+
+def measure(weights, seed):
     problem, faults, checks = instances.draw(seed), [], {"schedules": 0, "also feasible in the model": 0, "evictions": 0, "lost at once": 0}
     found = {policy: policy_run.play(problem, settings) for policy, settings in POLICIES.items()}
     costs = {}
@@ -70,7 +78,8 @@ def main(first, count, *weights):
     result = {"costs": {}, "faults": [], "checks": {}}
     with multiprocessing.Pool(int(os.environ.get("TEPHRA_JOBS", os.cpu_count()))) as pool:
         for seed, costs, faults, checks in pool.imap(functools.partial(compare, weights), range(int(first), int(first) + int(count))):
-            result["costs"][seed] = costs
+            if costs is not None:
+                result["costs"][seed] = costs
             result["faults"] += faults
             for check, number in checks.items():
                 result["checks"][check] = result["checks"].get(check, 0) + number

@@ -15,6 +15,10 @@ EVICTIONS = 2  # of one job, at most
 EFFORT = 300   # deterministic seconds of the solver for one schedule
 
 
+class Unproven(Exception):
+    """The search ended before it proved that its schedule is the best."""
+
+
 class Piece:
     """One run of a job in the model, present or not."""
 
@@ -114,7 +118,7 @@ class Optimum:
                     self.model.add(sum(levels) == used.count(place))
 
     def solve(self):
-        """The best schedule, or None if there is none. Raises RuntimeError if the search ends without a proof."""
+        """The best schedule, or None if there is none. Raises Unproven if the search ends without a proof."""
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = 1
@@ -123,7 +127,7 @@ class Optimum:
         if status == cp_model.INFEASIBLE:
             return None
         if status != cp_model.OPTIMAL:
-            raise RuntimeError(f"seed {self.instance.seed}: no proof within {EFFORT} units of effort")
+            raise Unproven(f"seed {self.instance.seed}: no proof within {EFFORT} units of effort")
         return [run_of(solver, piece) for pieces in self.pieces.values() for piece in pieces if solver.value(piece.present)]
 
 

@@ -52,7 +52,8 @@ def main(file):
     seeds, checks = sorted(map(int, result["costs"])), result["checks"]
     facts = (f"{len(seeds)} instances, seeds {seeds[0]} to {seeds[-1]}. {checks['schedules']:,} schedules of the engine are feasible and cost at "
              f"least as much as the best one. {checks['also feasible in the model']:,} of them lose no work, and the model has each of these. The "
-             f"engine evicted {checks['evictions']:,} gangs, {checks['lost at once']} of them in the instant of their start.")
+             f"engine evicted {checks['evictions']:,} gangs, {checks['lost at once']} of them in the instant of their start. For {checks.get('without a proof', 0)} more instances the solver "
+             "proved no optimum, and they are left out.")
     parts = [facts] + [f"{title}:\n\n{table(result, weight)}" for weight, title in WEIGHTS.items()]
     text, found = re.subn(r"(<!-- hack/optimum.sh -->\n).*?(<!-- end -->)", lambda match: match[1] + "\n\n".join(parts) + "\n" + match[2],
                           PAGE.read_text(), flags=re.DOTALL)

@@ -74,17 +74,14 @@ func (n *narrow) close(ssn *framework.Session) {
 func (n *narrow) awaitClosing(jobs map[api.JobID]bool) {
 	enough := time.After(closingFor)
 	for id := range jobs {
+		closed := n.closing[id]
+		if closed == nil {
+			continue
+		}
 		select {
-		case <-n.closing[id]:
-		default:
-			if n.closing[id] == nil {
-				continue
-			}
-			select {
-			case <-n.closing[id]:
-			case <-enough:
-				return
-			}
+		case <-closed:
+		case <-enough:
+			return
 		}
 	}
 }

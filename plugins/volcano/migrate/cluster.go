@@ -171,3 +171,12 @@ func all[T any](c *Cluster, group, kind string) ([]T, error) {
 	}
 	return out, nil
 }
+
+// each calls do with every object of a kind, in its own type.
+func each[T any](c *Cluster, group, kind string, do func(*T)) error {
+	found, err := all[T](c, group, kind)
+	for i := range found {
+		do(&found[i])
+	}
+	return err
+}

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -43,74 +44,44 @@ func (c *check) readWorkloads() error {
 		}
 		found[at] = w
 	}
-	deployments, err := all[appsv1.Deployment](c.Cluster, "apps", "Deployment")
-	if err != nil {
-		return err
-	}
-	for i := range deployments {
-		add("Deployment", &deployments[i].ObjectMeta, deployments[i].Spec.Template)
-	}
-	sets, err := all[appsv1.ReplicaSet](c.Cluster, "apps", "ReplicaSet")
-	if err != nil {
-		return err
-	}
-	for i := range sets {
-		add("ReplicaSet", &sets[i].ObjectMeta, sets[i].Spec.Template)
-	}
-	stateful, err := all[appsv1.StatefulSet](c.Cluster, "apps", "StatefulSet")
-	if err != nil {
-		return err
-	}
-	for i := range stateful {
-		add("StatefulSet", &stateful[i].ObjectMeta, stateful[i].Spec.Template)
-	}
-	daemons, err := all[appsv1.DaemonSet](c.Cluster, "apps", "DaemonSet")
-	if err != nil {
-		return err
-	}
-	for i := range daemons {
-		add("DaemonSet", &daemons[i].ObjectMeta, daemons[i].Spec.Template)
-	}
-	crons, err := all[batchv1.CronJob](c.Cluster, "batch", "CronJob")
-	if err != nil {
-		return err
-	}
-	for i := range crons {
-		add("CronJob", &crons[i].ObjectMeta, crons[i].Spec.JobTemplate.Spec.Template)
-	}
-	jobs, err := all[batchv1.Job](c.Cluster, "batch", "Job")
-	if err != nil {
-		return err
-	}
-	for i := range jobs {
-		if !ended(&jobs[i]) {
-			add("Job", &jobs[i].ObjectMeta, jobs[i].Spec.Template)
-		}
-	}
-	gangs, err := all[volcano.Job](c.Cluster, volcanoBatch, "Job")
-	if err != nil {
-		return err
-	}
-	for i := range gangs {
-		var templates []corev1.PodTemplateSpec
-		for _, task := range gangs[i].Spec.Tasks {
-			template := task.Template
-			if template.Spec.SchedulerName == "" {
-				template.Spec.SchedulerName = gangs[i].Spec.SchedulerName
+	if err := errors.Join(
+		each(c.Cluster, "apps", "Deployment", func(o *appsv1.Deployment) { add("Deployment", &o.ObjectMeta, o.Spec.Template) }),
+		each(c.Cluster, "apps", "ReplicaSet", func(o *appsv1.ReplicaSet) { add("ReplicaSet", &o.ObjectMeta, o.Spec.Template) }),
+		each(c.Cluster, "apps", "StatefulSet", func(o *appsv1.StatefulSet) { add("StatefulSet", &o.ObjectMeta, o.Spec.Template) }),
+		each(c.Cluster, "apps", "DaemonSet", func(o *appsv1.DaemonSet) { add("DaemonSet", &o.ObjectMeta, o.Spec.Template) }),
+		each(c.Cluster, "batch", "CronJob", func(o *batchv1.CronJob) { add("CronJob", &o.ObjectMeta, o.Spec.JobTemplate.Spec.Template) }),
+		each(c.Cluster, "batch", "Job", func(o *batchv1.Job) {
+			if !ended(o) {
+				add("Job", &o.ObjectMeta, o.Spec.Template)
 			}
-			templates = append(templates, template)
-		}
-		switch gangs[i].Status.State.Phase {
-		case volcano.Completed, volcano.Failed, volcano.Aborted, volcano.Terminated:
-		default:
-			add(volcanoJob, &gangs[i].ObjectMeta, templates...)
-		}
+		}),
+		each(c.Cluster, volcanoBatch, "Job", func(o *volcano.Job) {
+			if !gangEnded(o) {
+				add(volcanoJob, &o.ObjectMeta, templatesOf(o)...)
+			}
+		}),
+	); err != nil {
+		return err
 	}
 	c.assign(found, owners)
 	return nil
 }
 
 const volcanoJob = "Volcano Job"
+
+// templatesOf are the templates of the tasks, with the scheduler that their pods get.
+func templatesOf(gang *volcano.Job) (templates []corev1.PodTemplateSpec) {
+	for _, task := range gang.Spec.Tasks {
+		template := task.Template
+		template.Spec.SchedulerName = cmp.Or(template.Spec.SchedulerName, gang.Spec.SchedulerName)
+		templates = append(templates, template)
+	}
+	return templates
+}
+
+func gangEnded(gang *volcano.Job) bool {
+	return slices.Contains([]volcano.JobPhase{volcano.Completed, volcano.Failed, volcano.Aborted, volcano.Terminated}, gang.Status.State.Phase)
+}
 
 func ended(job *batchv1.Job) bool {
 	return slices.ContainsFunc(job.Status.Conditions, func(each batchv1.JobCondition) bool {

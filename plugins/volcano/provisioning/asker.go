@@ -7,11 +7,14 @@ package provisioning
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -54,15 +57,19 @@ type Options struct {
 // Asker keeps the requests of all gangs. Its turns run one at a time, in the process that leads.
 type Asker struct {
 	Options
-	asked map[string]request // by UID of the PodGroup; nil: not read yet
+	asked map[request]bool // nil: not read yet
 	known map[string]answer
 }
 
-type request struct{ namespace, name string }
+// request is that of the group with the UID, in the namespace of the group.
+type request struct{ namespace, uid string }
+
+func requestFor(group *v1beta1.PodGroup) request { return request{group.Namespace, string(group.UID)} }
 
 // answer is what the engine said of a gang.
 type answer struct {
 	reason string // of the condition that was explained
+	given  bool   // false: the engine does not know the gang yet
 	nodes  int64  // 0: more nodes alone do not help
 	like   string
 	at     time.Time
@@ -111,23 +118,19 @@ func (a *Asker) turn(ctx context.Context) error {
 	if err := a.explain(ctx, waiting); err != nil {
 		return err
 	}
+	// What the API server refuses for one group, such as by a quota of its namespace, stops no other group.
+	var failed []error
 	for uid, group := range waiting {
-		_, asked := a.asked[uid]
-		if known := a.known[uid]; !asked && known.nodes > 0 {
-			if err := a.ask(ctx, group, known); err != nil {
-				return err
-			}
+		if known := a.known[uid]; !a.asked[requestFor(group)] && known.nodes > 0 {
+			failed = append(failed, a.ask(ctx, group, known))
 		}
 	}
-	for uid := range a.asked {
-		known, explained := a.known[uid]
-		if waiting[uid] == nil || explained && known.nodes == 0 {
-			if err := a.withdraw(ctx, uid); err != nil {
-				return err
-			}
+	for at := range a.asked {
+		if known := a.known[at.uid]; waiting[at.uid] == nil || known.given && known.nodes == 0 {
+			failed = append(failed, a.withdraw(ctx, at))
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // waits is why the gang waits and since when; empty: it does not wait for nodes, or it has pods.
@@ -155,11 +158,12 @@ func (a *Asker) explain(ctx context.Context, waiting map[string]*v1beta1.PodGrou
 	slices.SortFunc(due, func(x, y string) int { return cmp.Or(a.known[x].at.Compare(a.known[y].at), cmp.Compare(x, y)) })
 	for _, uid := range due[:min(len(due), mostAsked)] {
 		reply, err := a.engineSays(ctx, uid)
-		if err != nil {
+		unknown := status.Code(err) == codes.NotFound // which stops no other group
+		if err != nil && !unknown {
 			return fmt.Errorf("explain PodGroup %s/%s: %w", waiting[uid].Namespace, waiting[uid].Name, err)
 		}
 		reason, _ := a.waits(waiting[uid])
-		known := answer{reason: reason, at: time.Now()}
+		known := answer{reason: reason, given: !unknown, at: time.Now()}
 		known.nodes, known.like = moreNodes(reply)
 		a.known[uid] = known
 	}
@@ -192,9 +196,12 @@ func (a *Asker) read(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list ProvisioningRequests: %w", err)
 	}
-	a.asked = map[string]request{}
+	a.asked = map[request]bool{}
 	for _, each := range list.Items {
-		a.asked[each.GetLabels()[GroupLabel]] = request{each.GetNamespace(), each.GetName()}
+		// A request of another name is a user's, whatever its labels say.
+		if uid := each.GetLabels()[GroupLabel]; each.GetName() == requestName(uid) {
+			a.asked[request{each.GetNamespace(), uid}] = true
+		}
 	}
 	return nil
 }
@@ -216,27 +223,27 @@ func (a *Asker) ask(ctx context.Context, group *v1beta1.PodGroup, need answer) e
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("ProvisioningRequest %s/%s: %w", group.Namespace, object.GetName(), err)
 	}
-	a.asked[string(group.UID)] = request{group.Namespace, object.GetName()}
+	a.asked[requestFor(group)] = true
 	klog.InfoS("Requested nodes for a gang", "group", klog.KObj(group), "nodes", need.nodes, "like", need.like)
 	return nil
 }
 
-func (a *Asker) withdraw(ctx context.Context, uid string) error {
-	at := a.asked[uid]
-	err := a.Dynamic.Resource(provisioningRequests).Namespace(at.namespace).Delete(ctx, at.name, metav1.DeleteOptions{})
+func (a *Asker) withdraw(ctx context.Context, at request) error {
+	name := requestName(at.uid)
+	err := a.Dynamic.Resource(provisioningRequests).Namespace(at.namespace).Delete(ctx, name, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("ProvisioningRequest %s/%s: %w", at.namespace, at.name, err)
+		return fmt.Errorf("ProvisioningRequest %s/%s: %w", at.namespace, name, err)
 	}
 	for set := range mostPodSets {
-		err := a.Kube.CoreV1().PodTemplates(at.namespace).Delete(ctx, templateName(uid, set), metav1.DeleteOptions{})
+		err := a.Kube.CoreV1().PodTemplates(at.namespace).Delete(ctx, templateName(at.uid, set), metav1.DeleteOptions{})
 		if apierrors.IsNotFound(err) {
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("PodTemplate %s/%s: %w", at.namespace, templateName(uid, set), err)
+			return fmt.Errorf("PodTemplate %s/%s: %w", at.namespace, templateName(at.uid, set), err)
 		}
 	}
-	delete(a.asked, uid)
-	klog.InfoS("Withdrew a request for nodes", "request", at.namespace+"/"+at.name)
+	delete(a.asked, at)
+	klog.InfoS("Withdrew a request for nodes", "request", at.namespace+"/"+name)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/klog/v2"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/util"
 )
@@ -22,7 +23,7 @@ type holding struct {
 type shares struct {
 	jobs    map[api.JobID]holding
 	own     map[api.QueueID]amounts // of the queue's own jobs
-	changed bool
+	changed atomic.Bool             // since they were written
 	writing atomic.Bool
 	claims  bool // some task has claims of devices, which only a session of the whole cluster counts
 }
@@ -85,24 +86,24 @@ func (s *shares) note(id api.JobID, job *api.JobInfo) {
 		s.own[now.queue].add(now.amounts, +1)
 		s.jobs[id] = now
 	}
-	s.changed = true
+	s.changed.Store(true)
 }
 
 // Claims: queues' statuses need a session of the whole cluster.
-func (c *Cache) Claims() bool { return c.shares.claims && c.shares.changed }
+func (c *Cache) Claims() bool { return c.shares.claims && c.shares.changed.Load() }
 
 // SumsWritten: a session of the whole cluster has written the statuses of the queues.
-func (c *Cache) SumsWritten() { c.shares.changed = false }
+func (c *Cache) SumsWritten() { c.shares.changed.Store(false) }
 
 // mostLevels of the tree of queues are looked at, against queues that are their own parents.
 const mostLevels = 64
 
 // WriteQueues writes what queues hold where that has changed, in the background.
 func (c *Cache) WriteQueues() {
-	if !c.shares.changed || c.shares.claims || !c.shares.writing.CompareAndSwap(false, true) {
+	if !c.shares.changed.Load() || c.shares.claims || !c.shares.writing.CompareAndSwap(false, true) {
 		return
 	}
-	c.shares.changed = false
+	c.shares.changed.Store(false)
 	sums := map[api.QueueID]amounts{}
 	c.Lock()
 	for id, own := range c.shares.own {
@@ -136,7 +137,8 @@ func (c *Cache) WriteQueues() {
 		defer c.shares.writing.Store(false)
 		for _, queue := range due {
 			if err := c.SchedulerCache.UpdateQueueStatus(queue); err != nil {
-				logQueue(queue.Name, err)
+				klog.V(2).InfoS("Could not write what a queue holds; the next write tries again", "queue", queue.Name, "err", err)
+				c.shares.changed.Store(true)
 			}
 		}
 	}()

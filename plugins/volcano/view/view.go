@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/klog/v2"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	schedcache "volcano.sh/volcano/pkg/scheduler/cache"
 
@@ -267,9 +266,4 @@ func (c *Cache) behind(job *api.JobInfo, versions facts.Versions) bool {
 		}
 	}
 	return false
-}
-
-// logQueue says that the status of a queue was not written; it is written again when it changes.
-func logQueue(name string, err error) {
-	klog.V(2).InfoS("Could not write what a queue holds", "queue", name, "err", err)
 }
