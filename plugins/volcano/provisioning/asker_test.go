@@ -28,7 +28,7 @@ import (
 	pb "tephra.sh/volcano/tephrav1"
 )
 
-// engine says of each gang that one more node is enough; of those that it does not know, nothing.
+// engine says of each gang that one more node is enough. Of unknown gangs it says nothing.
 type engine struct {
 	pb.EngineServiceClient
 	unknown map[string]bool
