@@ -4,7 +4,6 @@
 
 #include "engine/entitled.h"
 #include "engine/gang_ask.h"
-#include "engine/kept_place.h"
 #include "plugins/gang/elastic.h"
 #include "plugins/gang/shortage.h"
 
@@ -23,12 +22,12 @@ void ElasticMembersPass::Place(const Spare& spare) {
     Decision start{spare.job, Part::kElastic, Verdict::kStart, {}, {}, {}};
     if (!spare.starts && reserved_.ForAll(one)) {
       start.placements = reserved_.OfTasks(one);
-      if (IsClear(cycle_.now(), one, start.placements)) {
+      if (reserved_.IsFree(cycle_.now(), one, start.placements)) {
         placed.insert(placed.end(), start.placements.begin(), start.placements.end());
         if (!cycle_.Commit(std::move(start))) return;
         continue;
       }
-      if (IsClear(cycle_.later().bench(), one, start.placements)) continue;
+      if (reserved_.IsFree(cycle_.later().bench(), one, start.placements)) continue;
     }
     Attempt attempt(cycle_.now().ledger());
     if (!PlaceMember(one, spare.starts, no)) {

@@ -56,16 +56,16 @@ std::vector<Placement> ReservedRoom::Of(const GangAsk& ask) const {
 
 bool ReservedRoom::IsFree(Workbench& bench, const GangAsk& ask,
                           const std::vector<Placement>& room) const {
-  return IsClear(bench, ask, room) && !Denied(bench, ask);
+  return IsClear(bench, ask, room) && !Denied(bench, ask, room);
 }
 
-// Whether the room is more than the gang's queue may hold by now.
-bool ReservedRoom::Denied(Workbench& bench, const GangAsk& ask) const {
+// Whether the gang's queue may not hold the room by now.
+bool ReservedRoom::Denied(Workbench& bench, const GangAsk& ask, const std::vector<Placement>& room) const {
   Ledger& ledger = bench.ledger();
   Resources tried = ledger.occupancy().queue_total(ask.queue);
   {
     Attempt attempt(ledger);
-    FreeReserved(ledger, snapshot_.job(ask.job));
+    for (const Placement& one : room) FreeReserved(ledger, snapshot_.task(one.task));
     tried.Add(ledger.occupancy().queue_total(ask.queue), -1);
   }
   return cycle_.policies().entitlement->Deny(ledger, ask.job, Resources{}, tried).has_value();

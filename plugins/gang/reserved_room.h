@@ -25,7 +25,7 @@ class ReservedRoom {
   bool IsFree(Workbench& bench, const GangAsk& ask, const std::vector<Placement>& room) const;
 
  private:
-  bool Denied(Workbench& bench, const GangAsk& ask) const;
+  bool Denied(Workbench& bench, const GangAsk& ask, const std::vector<Placement>& room) const;
 
   Cycle& cycle_;
   const Snapshot& snapshot_;

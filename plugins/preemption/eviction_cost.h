@@ -11,6 +11,10 @@ namespace tephra {
 struct EvictionCost {
   // Of a gang, so that a part of it on one of many nodes can be given a part of the gang.
   static constexpr std::int64_t kGang = std::int64_t{1} << 30;
+  // The part of a gang for the i-th of n places, counted from 0. All n parts add up to a gang.
+  static constexpr std::int64_t PartOfGang(std::int64_t i, std::int64_t n) {
+    return kGang * (i + 1) / n - kGang * i / n;
+  }
 
   std::int64_t gangs = 0;  // in parts of kGang
   std::int64_t tasks = 0;

@@ -1,6 +1,7 @@
 #include "plugins/preemption/node_table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace tephra {
@@ -11,13 +12,15 @@ constexpr std::uint32_t kNone = 0xffffffffu;
 // the look at a node short.
 constexpr std::size_t kMostHolders = 64;
 
-// The number of nodes with tasks of the job that are not evicted.
-std::int64_t NodesOf(const Snapshot& snapshot, const Candidate& candidate) {
+// The part of the gang that is charged to its tasks on one of the nodes with tasks that are not evicted.
+std::int64_t PartOn(const Snapshot& snapshot, const Candidate& candidate, NodeId node) {
   std::set<NodeId> nodes;
   for (const Candidate::Victim& victim : candidate.victims) {
     if (!victim.evicted) nodes.insert(snapshot.task(victim.task).node);
   }
-  return static_cast<std::int64_t>(nodes.size());
+  const auto here = nodes.find(node);
+  const auto i = here == nodes.end() ? 0 : std::distance(nodes.begin(), here);
+  return EvictionCost::PartOfGang(i, static_cast<std::int64_t>(nodes.size()));
 }
 
 // Equal for tasks that free equal room on the node. 0: like no other.
@@ -187,7 +190,8 @@ void NodeTable::Refresh(Workbench& later, const VictimBook& book, Node& node) {
       const bool spare = candidate.surplus > 0 && candidate.role_surplus[victim.role] > 0;
       if (spare || candidate.alone) {
         Bundle& one = bundles.emplace_back();
-        one.piece.cost = {spare ? 0 : EvictionCost::kGang / candidate.left, 1, victim.cost};
+        const auto tasks = static_cast<std::int64_t>(candidate.victims.size());
+        one.piece.cost = {spare ? 0 : EvictionCost::PartOfGang(refs[i].victim, tasks), 1, victim.cost};
         one.piece.parts.push_back(part(refs[i]));
         one.piece.likeness = likeness(refs[i]);
         one.refs.push_back(refs[i]);
@@ -198,7 +202,7 @@ void NodeTable::Refresh(Workbench& later, const VictimBook& book, Node& node) {
       whole.refs.push_back(refs[i]);
     }
     if (whole.refs.empty() || !candidate.whole) continue;
-    whole.piece.cost.gangs = EvictionCost::kGang / NodesOf(snapshot, candidate);
+    whole.piece.cost.gangs = PartOn(snapshot, candidate, node.id);
     if (whole.refs.size() == 1) whole.piece.likeness = likeness(whole.refs[0]);
     bundles.push_back(std::move(whole));
   }

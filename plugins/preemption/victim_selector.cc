@@ -15,11 +15,6 @@ namespace {
 // Of more tasks than this the exact search seldom ends within its budget.
 constexpr std::size_t kFewVictims = 64;
 
-// Each part of kGang was rounded down by less than one.
-std::int64_t RoundedOff(const std::vector<VictimRef>& victims) {
-  return static_cast<std::int64_t>(victims.size());
-}
-
 }  // namespace
 
 void VictimSelector::Pool::Add(const VictimBook& book, VictimRef ref) {
@@ -236,9 +231,7 @@ VictimSearch::Answer VictimSelector::Relax(const Rules& rules, Pool& pool, const
   if (rules.fits(ask) != VictimSearch::Fits::kYes) return answer;
   answer.found = true;
   answer.cost = book_.CostOf(victims);
-  answer.exact = exact && ask.roles.size() == 1 &&
-                 answer.cost.gangs <= bound.gangs + RoundedOff(victims) &&
-                 answer.cost.tasks == bound.tasks && answer.cost.sum == bound.sum;
+  answer.exact = exact && ask.roles.size() == 1 && answer.cost == bound;
   answer.victims = std::move(victims);
   return answer;
 }

@@ -234,7 +234,7 @@ bool LeavesGangsInPart(const World& world, const NamedDecision& decision) {
 
 TEST_CASE("The fewest and cheapest tasks migrate, and none only if no migrations help") {
   int judged = 0, moved = 0, in_part = 0, impossible = 0, unproven = 0, dear = 0;
-  ForEachSeed(1500, [&](std::uint64_t seed) {
+  ForEachSeed(1500, {26665}, [&](std::uint64_t seed) {
     Dice dice(seed + 7000000);
     World world;
     Fragment(dice, world, MoveSettings::Mode::kOn);
@@ -279,6 +279,7 @@ TEST_CASE("The fewest and cheapest tasks migrate, and none only if no migrations
   WARN(judged << " gangs judged: " << moved << " helped by moves (" << in_part << " of tasks whose gang waits), " << impossible
               << " proven beyond help, " << dear << " not worth it; " << unproven
               << " without a proof");
+  if (!AllSeeds()) return;
   CHECK(moved > 0);
   CHECK(in_part > 0);
   CHECK(unproven <= judged / 100);
@@ -342,12 +343,12 @@ TEST_CASE("A migrated task runs again in its reservation, and so does the gang i
     admitted += static_cast<int>(admits.size());
   });
   WARN(admitted << " gangs admitted by " << moves << " moves");
-  CHECK(admitted > 0);
+  if (AllSeeds()) CHECK(admitted > 0);
 }
 
 TEST_CASE("Whatever happens while jobs move, books are right and nothing is over-committed") {
   int moves = 0;
-  ForEachSeed(400, {441, 2095, 7974}, [&](std::uint64_t seed) {
+  ForEachSeed(400, {441, 2095, 7594, 7974}, [&](std::uint64_t seed) {
     Dice dice(seed + 9000000);
     World world;
     CaseSize size{.queue_limits = true, .groups = seed % 3 == 0};
