@@ -102,7 +102,7 @@ void Live(Case& one, const EngineConfig& config, Check check) {
 EngineConfig With(ReservationSettings::Mode mode) {
   EngineConfig config;
   config.reservations.mode = mode;
-  // The score `stranding` depends on the jobs that wait, so a job less would change where others run.
+  // The score `stranding` depends on the jobs that wait, so one job less would change where other jobs run.
   config.node_scores = {{"binpack", 1}};
   config.full_verify_every = 1;
   return config;
