@@ -1,48 +1,67 @@
 #!/usr/bin/env bash
-# Fuzzes for a bounded time: hack/fuzz.sh [SECONDS_PER_TARGET=10] [TARGET...]
+# Fuzzes within a bound: hack/fuzz.sh [SECONDS|RUNSx, of each target; default 10] [TARGET...]
 #
-# A target is an executable build/asan/tests/fuzz/fuzz_*; its seeds are tests/fuzz/corpus/<target>,
-# copied so that the tree stays clean. An input that crashes a target is kept in
-# build/asan/artifacts and fails the run; put it into the corpus together with the fix.
+# A target is an executable build/asan/tests/fuzz/fuzz_*, with its seeds in tests/fuzz/corpus/<target>, or a Go function
+# <package>.Fuzz* of plugins/volcano, with its seeds in <package>/testdata/fuzz. An input that breaks a target fails the
+# run. Its file is named: move it into the corpus together with the fix. Nothing else in the tree changes.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-seconds=${1:-10}
-[[ $seconds =~ ^[1-9][0-9]*$ ]] || { echo "usage: hack/fuzz.sh [SECONDS] [TARGET...]" >&2; exit 2; }
+bound=${1:-10}
+[[ $bound =~ ^[1-9][0-9]*x?$ ]] || { echo "usage: hack/fuzz.sh [SECONDS|RUNSx] [TARGET...]" >&2; exit 2; }
 wanted=("${@:2}")
-
-build asan
-
-targets=()
-for path in build/asan/tests/fuzz/fuzz_*; do
-  [[ -f $path && -x $path ]] && targets+=("${path##*/}")
-done
-[ ${#targets[@]} -gt 0 ] || { echo "fuzz: no build/asan/tests/fuzz/fuzz_*" >&2; exit 1; }
-[ ${#wanted[@]} -eq 0 ] || targets=("${wanted[@]}")
-
-artifacts=build/asan/artifacts
-logs=build/asan/logs
-mkdir -p "$artifacts" "$logs"
+module=plugins/volcano
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-crashed=0
-for target in "${targets[@]}"; do
-  corpus=$scratch/$target
-  seeds=tests/fuzz/corpus/$target
-  mkdir "$corpus"
-  [ ! -d "$seeds" ] || cp -r "$seeds/." "$corpus"
-  echo "fuzz: $target for $seconds s from $(find "$corpus" -type f | wc -l) seeds"
+source hack/go.sh
+hack/volcano-apis.sh && hack/proto-go.sh
+export CGO_ENABLED=0 GOFLAGS="-mod=readonly -trimpath"
+targets=()
+for path in tests/fuzz/fuzz_*.cc; do
+  targets+=("$(basename "$path" .cc)")
+done
+while IFS=: read -r path line; do
+  function=${line#func } package=${path%/*}
+  targets+=("${package#"$module"/}.${function%%(*}")
+done < <(grep -ro '^func Fuzz[A-Za-z]*(' "$module" --include=*_test.go | sort)
+[ ${#wanted[@]} -eq 0 ] || targets=("${wanted[@]}")
+[[ " ${targets[*]}" != *" fuzz_"* ]] || build asan
+
+artifacts=build/asan/artifacts logs=build/asan/logs
+mkdir -p "$artifacts" "$logs"
+
+fuzz_cc() { # TARGET: prints executions and new units
+  local seeds=tests/fuzz/corpus/$1 limit=-max_total_time=$bound
+  [[ $bound != *x ]] || limit=-runs=${bound%x}
+  mkdir "$scratch/$1"
+  [ ! -d "$seeds" ] || cp -r "$seeds/." "$scratch/$1"
   # -timeout: one input that takes this long is a finding, as a crash is.
-  if "build/asan/tests/fuzz/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-    -print_final_stats=1 -artifact_prefix="$artifacts/$target-" "$corpus" \
-    >"$logs/$target" 2>&1; then
-    grep '^stat::number_of_executed_units' "$logs/$target" || true
+  "build/asan/tests/fuzz/$1" "$limit" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="$artifacts/$1-" "$scratch/$1" >"$logs/$1" 2>&1 || return
+  sed -n 's/^stat::number_of_executed_units: *//p; s/^stat::new_units_added: *//p' "$logs/$1" | paste -sd' '
+}
+
+fuzz_go() { # PACKAGE.FUNCTION: the same
+  local limit=$bound
+  [[ $bound == *x ]] || limit+=s
+  (cd $module && go test -vet=off -run '^$' -fuzz "^${1#*.}\$" -fuzztime "$limit" -fuzzminimizetime 1x \
+    "./${1%.*}" -test.fuzzcachedir "$scratch/go") >"$logs/$1" 2>&1 || return
+  sed -n 's/.*execs: \([0-9]*\).*new interesting: \([0-9]*\).*/\1 \2/p' "$logs/$1" | tail -1
+}
+
+broken=0
+for target in "${targets[@]}"; do
+  kind=fuzz_go
+  [[ $target != fuzz_* ]] || kind=fuzz_cc
+  if found=$($kind "$target"); then
+    echo "fuzz: $target: ${found% *} executions, ${found#* } inputs that reach new code"
   else
     tail -n 60 "$logs/$target"
-    echo "fuzz: $target FAILED; inputs are in $artifacts"
-    crashed=$((crashed + 1))
+    echo "fuzz: $target FAILED; the end of $logs/$target names the input"
+    broken=$((broken + 1))
   fi
 done
-echo "fuzz: ${#targets[@]} targets, $crashed with findings"
-[ "$crashed" -eq 0 ]
+echo "fuzz: ${#targets[@]} targets, $broken with findings"
+[ "$broken" -eq 0 ]

@@ -43,19 +43,19 @@ def churn(*arguments):
     return json.loads(done.stdout)
 
 
-def run(pattern, subtests):
+def run(pattern, subtests, said=None, **environment):
     """Runs the tests that the pattern names; returns a list of (name, "PASS", "FAIL" or "SKIP").
 
-    With `subtests` a test that has parts is counted by its parts.
+    With `subtests` a test that has parts is counted by its parts. `said` gets the lines that the tests print.
     """
     for variable in NEEDED:
         program(variable)
     flags = os.environ.get("GOFLAGS", "") + " -mod=readonly -trimpath"  # as hack/build-lab.sh: one build cache
     process = subprocess.Popen(
         [lib.GO, "test", "-count=1", "-vet=off", "-v", "-timeout=20m", f"-run={pattern}", "./e2e"],
-        cwd=lib.ROOT / "lab", env={**os.environ, "CGO_ENABLED": "0", "GOFLAGS": flags},
+        cwd=lib.ROOT / "lab", env={**os.environ, **environment, "CGO_ENABLED": "0", "GOFLAGS": flags},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")  # fmt: skip
-    results, said = [], []
+    results, said = [], [] if said is None else said
     for line in process.stdout:
         said.append(line)
         found = RESULT.match(line)
