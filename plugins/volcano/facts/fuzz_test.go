@@ -58,7 +58,7 @@ func (l *linesOf) add(prefix string, object any) {
 func (l *linesOf) put(object any)    { l.add("", object) }
 func (l *linesOf) remove(object any) { l.add(removes, object) }
 
-// FuzzFeed changes a cluster by objects that nobody checked. The feed survives each of them, what it drains adds up to a
+// FuzzFeed changes a cluster by objects that no API server checked. The feed survives each of them, what it drains adds up to a
 // Sync, each problem is short, and the facts are no larger than the bounds of a gang allow.
 func FuzzFeed(f *testing.F) {
 	for seed := range uint64(24) {

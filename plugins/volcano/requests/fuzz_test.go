@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// FuzzContainers reads the requests of pods that nobody checked: there is one request for each container, and each is in
+// FuzzContainers reads the requests of pods that no API server checked: there is one request for each container, and each is in
 // range, also if it is refused.
 func FuzzContainers(f *testing.F) {
 	for _, asks := range []string{"nvidia.com/gpu=2 nvidia.com/gpumem=3000", "volcano.sh/vgpu-number=2 volcano.sh/vgpu-cores=30",
