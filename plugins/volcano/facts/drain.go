@@ -358,3 +358,14 @@ func (f *Feed) pruneShapes() {
 		}
 	}
 }
+
+// Forget drops what the next Drain, Moved and DrainProblems would say of objects that came and went. A process that
+// stands by for months calls it from time to time, so that its memory follows the objects that exist. What is true now
+// is in the next Sync, and problems that stand are still drained.
+func (f *Feed) Forget() {
+	f.Drain()
+	f.Moved()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.problems.forget()
+}

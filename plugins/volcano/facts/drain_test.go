@@ -169,3 +169,29 @@ func (m *model) joinMembers(wanted []string) {
 		}
 	}
 }
+
+// A feed that forgets from time to time says the same in the next Sync, and the same problems.
+func TestWhatIsForgottenIsInTheNextSync(t *testing.T) {
+	for seed := range 40 {
+		h, same := newHistory(uint64(seed)), newHistory(uint64(seed))
+		feed, other := idleFeed(t, Options{Admit: true}), idleFeed(t, Options{Admit: true})
+		for i := range 150 {
+			h.step(handlers{feed})
+			same.step(handlers{other})
+			if i%10 == 0 {
+				feed.Forget()
+				other.Drain()
+			}
+		}
+		if diff := difference(wholeModel(t, feed).lines(), wholeModel(t, other).lines()); diff != "" {
+			t.Fatalf("seed %d: of a feed that forgot (-) and of another (+):\n%s", seed, diff)
+		}
+		if got, want := feed.DrainProblems(), other.DrainProblems(); !slices.Equal(got, want) {
+			t.Fatalf("seed %d: problems %v\nof a feed that forgot nothing %v", seed, got, want)
+		}
+		feed.Forget()
+		if feed.Drain(); len(feed.Moved()) > 0 || len(feed.problems.changed) > 0 {
+			t.Fatalf("seed %d: it kept %v", seed, feed.problems.changed)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package facts
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -141,6 +142,14 @@ func (p *problems) drain() []ProblemChange {
 	p.changed = nil
 	slices.SortFunc(out, func(a, b ProblemChange) int { return compareProblems(a.Problem, b.Problem) })
 	return out
+}
+
+// forget drops problems that came and went since the last drain.
+func (p *problems) forget() {
+	maps.DeleteFunc(p.changed, func(key problemKey, before *Problem) bool {
+		_, stands := p.standing[key]
+		return !stands && before == nil
+	})
 }
 
 func (p *problems) all() []Problem {

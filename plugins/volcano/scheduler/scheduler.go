@@ -95,11 +95,17 @@ type Scheduler struct {
 	work     probes.Work         // the session that runs
 	asker    *provisioning.Asker // nil: nodes are not requested
 	wedged   time.Duration
+	followed chan struct{} // closed once the caches have synced
+	leads    chan struct{} // closed once Run has begun
+	stoodBy  chan struct{} // closed when Follow has left the feed to Run
 }
 
 // localVolumes is the provisioner that classes of local volumes name. They are attached to nothing, but
 // Volcano's cache counts them against the attachments of a node unless configured otherwise.
 const localVolumes = "kubernetes.io/no-provisioner"
+
+// forgetPeriod is the time after which a standby forgets what only a leader would report.
+const forgetPeriod = 10 * time.Second
 
 // provisioningPeriod is the time between two looks at the gangs that wait for nodes.
 const provisioningPeriod = 2 * time.Second
@@ -114,6 +120,9 @@ func over(cache schedcache.Cache, opt *options.ServerOption, own Options) *Sched
 		gather:   own.Gather,
 		busy:     busy,
 		wedged:   own.WedgedAfter,
+		followed: make(chan struct{}),
+		leads:    make(chan struct{}),
+		stoodBy:  make(chan struct{}),
 	}
 	if ours, is := cache.(*schedcache.SchedulerCache); is && !own.WholeSessions {
 		s.view = view.New(ours)
@@ -192,11 +201,19 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 // Healthy is nil while no session runs for too long. A scheduler that does not lead is healthy.
 func (s *Scheduler) Healthy() error { return s.work.Within(s.wedged, "the session") }
 
+// Follows is nil once the caches have synced.
+func (s *Scheduler) Follows() error {
+	if !s.feed.Synced() {
+		return fmt.Errorf("the informers have not synced")
+	}
+	return nil
+}
+
 // Ready is nil where a waiting gang would be looked at: the caches have synced and the engine
 // answers.
 func (s *Scheduler) Ready() error {
-	if !s.feed.Synced() {
-		return fmt.Errorf("the informers have not synced")
+	if err := s.Follows(); err != nil {
+		return err
 	}
 	if s.conf.usesEngine() && !s.action.EngineReachable() {
 		return fmt.Errorf("the engine does not answer")
@@ -204,19 +221,45 @@ func (s *Scheduler) Ready() error {
 	return nil
 }
 
-// Run schedules until the context ends.
-func (s *Scheduler) Run(ctx context.Context) {
+// Follow learns the cluster from the API server until the context ends, and writes nothing. It is called once, before
+// Run, in a goroutine of its own. A standby that follows schedules as soon as it leads.
+func (s *Scheduler) Follow(ctx context.Context) {
+	defer close(s.stoodBy)
 	go s.conf.watch(ctx, s.cache.SetMetricsConf)
 	s.cache.SetMetricsConf(s.conf.current().metrics)
 	s.volcano.Start(ctx.Done())
 	s.cache.Run(ctx.Done())
 	s.volcano.WaitForCacheSync(ctx.Done())
-	for !s.feed.Synced() && ctx.Err() == nil {
-		time.Sleep(10 * time.Millisecond)
+	for !s.feed.Synced() {
+		if !sleep(ctx, 10*time.Millisecond) {
+			return
+		}
 	}
+	klog.InfoS("Caches have synced")
+	close(s.followed)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.leads:
+			return
+		case <-time.After(forgetPeriod):
+			s.feed.Forget()
+		}
+	}
+}
+
+// Run schedules until the context ends. It waits for Follow. Call it once.
+func (s *Scheduler) Run(ctx context.Context) {
+	select {
+	case <-s.followed:
+	case <-ctx.Done():
+	}
+	close(s.leads)
+	<-s.stoodBy
 	s.memory.Read(ctx) // of the leader before this one, so not earlier
 	go s.memory.Run(ctx)
-	klog.InfoS("Caches have synced; scheduling begins")
+	klog.InfoS("Scheduling begins")
 	if s.asker != nil {
 		go s.asker.Run(ctx)
 	}

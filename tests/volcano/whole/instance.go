@@ -134,5 +134,6 @@ func (i *instance) run(ctx context.Context, c *client) error {
 	if err != nil {
 		return err
 	}
+	go s.Follow(ctx)
 	return scheduler.Lead(ctx, config, opt, lease, s.Run)
 }

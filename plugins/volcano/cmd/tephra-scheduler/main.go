@@ -140,13 +140,14 @@ func run() error {
 	defer stop()
 	ready := func() error {
 		if lease.StandsBy() {
-			return nil
+			return s.Follows()
 		}
 		return s.Ready()
 	}
 	if err := scheduler.Serve(ctx, opt, s.Healthy, ready); err != nil {
 		return err
 	}
+	go s.Follow(ctx)
 	if err := scheduler.Lead(ctx, config, opt, lease, s.Run); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
