@@ -22,6 +22,8 @@ type Load struct {
 	Pods  int32 // each gang
 	// Admit lets every gang have its pods at once, where no scheduler does.
 	Admit bool
+	// Nodes, if there are any, get the pods as they are created, in turn and without a decision. Then no scheduler may run.
+	Nodes []string
 	Say   func(format string, values ...any)
 }
 
@@ -31,6 +33,8 @@ type Times struct {
 	Created   float64 `json:"created_s"`   // and the last pod
 	Bound     float64 `json:"bound_s"`     // the last pod has its node; 0 without a scheduler
 	Pods      int     `json:"pods"`
+	// Writes that the API server answered until then, by resource and verb, of all clients.
+	Writes map[string]float64 `json:"writes"`
 }
 
 // Bind submits the load and returns when all of its pods are bound, or, where no scheduler runs, when
@@ -51,6 +55,16 @@ func Bind(ctx context.Context, config *rest.Config, load Load) (*Times, error) {
 		if err := admitAll(ctx, group, jobs); err != nil {
 			return nil, err
 		}
+	}
+	if len(load.Nodes) > 0 {
+		if err := bindAll(ctx, group, config, load.Nodes); err != nil {
+			return nil, err
+		}
+	}
+	decided := !load.Admit || len(load.Nodes) > 0
+	before, err := writes(ctx, config)
+	if err != nil {
+		return nil, err
 	}
 	began := time.Now()
 	var submitted time.Time
@@ -76,7 +90,7 @@ func Bind(ctx context.Context, config *rest.Config, load Load) (*Times, error) {
 		said := time.Now()
 		for {
 			now := progress.counts()
-			if now.bound == all || (load.Admit && now.created == all) {
+			if now.bound == all || (!decided && now.created == all) {
 				return nil
 			}
 			if time.Since(said) > 10*time.Second {
@@ -92,8 +106,17 @@ func Bind(ctx context.Context, config *rest.Config, load Load) (*Times, error) {
 		return nil, err
 	}
 	times := &Times{Submitted: submitted.Sub(began).Seconds(), Created: progress.lastPod.Sub(began).Seconds(),
-		Pods: progress.counts().created}
-	if !load.Admit {
+		Pods: progress.counts().created, Writes: map[string]float64{}}
+	after, err := writes(context.WithoutCancel(ctx), config)
+	if err != nil {
+		return nil, err
+	}
+	for what, count := range after {
+		if more := count - before[what]; more > 0 {
+			times.Writes[what] = more
+		}
+	}
+	if decided {
 		times.Bound = progress.lastBind.Sub(began).Seconds()
 	}
 	return times, nil

@@ -41,11 +41,17 @@ func bindCommand() *cobra.Command {
 			switch scheduler {
 			case "tephra":
 				report, err = bindOurs(ctx, wanted, load, logs)
-			case "stock", "none":
-				load.Admit = scheduler == "none"
+			case "stock", "none", "floor":
+				load.Admit = scheduler != "stock"
+				if scheduler == "floor" {
+					shape := lab.Defaults().Nodes
+					for i := range nodes {
+						load.Nodes = append(load.Nodes, shape.Name(i))
+					}
+				}
 				report, err = bindStock(ctx, wanted, load)
 			default:
-				err = fmt.Errorf("scheduler %q: expected tephra, stock or none", scheduler)
+				err = fmt.Errorf("scheduler %q: expected tephra, stock, floor or none", scheduler)
 			}
 			if err != nil {
 				return err
@@ -56,7 +62,7 @@ func bindCommand() *cobra.Command {
 	}
 	set := command.Flags()
 	set.SortFlags = false
-	set.StringVar(&scheduler, "scheduler", "tephra", "tephra; stock for Volcano's own; none for the controllers alone")
+	set.StringVar(&scheduler, "scheduler", "tephra", "tephra; stock for Volcano's own; floor for one that binds each pod at once and decides nothing; none for the controllers alone")
 	set.IntVar(&nodes, "nodes", 100, "fake nodes of eight GPUs")
 	set.IntVar(&load.Gangs, "gangs", load.Gangs, "how many are submitted")
 	set.Int32Var(&load.Pods, "pods", load.Pods, "pods of each, with one GPU each")

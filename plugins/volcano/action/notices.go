@@ -25,6 +25,10 @@ const ConditionType scheduling.PodGroupConditionType = "TephraScheduled"
 // waitsForEvictions is the condition's reason when room is reserved and its victims have not ended yet.
 const waitsForEvictions = "WaitsForEvictions"
 
+// membersMissing is the obstacle of a gang of which some pods do not exist. A controller makes one pod after the other, so
+// it is written only once it has stood for a while.
+const membersMissing = "Members"
+
 // A reason whose binding constraint stays the same is written again at most this often: its numbers
 // move with every cycle of a busy cluster.
 const rewriteAfter = time.Minute
@@ -38,7 +42,8 @@ type notice struct {
 	obstacle, binding, text string
 	placed                  bool
 	since                   time.Time
-	written                 *notice // what its PodGroup and pods say; nil: nothing yet
+	stands                  time.Time // since when it is for that obstacle, by the clock of this process
+	written                 *notice   // what its PodGroup and pods say; nil: nothing yet
 	writtenAt               time.Time
 	arrived                 bool // it was seen on the PodGroup
 }
@@ -52,6 +57,9 @@ func (n *notice) reason() string {
 
 // due says whether what is written should be replaced.
 func (n *notice) due(now time.Time) bool {
+	if !n.placed && n.obstacle == membersMissing && now.Sub(n.stands) < lookAgain {
+		return false // its controller makes the pods
+	}
 	w := n.written
 	if w == nil || w.placed != n.placed || w.obstacle != n.obstacle || w.binding != n.binding {
 		return true
@@ -132,6 +140,9 @@ func (n *notices) take(feed *facts.Feed, reply *pb.CycleReply) {
 		}
 		if note := waits[decision.GetJob()]; note != nil {
 			known := n.of(decision.GetJob())
+			if known.placed || known.obstacle != note.GetObstacle() {
+				known.stands = time.Now()
+			}
 			known.placed = false
 			known.obstacle, known.binding, known.text = note.GetObstacle(), note.GetBinding(), note.GetText()
 			known.since = time.UnixMilli(note.GetSinceMs())

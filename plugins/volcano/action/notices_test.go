@@ -36,6 +36,43 @@ func TestWhatIsWrittenAndDoesNotArriveIsLostAfterAWhile(t *testing.T) {
 	}
 }
 
+func TestThatPodsAreMissingIsSaidOnceItHasStoodForAWhile(t *testing.T) {
+	stands := time.Unix(1000, 0)
+	for _, one := range []struct {
+		known notice
+		after time.Duration
+		due   bool
+	}{
+		{notice{obstacle: membersMissing}, lookAgain - time.Millisecond, false},
+		{notice{obstacle: membersMissing}, lookAgain, true},
+		{notice{obstacle: "Room"}, 0, true},
+		{notice{placed: true}, 0, true},
+	} {
+		one.known.stands = stands
+		if got := one.known.due(stands.Add(one.after)); got != one.due {
+			t.Errorf("%+v after %v: due %v, expected %v", one.known, one.after, got, one.due)
+		}
+	}
+}
+
+func TestAGroupThatWasToldRests(t *testing.T) {
+	n, now := newNarrow(), time.Unix(1000, 0)
+	n.tell(map[api.JobID]*api.JobInfo{"team/a": nil}, now, time.Second)
+	n.tell(map[api.JobID]*api.JobInfo{"team/a": nil, "team/b": nil}, now.Add(500*time.Millisecond), time.Second)
+	n.tell(nil, now.Add(time.Second), time.Second)
+	if at := n.told["team/a"]; len(n.told) != 2 || !at.Equal(now.Add(500*time.Millisecond)) {
+		t.Errorf("told %v, expected both groups, the first of them when it was told last", n.told)
+	}
+	n.tell(nil, now.Add(1500*time.Millisecond), time.Second)
+	if len(n.told)+len(n.tellings) != 0 {
+		t.Errorf("told %v %v, expected none after their rest", n.told, n.tellings)
+	}
+	n.tell(map[api.JobID]*api.JobInfo{"team/a": nil}, now, 0)
+	if len(n.told) != 0 {
+		t.Errorf("told %v, expected none without a rest", n.told)
+	}
+}
+
 func TestTheConditionOfAGroupDoesNotDependOnWhichTaskIsLookedAtFirst(t *testing.T) {
 	said := map[string]bool{}
 	for range 50 {

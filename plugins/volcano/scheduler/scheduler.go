@@ -104,6 +104,9 @@ type Scheduler struct {
 // Volcano's cache counts them against the attachments of a node unless configured otherwise.
 const localVolumes = "kubernetes.io/no-provisioner"
 
+// statusRest is action.Options.StatusRest, as long as Volcano's period.
+const statusRest = time.Second
+
 // forgetPeriod is the time after which a standby forgets what only a leader would report.
 const forgetPeriod = 10 * time.Second
 
@@ -169,7 +172,7 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 	if own.MemoryConfigMap != "" {
 		s.memory = memory.New(s.cache.Client(), ownNamespace(opt), own.MemoryConfigMap, s.cache.EventRecorder(), self)
 	}
-	actionOptions := action.Options{EngineSocket: own.EngineSocket, Engine: own.Around.Engine, Clock: own.Around.Clock, Client: own.Client, LeaseTerm: own.LeaseTerm, Timeout: own.EngineTimeout,
+	actionOptions := action.Options{EngineSocket: own.EngineSocket, Engine: own.Around.Engine, Clock: own.Around.Clock, Client: own.Client, LeaseTerm: own.LeaseTerm, Timeout: own.EngineTimeout, StatusRest: statusRest,
 		Memory: s.memory, Recorder: s.cache.EventRecorder(), Self: self}
 	if own.FallBack {
 		for _, name := range []string{"enqueue", "allocate", "backfill"} {
