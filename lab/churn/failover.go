@@ -17,7 +17,7 @@ import (
 
 // election makes a lease change hands within about two seconds.
 var election = []string{"--leader-elect=true", "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1500ms",
-	"--leader-elect-retry-period=300ms"}
+	"--leader-elect-retry-period=300ms", "-v=2"} // at 3, Volcano logs the names of all nodes with each node
 
 // Bindings that the API server took before the fault are still reported for so long.
 const stillOnTheWay = 200 * time.Millisecond

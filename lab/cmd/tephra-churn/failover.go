@@ -26,7 +26,7 @@ func failoverCommand() *cobra.Command {
 				return fmt.Errorf("--gangs: %d, expected at least 2", options.Gangs)
 			}
 			say("starting a control plane with %d nodes", nodes)
-			cluster, err := e2e.Start(ctx, e2e.Options{Nodes: nodes, Racks: max(1, nodes/32), Lab: func(l *lab.Options) {
+			cluster, err := e2e.Start(ctx, e2e.Options{Nodes: nodes, Racks: max(1, nodes/32), SchedulerFlags: []string{"-v=2"}, Lab: func(l *lab.Options) {
 				l.ServiceAccountTokens = false
 				options.GPUMemoryMiB = l.Nodes.GPUMemoryMiB
 			}})
