@@ -25,7 +25,7 @@ const (
 	leakedAfter = 40 * time.Second
 )
 
-// driverCalls are those that a container's start and end make.
+// driverCalls are the calls that a container's start and end make.
 var driverCalls = []string{"nvmlDeviceCreateGpuInstanceWithPlacement", "nvmlGpuInstanceCreateComputeInstance", "nvmlGpuInstanceDestroy",
 	"nvmlComputeInstanceDestroy", "nvmlDeviceGetGpuInstances"}
 

@@ -39,8 +39,8 @@ type narrow struct {
 	order     []string             // of moved
 	looked    time.Time            // at moved
 	rest      time.Duration        // after which the first of them may be looked at; 0: some may be now
-	told      map[string]time.Time // groups by namespace/name whose status a session wrote lately
-	tellings  []telling            // of told, by time
+	reported      map[string]time.Time // groups by namespace/name whose status a session wrote lately
+	reports  []report            // of reported, by time
 	through   bool                 // all groups were looked at once
 	queues    time.Time            // when what queues hold was written, and failed writes were tried again
 	left      *pb.CycleReply       // a plan that only a session of the whole cluster can carry out
@@ -54,13 +54,13 @@ type narrow struct {
 	wholeChanges uint64 // which of the informers' it had seen
 }
 
-type telling struct {
+type report struct {
 	group string
 	at    time.Time
 }
 
 func newNarrow() narrow {
-	return narrow{moved: map[string]time.Time{}, told: map[string]time.Time{}, closing: map[api.JobID]chan struct{}{}, open: make(chan struct{}, mostClosing)}
+	return narrow{moved: map[string]time.Time{}, reported: map[string]time.Time{}, closing: map[api.JobID]chan struct{}{}, open: make(chan struct{}, mostClosing)}
 }
 
 // close ends the session in the background: it writes statuses, and decisions about other gangs do not wait for the API
@@ -122,20 +122,20 @@ func (a *Action) WholeTook(took time.Duration) {
 	a.narrow.wholeEnded, a.narrow.wholeTook = time.Now(), took
 }
 
-// tell notes that a session that closes writes the statuses of these groups, and forgets what is no longer of use.
-func (n *narrow) tell(groups map[api.JobID]*api.JobInfo, now time.Time, rest time.Duration) {
-	for len(n.tellings) > 0 && now.Sub(n.tellings[0].at) >= rest {
-		if old := n.tellings[0]; n.told[old.group].Equal(old.at) {
-			delete(n.told, old.group)
+// report notes that a session that closes writes the statuses of these groups, and forgets what is no longer of use.
+func (n *narrow) report(groups map[api.JobID]*api.JobInfo, now time.Time, rest time.Duration) {
+	for len(n.reports) > 0 && now.Sub(n.reports[0].at) >= rest {
+		if old := n.reports[0]; n.reported[old.group].Equal(old.at) {
+			delete(n.reported, old.group)
 		}
-		n.tellings = n.tellings[1:]
+		n.reports = n.reports[1:]
 	}
 	if rest == 0 {
 		return
 	}
 	for id := range groups {
-		n.told[string(id)] = now
-		n.tellings = append(n.tellings, telling{string(id), now})
+		n.reported[string(id)] = now
+		n.reports = append(n.reports, report{string(id), now})
 	}
 }
 
@@ -198,7 +198,7 @@ func (a *Action) Narrow(cluster *view.Cache, open func() *framework.Session) boo
 			}
 			a.notices.write(ssn, a.feed, slices.Values(slices.Sorted(maps.Keys(about.noticed))))
 		}
-		a.narrow.tell(ssn.Jobs, now, a.options.StatusRest)
+		a.narrow.report(ssn.Jobs, now, a.options.StatusRest)
 		a.narrow.close(ssn)
 	}
 	if now.Sub(a.narrow.queues) >= queueInterval && a.narrow.through {
@@ -331,7 +331,7 @@ func (a *Action) lookAtMoved(cluster *view.Cache, names view.Names, now time.Tim
 	n.order = slices.Clone(n.order[len(next):])
 	n.rest = a.options.StatusRest
 	for _, key := range next {
-		if left := a.options.StatusRest - now.Sub(n.told[key]); left > 0 {
+		if left := a.options.StatusRest - now.Sub(n.reported[key]); left > 0 {
 			n.order, n.rest = append(n.order, key), min(n.rest, left)
 			continue
 		}
