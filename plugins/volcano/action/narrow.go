@@ -39,8 +39,8 @@ type narrow struct {
 	order     []string             // of moved
 	looked    time.Time            // at moved
 	rest      time.Duration        // after which the first of them may be looked at; 0: some may be now
-	reported      map[string]time.Time // groups by namespace/name whose status a session wrote lately
-	reports  []report            // of reported, by time
+	reported  map[string]time.Time // groups by namespace/name whose status a session wrote lately
+	reports   []report             // of reported, by time
 	through   bool                 // all groups were looked at once
 	queues    time.Time            // when what queues hold was written, and failed writes were tried again
 	left      *pb.CycleReply       // a plan that only a session of the whole cluster can carry out
