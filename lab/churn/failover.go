@@ -84,6 +84,24 @@ func (f *firstBind) seen() {
 	}
 }
 
+// follow watches the pods of the lab's users from now on; `observe` gets each change, too.
+func (f *firstBind) follow(ctx context.Context, group *errgroup.Group, c *e2e.Cluster, observe func(pod *core.Pod, gone bool)) error {
+	pods, bound := c.Kube.CoreV1().Pods(namespace), map[string]bool{}
+	watch, err := follow(ctx, pods, func(ctx context.Context) (metav1.ListInterface, error) {
+		return pods.List(ctx, metav1.ListOptions{Limit: 1})
+	}, func(pod *core.Pod, gone bool) {
+		observe(pod, gone)
+		if !gone && pod.Spec.NodeName != "" && !bound[pod.Name] {
+			bound[pod.Name] = true
+			f.seen()
+		}
+	})
+	if err == nil {
+		group.Go(watch)
+	}
+	return err
+}
+
 // FailOver lets the leader of two schedulers fail while gangs are being bound, and takes the time until the other binds.
 func FailOver(ctx context.Context, c *e2e.Cluster, options Failover) (*Takeovers, error) {
 	report := &Takeovers{Nodes: c.Nodes.Count, Faults: []string{}}
@@ -104,24 +122,15 @@ func FailOver(ctx context.Context, c *e2e.Cluster, options Failover) (*Takeovers
 	if err != nil {
 		return nil, err
 	}
-	devices, binds, bound := NewDevices(options.GPUMemoryMiB), &firstBind{}, map[string]bool{}
+	devices, binds := NewDevices(options.GPUMemoryMiB), &firstBind{}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, done := context.WithCancel(ctx)
 	defer done()
-	pods := c.Kube.CoreV1().Pods(namespace)
-	watch, err := follow(ctx, pods, func(ctx context.Context) (metav1.ListInterface, error) {
-		return pods.List(ctx, metav1.ListOptions{Limit: 1})
-	}, func(pod *core.Pod, gone bool) {
+	if err := binds.follow(ctx, group, c, func(pod *core.Pod, gone bool) {
 		report.Faults = append(report.Faults, devices.Observe(pod, gone)...)
-		if !gone && pod.Spec.NodeName != "" && !bound[pod.Name] {
-			bound[pod.Name] = true
-			binds.seen()
-		}
-	})
-	if err != nil {
+	}); err != nil {
 		return nil, err
 	}
-	group.Go(watch)
 	for i := range options.Runs {
 		if err := standby.scheduler.IsReady(ctx); err != nil {
 			return nil, fmt.Errorf("run %d: %w", i, err)

@@ -15,7 +15,7 @@ func main() {
 		Short:        "Many gangs at once on a lab: do all end, is no GPU given twice, how long does it take",
 		SilenceUsage: true,
 	}
-	root.AddCommand(runCommand(), bindCommand(), failoverCommand())
+	root.AddCommand(runCommand(), bindCommand(), failoverCommand(), singleCommand())
 	if root.Execute() != nil {
 		os.Exit(1)
 	}
