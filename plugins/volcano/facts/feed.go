@@ -36,6 +36,9 @@ type Options struct {
 	// Keys of node labels, from the widest to the nearest, that say where a node is that is in no
 	// HyperNode. REQUIRES: CheckDomainLabels is nil.
 	DomainLabels []string
+	// NodeSelector has labels as key:value. Only nodes with one of them are reported, as Volcano's cache has no other nodes; empty:
+	// all nodes. REQUIRES: CheckNodeSelector is nil.
+	NodeSelector []string
 	// The label of nodes that may say "default": their links between GPUs are not looked at. Empty:
 	// there is none.
 	GPUTopologyLabel string
@@ -239,6 +242,10 @@ func (f *Feed) nodeNamed(name string) *node {
 }
 
 func (f *Feed) setNode(obj *corev1.Node) {
+	if !selected(obj, f.options.NodeSelector) {
+		f.dropNode(obj)
+		return
+	}
 	n := f.nodeNamed(obj.Name)
 	f.regroup(obj.Name, n.obj, obj)
 	f.advertise(n.obj, obj)

@@ -2,8 +2,10 @@ package facts
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -21,6 +23,25 @@ const (
 // the node are taken whatever is between them; with "topology", or without the label, the GPUs with the
 // best links.
 const GPUTopologyLabel = "ack.node.gpu.schedule"
+
+// CheckNodeSelector returns an error that names the label that is none.
+func CheckNodeSelector(labels []string) error {
+	for _, label := range labels {
+		if key, value, both := strings.Cut(label, ":"); !both || strings.TrimSpace(key) == "" || strings.TrimSpace(value) == "" {
+			return fmt.Errorf("%q, expected a label as key:value", label)
+		}
+	}
+	return nil
+}
+
+// selected says whether the node has one of the labels, or there are none.
+func selected(node *corev1.Node, labels []string) bool {
+	return len(labels) == 0 || slices.ContainsFunc(labels, func(label string) bool {
+		key, value, _ := strings.Cut(label, ":")
+		has, given := node.Labels[strings.TrimSpace(key)]
+		return given && has == strings.TrimSpace(value)
+	})
+}
 
 // translateNode never fails: what cannot be read is left out, and the fault says what it was.
 func translateNode(node *corev1.Node, k *kinds, topologyLabel string) (*tephrav1.Node, *fault) {

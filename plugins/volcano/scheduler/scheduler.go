@@ -163,7 +163,7 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 	s.volcano = vcinformers.NewSharedInformerFactory(s.cache.VCClient(), opt.ResyncPeriod)
 	var err error
 	s.feed, err = facts.New(facts.Sources{Kube: s.cache.SharedInformerFactory(), Volcano: s.volcano},
-		facts.Options{SchedulerNames: opt.SchedulerNames, Admit: own.Admit, DomainLabels: own.DomainLabels, GPUTopologyLabel: own.GPUTopologyLabel, Devices: own.DeviceResources, Keys: own.SliceKeys, Changed: changed})
+		facts.Options{SchedulerNames: opt.SchedulerNames, Admit: own.Admit, DomainLabels: own.DomainLabels, NodeSelector: opt.NodeSelector, GPUTopologyLabel: own.GPUTopologyLabel, Devices: own.DeviceResources, Keys: own.SliceKeys, Changed: changed})
 	if err != nil {
 		return nil, err
 	}

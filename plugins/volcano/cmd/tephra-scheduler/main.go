@@ -105,6 +105,9 @@ func run() error {
 	if err := facts.CheckDomainLabels(own.DomainLabels); err != nil {
 		return fmt.Errorf("--domain-labels: %w", err)
 	}
+	if err := facts.CheckNodeSelector(opt.NodeSelector); err != nil {
+		return fmt.Errorf("--node-selector: %w", err)
+	}
 	if err := opt.CheckOptionOrDie(); err != nil {
 		return err
 	}
