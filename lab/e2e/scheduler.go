@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/common/expfmt"
@@ -27,11 +28,15 @@ func (c *Cluster) NewScheduler(name string, engine *Engine, flags ...string) (*S
 		return nil, err
 	}
 	arguments := append([]string{
-		"--kubeconfig=" + c.account, "--scheduler-name=volcano", "--engine-socket=" + engine.Socket,
+		"--kubeconfig=" + c.account, "--engine-socket=" + engine.Socket,
 		"--listen-address=" + address, "--enable-metrics", "--enable-healthz=false", "--cache-dumper=false",
 		"--leader-elect=false", "--leader-elect-resource-namespace=tephra-system",
 		"--leader-elect-resource-name=tephra-scheduler", "--min-interval=10ms", "--slices-keys=" + c.keys(), "-v=3",
 	}, flags...)
+	const named = "--scheduler-name="
+	if !slices.ContainsFunc(flags, func(flag string) bool { return strings.HasPrefix(flag, named) }) {
+		arguments = append(arguments, named+"volcano") // the flag takes a list, so a second one adds to it
+	}
 	return &Scheduler{c.process(name, c.programs.Scheduler, arguments...), address}, nil
 }
 
