@@ -93,11 +93,7 @@ func Start(ctx context.Context, options Options) (c *Cluster, err error) {
 	if err = c.Scheduler.Start(ctx); err != nil {
 		return c, err
 	}
-	err = c.Scheduler.IsReady(ctx)
-	for more := options.Nodes / 1000; err != nil && more > 0 && c.Scheduler.Alive(); more-- { // a large cluster takes longer to learn
-		err = c.Scheduler.IsReady(ctx)
-	}
-	return c, err
+	return c, c.Scheduler.IsReady(ctx)
 }
 
 // keys is the folder with the keys of slices.

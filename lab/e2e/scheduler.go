@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -18,6 +19,8 @@ import (
 type Scheduler struct {
 	*Process
 	Address string // of /readyz and /metrics
+
+	patience time.Duration
 }
 
 // NewScheduler prepares a scheduler for pods of "volcano" that asks that engine, with the rights of
@@ -37,7 +40,9 @@ func (c *Cluster) NewScheduler(name string, engine *Engine, flags ...string) (*S
 	if !slices.ContainsFunc(flags, func(flag string) bool { return strings.HasPrefix(flag, named) }) {
 		arguments = append(arguments, named+"volcano") // the flag takes a list, so a second one adds to it
 	}
-	return &Scheduler{c.process(name, c.programs.Scheduler, arguments...), address}, nil
+	// A large cluster takes longer to learn.
+	patience := Patience * time.Duration(1+c.options.Nodes/1000)
+	return &Scheduler{c.process(name, c.programs.Scheduler, arguments...), address, patience}, nil
 }
 
 // Start returns when the process runs; IsReady waits for more.
@@ -54,7 +59,7 @@ func (s *Scheduler) Restart(ctx context.Context) error {
 
 // IsReady returns when /readyz says ok.
 func (s *Scheduler) IsReady(ctx context.Context) error {
-	return Until(ctx, func(ctx context.Context) error {
+	return within(ctx, s.patience, func(ctx context.Context) error {
 		if !s.Alive() {
 			return Final(fmt.Errorf("%s: %s:\n%s", s.Name, s.state(), s.Tail(10)))
 		}

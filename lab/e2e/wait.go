@@ -29,7 +29,11 @@ func Final(err error) error { return final{err} }
 
 // Until asks until the answer is nil; otherwise it returns the last one.
 func Until(ctx context.Context, ask func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+	return within(ctx, Patience, ask)
+}
+
+func within(ctx context.Context, patience time.Duration, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var last error
 	for {
@@ -42,7 +46,7 @@ func Until(ctx context.Context, ask func(context.Context) error) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("after %s: %w", Patience, last)
+			return fmt.Errorf("after %s: %w", patience, last)
 		case <-time.After(pollEvery):
 		}
 	}
