@@ -1,5 +1,5 @@
 # The toolchain of the preset arm64: Debian's cross compiler, with the libraries of build/sysroot-arm64
-# (hack/arm64-sysroot.sh makes it). Programs that run during the build, such as protoc, are the host's.
+# (hack/sysroot.sh makes it). Programs that run during the build, such as protoc, are the host's.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)

@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
 # Builds the OCI images into build/images, without a container engine: tephra-scheduler-VERSION.tar,
 # tephra-engine-VERSION.tar (with the command `tephra` in it) and tephra-node-VERSION.tar, each an OCI archive. Equal
-# binaries and libraries give equal digests. --no-build packs the binaries that exist.
-# --arch arm64 compiles for arm64, into archives NAME-VERSION-arm64.tar; it needs the packages of `hack/setup.sh release`.
+# binaries and libraries give equal digests.
+#   --no-build           packs the programs that exist
+#   --newest-libraries   the libraries in the images are Debian's newest (hack/sysroot.sh), not those of this machine
+#   --arch arm64         compiles for arm64, into archives NAME-VERSION-arm64.tar, with Debian's newest libraries
+# The last two need the packages of `hack/setup.sh release`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-build=true
-arch=amd64
+build=true newest=false arch=amd64
 while [ $# -gt 0 ]; do
   case "$1 ${2:-}" in
     "--no-build "*) build=false; shift ;;
+    "--newest-libraries "*) newest=true; shift ;;
     "--arch amd64" | "--arch arm64") arch=$2; shift 2 ;;
-    *) echo "build-images: unknown argument '$1', expected --no-build, --arch amd64 or --arch arm64" >&2; exit 2 ;;
+    *) echo "build-images: unknown argument '$1', expected --no-build, --newest-libraries, --arch amd64 or --arch arm64" >&2; exit 2 ;;
   esac
 done
 command -v umoci >/dev/null || { echo "build-images: umoci is missing: run hack/setup.sh" >&2; exit 1; }
@@ -19,7 +22,11 @@ command -v umoci >/dev/null || { echo "build-images: umoci is missing: run hack/
 version=$(sed -n 's/^project(tephra VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 preset=release for_arch=() sysroot=() go_programs=build/scheduler suffix=
 if [ "$arch" = arm64 ]; then
-  preset=arm64 for_arch=(--arch arm64) sysroot=(--sysroot build/sysroot-arm64) go_programs=build/scheduler-arm64 suffix=-arm64
+  preset=arm64 newest=true for_arch=(--arch arm64) go_programs=build/scheduler-arm64 suffix=-arm64
+fi
+if $newest; then
+  hack/sysroot.sh "$arch"
+  sysroot=(--sysroot "build/sysroot-$arch")
 fi
 binaries=${TEPHRA_BUILD:-build/$preset}
 out=${TEPHRA_IMAGES:-build/images}
@@ -28,7 +35,6 @@ export TZ=UTC LC_ALL=C
 umask 022
 
 if $build; then
-  [ "$arch" = amd64 ] || hack/arm64-sysroot.sh
   cmake --preset "$preset" >/dev/null
   cmake --build --preset "$preset" --parallel "${TEPHRA_JOBS:-$(nproc)}" --target tephra tephra-engine tephra-node
   hack/build-scheduler.sh "${for_arch[@]}"

@@ -1,5 +1,5 @@
 # Sourced: the Debian packages of libraries that the programs in C++ are built with. They are needed once for each
-# architecture: hack/setup.sh installs them, hack/arm64-sysroot.sh unpacks them.
+# architecture: hack/setup.sh installs them, hack/sysroot.sh unpacks them.
 # shellcheck shell=bash disable=SC2034
 
 libraries=(

@@ -2,7 +2,7 @@
 """Prints the shared libraries that programs need, one `PATH PACKAGE` per line: needed_libraries.py [--sysroot DIR] PROGRAM...
 
 The dynamic loader counts as a library. PATH is the path on the system where the programs run. PACKAGE is the Debian package
-that the library comes from. With --sysroot, both are looked up in a folder that hack/arm64-sysroot.sh made. No program
+that the library comes from. With --sysroot, both are looked up in a folder that hack/sysroot.sh made. No program
 is run, so the programs may be for another architecture. `--control PACKAGE` prints what dpkg knows of a package instead.
 """
 

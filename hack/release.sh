@@ -9,8 +9,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 usage() { echo "usage: hack/release.sh [--into DIR] [--arch amd64|arm64] [--only programs|images] [--no-build]" >&2; exit 2; }
-version=$(sed -n 's/^project(tephra VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-folder=build/dist/tephra-$version architectures=(amd64 arm64) parts=(programs images) build=true
+folder='' architectures=(amd64 arm64) parts=(programs images) build=true
 while [ $# -gt 0 ]; do
   case "$1 ${2:-}" in
     "--no-build "*) build=false; shift ;;
@@ -20,6 +19,8 @@ while [ $# -gt 0 ]; do
     *) usage ;;
   esac
 done
+version=$(sed -n 's/^project(tephra VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+folder=${folder:-build/dist/tephra-$version}
 umask 022
 export LC_ALL=C TZ=UTC
 # Commits have a time, so equal sources give equal files.
@@ -39,9 +40,10 @@ programs() {
   install -m 755 build/scheduler/{tephra-scheduler,tephra-admission,kubectl-tephra} "$folder/bin/"
   install -m 755 build/lab/{tephra-lab,tephra-churn,kubectl,vcctl} "$folder/bin/"
   install -m 755 build/release/simulations/tephra build/release/sidecar/tephra-engine "$folder/lib/tephra/"
-  hack/needed_libraries.py "$folder"/lib/tephra/* | while read -r library package; do
-    install -m 755 "$library" "$folder/lib/"
-    install -D -m 644 "/usr/share/doc/$package/copyright" "$folder/share/doc/$package/copyright"
+  hack/sysroot.sh amd64
+  hack/needed_libraries.py --sysroot build/sysroot-amd64 "$folder"/lib/tephra/* | while read -r library package; do
+    install -m 755 "build/sysroot-amd64$library" "$folder/lib/"
+    install -D -m 644 "build/sysroot-amd64/usr/share/doc/$package/copyright" "$folder/share/doc/$package/copyright"
   done
   for program in tephra tephra-engine; do install -m 755 hack/release/launch.sh "$folder/bin/$program"; done
   install -m 755 hack/release/demo.sh "$folder/"
@@ -55,7 +57,7 @@ images() {
   syft=$(hack/syft.sh)
   mkdir -p "$archives"
   for architecture in "${architectures[@]}"; do
-    TEPHRA_IMAGES=$archives hack/build-images.sh --arch "$architecture" $($build || echo --no-build)
+    TEPHRA_IMAGES=$archives hack/build-images.sh --arch "$architecture" --newest-libraries $($build || echo --no-build)
     suffix=
     [ "$architecture" = amd64 ] || suffix=-$architecture
     for name in tephra-scheduler tephra-engine tephra-node; do
@@ -67,7 +69,10 @@ images() {
   done
 }
 
-$build && rm -rf "$folder"
+if $build; then
+  rm -rf "$folder"
+  for architecture in "${architectures[@]}"; do hack/sysroot.sh "$architecture" --again; done
+fi
 for part in "${parts[@]}"; do "$part"; done
 sums=$(cd "$folder" && find . -type f ! -name SHA256SUMS -print0 | sort -z | xargs -0 sha256sum)
 echo "$sums" >"$folder/SHA256SUMS"

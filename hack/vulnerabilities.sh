@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Prints what Go's vulnerability database knows about programs: hack/vulnerabilities.sh PROGRAM...
-# The output is govulncheck's, one JSON message after another. Programs without a symbol table are read by their table of
-# functions. The database is a Go module too, so no other service is asked. Its version is in
-# hack/vulnerabilities/go.mod; `cd hack/vulnerabilities && ../go get golang.org/x/vulndb@latest` takes the newest one.
+# Prints what Go's vulnerability database knows about the Go programs of the images. The output is govulncheck's, one JSON
+# message after another. The programs are linked again with their symbols, because govulncheck otherwise reports every
+# fault of a module, whether its code is in the program or not.
+# The database is a Go module too, so no other service is asked. hack/vulnerabilities/go.mod names its version;
+# `cd hack/vulnerabilities && ../go get golang.org/x/vulndb@latest` takes the newest one.
 set -euo pipefail
-programs=()
-for each in "$@"; do programs+=("$(realpath -e "$each")"); done
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tools=$PWD/build/tools
 database=$tools/go-vulnerabilities
+source hack/go.sh
+export CGO_ENABLED=0 GOFLAGS="-mod=readonly -trimpath"
 if [ ! -d "$database" ] || [ hack/vulnerabilities/go.sum -nt "$database" ]; then
-  source hack/go.sh
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   echo "vulnerabilities: builds govulncheck and its database" >&2
-  export CGO_ENABLED=0 GOFLAGS="-mod=readonly -trimpath"
   mkdir -p "$tools" "$work/repository/data"
+  here=$PWD
   cd hack/vulnerabilities
   go build -o "$tools/" -ldflags "-s -w" golang.org/x/vuln/cmd/govulncheck golang.org/x/vulndb/cmd/gendb
   go mod download golang.org/x/vulndb
@@ -27,7 +27,12 @@ if [ ! -d "$database" ] || [ hack/vulnerabilities/go.sum -nt "$database" ]; then
   rm -rf "$database"
   mv "$work/database" "$database"
   touch "$database"
+  cd "$here"
 fi
-for each in "${programs[@]}"; do
+hack/volcano-apis.sh
+hack/proto-go.sh
+mkdir -p "$tools/with-symbols"
+(cd plugins/volcano && go build -o "$tools/with-symbols/" ./cmd/tephra-scheduler ./cmd/tephra-admission)
+for each in "$tools"/with-symbols/*; do
   "$tools/govulncheck" -mode=binary -format=json -db="file://$database" "$each"
 done
