@@ -53,22 +53,27 @@ programs() {
 }
 
 images() {
-  local architecture archives=$folder/images archive suffix name syft
+  local architecture name syft image archives
   syft=$(hack/syft.sh)
-  mkdir -p "$archives"
+  mkdir -p "$folder/images"
   for architecture in "${architectures[@]}"; do
-    TEPHRA_IMAGES=$archives hack/build-images.sh --arch "$architecture" --newest-libraries $($build || echo --no-build)
-    suffix=
-    [ "$architecture" = amd64 ] || suffix=-$architecture
-    for name in tephra-scheduler tephra-engine tephra-node; do
-      archive=$archives/$name-$version$suffix.tar
+    TEPHRA_IMAGES=$work/$architecture hack/build-images.sh --arch "$architecture" --newest-libraries $($build || echo --no-build)
+  done
+  for name in tephra-scheduler tephra-engine tephra-node; do
+    archives=()
+    for architecture in "${architectures[@]}"; do
+      archives+=("$work/$architecture/$name-$version"*.tar)
+      image=$folder/images/$name-$version-$architecture
       SYFT_CHECK_FOR_APP_UPDATE=false "$syft" scan --quiet --source-name "$name" --source-version "$version" \
-        --output "spdx-json=${archive%.tar}.spdx.json" "oci-archive:$archive"
-      python3 hack/release/statement.py "$archive"
+        --output "spdx-json=$image.spdx.json" "oci-archive:${archives[-1]}"
+      python3 hack/release/statement.py "${archives[-1]}" "$image"
     done
+    python3 hack/release/join.py "$folder/images/$name-$version.tar" "${archives[@]}"
   done
 }
 
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 if $build; then
   rm -rf "$folder"
   for architecture in "${architectures[@]}"; do hack/sysroot.sh "$architecture" --again; done

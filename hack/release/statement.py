@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Writes the provenance of an image beside its archive, and makes its SBOM the same each time: statement.py ARCHIVE
+"""Writes the provenance of an image, and makes its SBOM the same each time: statement.py ARCHIVE NAME
 
-ARCHIVE.provenance.json is an in-toto Statement v1 with a SLSA provenance v1 (slsa.dev/spec/v1.0/provenance). It names the
-commit, whether the sources had changes beyond it, the Go, and the Debian packages that compiled the programs. It is not
-signed. ARCHIVE.spdx.json, as syft writes it, has a random address and the time of writing. They become the digest of the
-image and the time of the commit (SOURCE_DATE_EPOCH).
+ARCHIVE has the image. NAME.provenance.json is an in-toto Statement v1 with a SLSA provenance v1
+(slsa.dev/spec/v1.0/provenance). It names the commit, whether the sources had changes beyond it, the Go, and the Debian
+packages that compiled the programs. It is not signed. NAME.spdx.json, as syft writes it, has a random address and the time of
+writing. They become the digest of the image and the time of the commit (SOURCE_DATE_EPOCH).
 """
 
 import datetime
-import hashlib
 import json
 import os
 import pathlib
@@ -50,15 +49,12 @@ def dependencies(architecture):
         yield {"uri": f"pkg:deb/debian/{package}@{version}", "name": package}
 
 
-def statement(archive, digest, architecture):
+def statement(name, digest, architecture):
     changed = bool(run("git", "status", "--porcelain", "--untracked-files=no"))
     return {
         "_type": "https://in-toto.io/Statement/v1",
-        "subject": [
-            {"name": archive.name, "digest": {"sha256": hashlib.sha256(archive.read_bytes()).hexdigest()}},
-            {"name": archive.stem, "digest": {"sha256": digest.removeprefix("sha256:")},
-             "mediaType": "application/vnd.oci.image.manifest.v1+json"},
-        ],
+        "subject": [{"name": name, "digest": {"sha256": digest.removeprefix("sha256:")},
+                     "mediaType": "application/vnd.oci.image.manifest.v1+json"}],
         "predicateType": "https://slsa.dev/provenance/v1",
         "predicate": {
             "buildDefinition": {
@@ -76,12 +72,14 @@ def write(path, document):
 
 
 def main():
-    archive = pathlib.Path(sys.argv[1])
+    if len(sys.argv) != 3:
+        sys.exit("usage: statement.py ARCHIVE NAME")
+    archive, name = sys.argv[1], pathlib.Path(sys.argv[2])
     digest, architecture = image(archive)
-    write(archive.with_suffix(".provenance.json"), statement(archive, digest, architecture))
-    sbom = archive.with_suffix(".spdx.json")
+    write(name.with_name(f"{name.name}.provenance.json"), statement(name.name, digest, architecture))
+    sbom = name.with_name(f"{name.name}.spdx.json")
     document = json.loads(sbom.read_text())
-    document["documentNamespace"] = f"https://tephra.sh/spdx/{archive.stem}/{digest}"
+    document["documentNamespace"] = f"https://tephra.sh/spdx/{name.name}/{digest}"
     made = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
     document["creationInfo"]["created"] = made.strftime("%Y-%m-%dT%H:%M:%SZ")
     write(sbom, document)

@@ -15,7 +15,8 @@ LISTED = {"tephra-scheduler": ("stdlib", "k8s.io/client-go", "volcano.sh/volcano
           "tephra-node": ("libc6", "libcurl4")}
 
 
-def faults(folder, images=True):
+def faults(folder, architectures):
+    """`architectures`: what each image must be for; empty: the folder has no images."""
     found = list(checksum_faults(folder))
     names = ["LICENSE", "CHANGELOG.md", "README.md", "demo.sh", "manifests/base/kustomization.yaml", "docs/README.md",
              f"charts/tephra-{version()}.tgz", f"charts/tephra-team-{version()}.tgz", *(f"bin/{program}" for program in PROGRAMS)]
@@ -25,10 +26,8 @@ def faults(folder, images=True):
         done = subprocess.run([folder / "bin" / program, word], capture_output=True, text=True)
         if done.returncode:
             found.append(f"bin/{program} {word} ended with {done.returncode}: {done.stderr[-200:]}")
-    if images:
-        archives = sorted((folder / "images").glob("*.tar"))
-        found += [f"no image {name}" for name in IMAGES if not (folder / f"images/{name}-{version()}.tar").is_file()]
-        found += [fault for archive in archives for fault in image_faults(archive)]
+    for name in IMAGES if architectures else ():
+        found += image_faults(folder / "images", name, architectures)
     return found
 
 
@@ -42,23 +41,40 @@ def checksum_faults(folder):
             yield f"{name} has another checksum than in SHA256SUMS"
 
 
-def image_faults(archive):
-    with tarfile.open(archive) as tar:
-        digest = json.load(tar.extractfile("index.json"))["manifests"][0]["digest"].removeprefix("sha256:")
-    statement = json.loads(archive.with_suffix(".provenance.json").read_text())
-    subjects = {subject["digest"]["sha256"] for subject in statement["subject"]}
-    if subjects != {digest, hashlib.sha256(archive.read_bytes()).hexdigest()}:
-        yield f"{archive.name}: the provenance names {sorted(subjects)}, expected the digests of the image and of the archive"
+def blob_of(tar, digest):
+    content = tar.extractfile("blobs/" + digest.replace(":", "/")).read()
+    if "sha256:" + hashlib.sha256(content).hexdigest() != digest:
+        raise AssertionError(f"{tar.name}: {digest}: the content has another digest")
+    return content
+
+
+def image_faults(folder, name, architectures):
+    with tarfile.open(folder / f"{name}-{version()}.tar") as tar:
+        index, = json.load(tar.extractfile("index.json"))["manifests"]
+        found = {each["platform"]["architecture"]: each["digest"] for each in json.loads(blob_of(tar, index["digest"]))["manifests"]}
+        for digest in found.values():
+            manifest = json.loads(blob_of(tar, digest))
+            for part in (manifest["config"], *manifest["layers"]):
+                blob_of(tar, part["digest"])
+    if sorted(found) != sorted(architectures):
+        yield f"{name}: for {sorted(found)}, expected {sorted(architectures)}"
+    for architecture, digest in found.items():
+        yield from statement_faults(f"{name}-{version()}-{architecture}", folder, name, digest.removeprefix("sha256:"))
+
+
+def statement_faults(image, folder, name, digest):
+    statement = json.loads((folder / f"{image}.provenance.json").read_text())
+    if [subject["digest"]["sha256"] for subject in statement["subject"]] != [digest]:
+        yield f"{image}: the provenance is of {statement['subject']}, expected {digest}"
     if statement["predicateType"] != "https://slsa.dev/provenance/v1" or statement["_type"] != "https://in-toto.io/Statement/v1":
-        yield f"{archive.name}: the provenance is no SLSA provenance v1"
-    definition = statement["predicate"]["buildDefinition"]
-    if not any("gitCommit" in each.get("digest", {}) for each in definition["resolvedDependencies"]):
-        yield f"{archive.name}: the provenance names no commit"
-    sbom = json.loads(archive.with_suffix(".spdx.json").read_text())
+        yield f"{image}: the provenance is no SLSA provenance v1"
+    dependencies = statement["predicate"]["buildDefinition"]["resolvedDependencies"]
+    if not any("gitCommit" in each.get("digest", {}) for each in dependencies):
+        yield f"{image}: the provenance names no commit"
+    sbom = json.loads((folder / f"{image}.spdx.json").read_text())
     if sbom["spdxVersion"] != "SPDX-2.3" or digest not in sbom["documentNamespace"]:
-        yield f"{archive.name}: the SBOM is no SPDX 2.3 of this image"
+        yield f"{image}: the SBOM is no SPDX 2.3 of this image"
     packages = {package["name"]: package for package in sbom["packages"]}
-    name = next(name for name in IMAGES if archive.name.startswith(name))
     for listed in LISTED[name]:
         if not packages.get(listed, {}).get("versionInfo"):
-            yield f"{archive.name}: the SBOM has no version of {listed}"
+            yield f"{image}: the SBOM has no version of {listed}"
