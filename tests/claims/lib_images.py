@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import lib
@@ -29,6 +30,22 @@ def missing_for_arm64():
                  "build/scheduler-arm64/tephra-scheduler"):
         if not (lib.ROOT / path).exists():
             return f"no {path}; hack/build-images.sh --arch arm64 and `cmake --build --preset arm64 --target scenario_test` build it"
+    return None
+
+
+def says_its_version(archive, root):
+    """What is wrong with the program of an image for arm64 when it runs with the files of the image alone, or None."""
+    sys.path.insert(0, str(lib.ROOT / "tests/manifests"))
+    from images_test import Image
+
+    image = Image(archive)
+    for layer in image.layers():
+        layer.extractall(root)
+    entry = image.config["config"]["Entrypoint"][0]
+    done = subprocess.run([EMULATOR, "-L", root, str(root) + entry, "--version"], capture_output=True, text=True)
+    architecture = image.config["architecture"]
+    if done.returncode or not done.stdout.startswith(pathlib.Path(entry).name) or architecture != "arm64":
+        return f"{archive.name}, for {architecture}: {entry} --version: {done.returncode} {done.stdout}{done.stderr[-300:]}"
     return None
 
 
