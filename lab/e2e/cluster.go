@@ -25,7 +25,7 @@ import (
 type Options struct {
 	Nodes int
 	Racks int
-	// Audit makes the API server keep a log of the scheduler's requests, for Denied.
+	// Audit makes the API server keep a log of the scheduler's requests, for Beyond.
 	Audit bool
 	// Lab, if set, changes the lab's options before it starts.
 	Lab func(*lab.Options)
