@@ -2,7 +2,7 @@
 # Makes a release folder, build/dist/tephra-VERSION: charts, images with their SBOM and provenance, manifests,
 # documents, programs for the command line, the demo, and checksums. Needs the packages of `hack/setup.sh release`, and
 # no container engine. docs/how-to/release.md lists the files.
-#   --into DIR      the folder, instead of build/dist/tephra-VERSION
+#   --into DIR      the folder, instead of build/dist/tephra-VERSION; an older release there is replaced
 #   --arch ARCH     images for amd64 or arm64 only; programs are always for amd64
 #   --only PART     programs or images only
 #   --no-build      packs the programs that exist
@@ -74,10 +74,16 @@ images() {
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+if [ -e "$folder" ] && [ ! -f "$folder/SHA256SUMS" ]; then
+  echo "release: $folder is no release folder, expected none or one with SHA256SUMS, which is replaced" >&2
+  exit 2
+fi
 if $build; then
-  rm -rf "$folder"
   for architecture in "${architectures[@]}"; do hack/sysroot.sh "$architecture" --again; done
 fi
+rm -rf "$folder"
+mkdir -p "$folder"
+: >"$folder/SHA256SUMS"
 for part in "${parts[@]}"; do "$part"; done
 sums=$(cd "$folder" && find . -type f ! -name SHA256SUMS -print0 | sort -z | xargs -0 sha256sum)
 echo "$sums" >"$folder/SHA256SUMS"
