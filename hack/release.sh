@@ -52,9 +52,13 @@ programs() {
   git ls-files -z docs manifests simulations/examples | tar -c --null --files-from=- | tar -x -C "$folder"
 }
 
+# sbom SOURCE NAME OUT: what a folder or an image holds, by syft.
+sbom() {
+  SYFT_CHECK_FOR_APP_UPDATE=false "$syft" scan --quiet --source-name "$2" --source-version "$version" --output "spdx-json=$3" "$1"
+}
+
 images() {
-  local architecture name syft image archives
-  syft=$(hack/syft.sh)
+  local architecture name image archives
   mkdir -p "$folder/images"
   for architecture in "${architectures[@]}"; do
     TEPHRA_IMAGES=$work/$architecture hack/build-images.sh --arch "$architecture" --newest-libraries $($build || echo --no-build)
@@ -64,12 +68,21 @@ images() {
     for architecture in "${architectures[@]}"; do
       archives+=("$work/$architecture/$name-$version"*.tar)
       image=$folder/images/$name-$version-$architecture
-      SYFT_CHECK_FOR_APP_UPDATE=false "$syft" scan --quiet --source-name "$name" --source-version "$version" \
-        --output "spdx-json=$image.spdx.json" "oci-archive:${archives[-1]}"
+      sbom "oci-archive:${archives[-1]}" "$name" "$image.spdx.json"
       python3 hack/release/statement.py "${archives[-1]}" "$image"
     done
     python3 hack/release/join.py "$folder/images/$name-$version.tar" "${archives[@]}"
   done
+  [ -d "$folder/bin" ] || return 0
+  # The libraries in lib are files without a package, so their packages are beside them while syft looks.
+  mkdir -p "$folder/var/lib/dpkg/status.d" "$folder/etc"
+  cp /etc/os-release "$folder/etc/"
+  hack/needed_libraries.py --sysroot build/sysroot-amd64 "$folder"/lib/tephra/* | cut -d' ' -f2 | sort -u | while read -r name; do
+    hack/needed_libraries.py --sysroot build/sysroot-amd64 --control "$name" >"$folder/var/lib/dpkg/status.d/$name"
+  done
+  sbom "dir:$folder" tephra "$folder/programs.spdx.json"
+  rm -r "$folder/var" "$folder/etc"
+  python3 hack/release/statement.py --programs "$folder/programs.spdx.json"
 }
 
 work=$(mktemp -d)
@@ -84,6 +97,7 @@ fi
 rm -rf "$folder"
 mkdir -p "$folder"
 : >"$folder/SHA256SUMS"
+if [[ " ${parts[*]} " == *" images "* ]]; then syft=$(hack/syft.sh); fi
 for part in "${parts[@]}"; do "$part"; done
 sums=$(cd "$folder" && find . -type f ! -name SHA256SUMS -print0 | sort -z | xargs -0 sha256sum)
 echo "$sums" >"$folder/SHA256SUMS"

@@ -4,10 +4,12 @@
 ARCHIVE has the image. NAME.provenance.json is an in-toto Statement v1 with a SLSA provenance v1
 (slsa.dev/spec/v1.0/provenance). It names the commit, whether the sources had changes beyond it, the Go, and the Debian
 packages that compiled the programs. It is not signed. NAME.spdx.json, as syft writes it, has a random address and the time of
-writing. They become the digest of the image and the time of the commit (SOURCE_DATE_EPOCH).
+writing. They become the digest of the image and the time of the commit (SOURCE_DATE_EPOCH). `statement.py --programs SBOM` does
+the same with the SBOM of a folder, whose address is then the digest of its list of packages.
 """
 
 import datetime
+import hashlib
 import json
 import os
 import pathlib
@@ -71,18 +73,26 @@ def write(path, document):
     path.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
 
 
+def settle(sbom, address):
+    """Gives the SBOM this address, and the time of the commit."""
+    document = json.loads(sbom.read_text())
+    made = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
+    document["creationInfo"]["created"] = made.strftime("%Y-%m-%dT%H:%M:%SZ")
+    document["documentNamespace"] = address or "https://tephra.sh/spdx/programs/sha256:" + hashlib.sha256(
+        json.dumps(document["packages"], sort_keys=True).encode()).hexdigest()
+    write(sbom, document)
+
+
 def main():
     if len(sys.argv) != 3:
-        sys.exit("usage: statement.py ARCHIVE NAME")
+        sys.exit("usage: statement.py ARCHIVE NAME | --programs SBOM")
+    if sys.argv[1] == "--programs":
+        settle(pathlib.Path(sys.argv[2]), None)
+        return
     archive, name = sys.argv[1], pathlib.Path(sys.argv[2])
     digest, architecture = image(archive)
     write(name.with_name(f"{name.name}.provenance.json"), statement(name.name, digest, architecture))
-    sbom = name.with_name(f"{name.name}.spdx.json")
-    document = json.loads(sbom.read_text())
-    document["documentNamespace"] = f"https://tephra.sh/spdx/{name.name}/{digest}"
-    made = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
-    document["creationInfo"]["created"] = made.strftime("%Y-%m-%dT%H:%M:%SZ")
-    write(sbom, document)
+    settle(name.with_name(f"{name.name}.spdx.json"), f"https://tephra.sh/spdx/{name.name}/{digest}")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,10 @@ def faults(folder, architectures):
             found.append(f"bin/{program} {word} ended with {done.returncode}: {done.stderr[-200:]}")
     for name in IMAGES if architectures else ():
         found += image_faults(folder / "images", name, architectures)
+    if architectures:
+        packages = {package["name"] for package in json.loads((folder / "programs.spdx.json").read_text())["packages"]}
+        found += [f"programs.spdx.json: no {name}" for name in ("libc6", "libgrpc++1.51", "k8s.io/kubernetes") if name not in packages]
+        found += [f"{name} is there, expected nothing" for name in ("var", "etc") if (folder / name).exists()]
     return found
 
 
