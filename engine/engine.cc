@@ -72,7 +72,7 @@ void Engine::AuditBooks() {
   if (++cycles_since_audit_ < every) return;
   cycles_since_audit_ = 0;
   const std::string fault = state_.CheckBooks();
-  if (!fault.empty()) CheckFailed(__FILE__, __LINE__, fault.c_str(), 0, 0);
+  if (!fault.empty()) CheckFailed(__FILE_NAME__, __LINE__, fault.c_str(), 0, 0);
 }
 
 }  // namespace tephra

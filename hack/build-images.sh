@@ -1,28 +1,43 @@
 #!/usr/bin/env bash
 # Builds the OCI images into build/images, without a container engine: tephra-scheduler-VERSION.tar,
 # tephra-engine-VERSION.tar (with the command `tephra` in it) and tephra-node-VERSION.tar, each an OCI archive. Equal
-# binaries and libraries give equal digests. --no-build packs the binaries that exist.
+# binaries and libraries give equal digests.
+#   --no-build           packs the programs that exist
+#   --newest-libraries   the libraries in the images are Debian's newest (hack/sysroot.sh), not those of this machine
+#   --arch arm64         compiles for arm64, into archives NAME-VERSION-arm64.tar, with Debian's newest libraries
+# The last two need the packages of `hack/setup.sh release`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-build=true
-case "${1:-}" in
-  --no-build) build=false ;;
-  "") ;;
-  *) echo "build-images: unknown argument '$1', expected --no-build" >&2; exit 2 ;;
-esac
+build=true newest=false arch=amd64
+while [ $# -gt 0 ]; do
+  case "$1 ${2:-}" in
+    "--no-build "*) build=false; shift ;;
+    "--newest-libraries "*) newest=true; shift ;;
+    "--arch amd64" | "--arch arm64") arch=$2; shift 2 ;;
+    *) echo "build-images: unknown argument '$1', expected --no-build, --newest-libraries, --arch amd64 or --arch arm64" >&2; exit 2 ;;
+  esac
+done
 command -v umoci >/dev/null || { echo "build-images: umoci is missing: run hack/setup.sh" >&2; exit 1; }
 
 version=$(sed -n 's/^project(tephra VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-binaries=${TEPHRA_BUILD:-build/release}
+preset=release for_arch=() sysroot=() go_programs=build/scheduler suffix=
+if [ "$arch" = arm64 ]; then
+  preset=arm64 newest=true for_arch=(--arch arm64) go_programs=build/scheduler-arm64 suffix=-arm64
+fi
+if $newest; then
+  hack/sysroot.sh "$arch"
+  sysroot=(--sysroot "build/sysroot-$arch")
+fi
+binaries=${TEPHRA_BUILD:-build/$preset}
 out=${TEPHRA_IMAGES:-build/images}
 epoch=1970-01-01T00:00:00Z
 export TZ=UTC LC_ALL=C
 umask 022
 
 if $build; then
-  cmake --preset release >/dev/null
-  cmake --build --preset release --parallel "${TEPHRA_JOBS:-$(nproc)}" --target tephra tephra-engine tephra-node
-  hack/build-scheduler.sh
+  cmake --preset "$preset" >/dev/null
+  cmake --build --preset "$preset" --parallel "${TEPHRA_JOBS:-$(nproc)}" --target tephra tephra-engine tephra-node
+  hack/build-scheduler.sh "${for_arch[@]}"
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -39,7 +54,7 @@ root() { # ROOT
 # The shared libraries that the programs need, their loader, and the packages that these come from, for
 # scanners of images.
 libraries() { # ROOT PROGRAM...
-  local root=$1 library patterns=() package
+  local root=$1 library package
   shift
   mkdir -p "$root/var/lib/dpkg/status.d"
   for directory in lib lib64; do
@@ -47,22 +62,20 @@ libraries() { # ROOT PROGRAM...
     ln -s "usr/$directory" "$root/$directory"
   done
   echo "hosts: files dns" >"$root/etc/nsswitch.conf"
-  ldd "$@" >"$work/ldd"
-  if grep "not found" "$work/ldd" >&2; then return 1; fi
-  while read -r library; do
-    install -D -m 755 "$library" "$root/usr/${library#/usr}"
-    patterns+=("*/$(basename "$(dirname "$library")")/$(basename "$(realpath "$library")")")
-  done < <(grep -o '/[^ :]*\.so[^ :]*' "$work/ldd" | sort -u)
-  dpkg-query -S "${patterns[@]}" | cut -d: -f1 | sort -u | while read -r package; do
-    dpkg-query -s "$package" >"$root/var/lib/dpkg/status.d/$package"
-    install -D -m 644 "/usr/share/doc/$package/copyright" "$root/usr/share/doc/$package/copyright"
-  done
+  install -m 644 /etc/os-release "$root/usr/lib/os-release"
+  ln -s ../usr/lib/os-release "$root/etc/os-release"
+  hack/needed_libraries.py "${sysroot[@]}" "$@" >"$work/needed"
+  while read -r library package; do
+    install -D -m 755 "${sysroot[1]:-}$library" "$root/usr/${library#/usr}"
+    [ ! -e "$root/var/lib/dpkg/status.d/$package" ] || continue
+    hack/needed_libraries.py "${sysroot[@]}" --control "$package" >"$root/var/lib/dpkg/status.d/$package"
+    install -D -m 644 "${sysroot[1]:-}/usr/share/doc/$package/copyright" "$root/usr/share/doc/$package/copyright"
+  done <"$work/needed"
 }
 
 # Times, owners, order and modes do not depend on where and when it is packed.
 pack() { # FOLDER ARCHIVE
-  tar --format=gnu --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
-    -C "$1" -cf "$2" .
+  (cd "$1" && tar --format=gnu --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -c -- *) >"$2"
 }
 
 image() { # NAME DESCRIPTION
@@ -72,20 +85,20 @@ image() { # NAME DESCRIPTION
   umoci new --image "$layout:$version"
   umoci raw add-layer --image "$layout:$version" --history.created "$epoch" \
     --history.author tephra --history.created_by hack/build-images.sh "$work/layer.tar"
-  umoci config --image "$layout:$version" --no-history --created "$epoch" \
+  umoci config --image "$layout:$version" --no-history --created "$epoch" --architecture "$arch" --os linux \
     --config.user 65532:65532 --config.entrypoint "/usr/bin/$name" \
     --config.label "org.opencontainers.image.title=$name" \
     --config.label "org.opencontainers.image.description=$2" \
     --config.label "org.opencontainers.image.version=$version" \
     --config.label "org.opencontainers.image.licenses=Apache-2.0"
   umoci gc --layout "$layout"
-  pack "$layout" "$out/$name-$version.tar"
+  pack "$layout" "$out/$name-$version$suffix.tar"
   printf '%s %s\n' "$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["manifests"][0]["digest"])' \
-    "$layout/index.json")" "$out/$name-$version.tar"
+    "$layout/index.json")" "$out/$name-$version$suffix.tar"
 }
 
 root "$work/tephra-scheduler"
-install -m 755 build/scheduler/tephra-scheduler build/scheduler/tephra-admission "$work/tephra-scheduler/usr/bin/"
+install -m 755 "$go_programs"/tephra-scheduler "$go_programs"/tephra-admission "$work/tephra-scheduler/usr/bin/"
 install -D -m 644 /etc/ssl/certs/ca-certificates.crt "$work/tephra-scheduler/etc/ssl/certs/ca-certificates.crt"
 image tephra-scheduler "Volcano's scheduler, with gangs and GPUs decided by tephra-engine; with tephra-admission"
 

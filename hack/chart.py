@@ -92,7 +92,8 @@ def place(table, objects):
             elif how == "only":
                 tree.put(by_name[where], path, tree.Only(value["when"], tree.find(by_name[where], path)))
             else:
-                tree.put(by_name[where], path, tree.Value(expression, how))
+                old, new = tree.find(by_name[where], path), tree.Value(expression, how)
+                tree.put(by_name[where], path, tree.Only(old.when, new) if isinstance(old, tree.Only) else new)
 
 
 def nested(flat):

@@ -20,3 +20,14 @@ python3 hack/chart.py --kubectl "$kubectl" --out "$into/tephra" "${arguments[@]}
 "$helm" lint --strict --quiet "$into/tephra" >&2
 "$helm" lint --strict --quiet --set 'groups={lint}' manifests/team >&2
 "$helm" package --destination "$into" "$into/tephra" manifests/team >&2
+
+# Helm writes the time of packing into its archives. Equal charts give equal archives.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for archive in "$into"/tephra-*.tgz; do
+  rm -rf "${work:?}"/*
+  tar -xzf "$archive" -C "$work"
+  (cd "$work" && tar --format=gnu --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -c -- *) |
+    gzip -n9 >"$archive.new"
+  mv "$archive.new" "$archive"
+done

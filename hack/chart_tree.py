@@ -95,13 +95,16 @@ def key_of(step):
 
 
 def child(node, step, path):
-    """The place of the step in the node: a key, or the index of the item with this name or number."""
+    """The place of the step in the node: a key, or the index of the item with this name or number, or of this flag."""
     key = key_of(step)
     if isinstance(node, list):
         if key.isdigit() and int(key) < len(node):
             return int(key)
         for i, item in enumerate(node):
             if isinstance(item, dict) and item.get("name") == key:
+                return i
+            flag = item.item if isinstance(item, Only) else item
+            if isinstance(flag, str) and flag.startswith(f"{key}="):
                 return i
     elif isinstance(node, dict) and key in node:
         return key

@@ -1,6 +1,6 @@
 """Starts the lab, the engine and the scheduler, submits a few Volcano Jobs and shows what happens.
 
-Called by hack/demo.sh, which builds the programs first.
+Called by hack/demo.sh, which builds the programs first, and by demo.sh of a release folder, which has all programs in bin.
 """
 
 import json
@@ -14,11 +14,20 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LAB = ROOT / "build/lab/tephra-lab"
-KUBECTL = ROOT / "build/lab/kubectl"
-ENGINE = ROOT / "build/release/sidecar/tephra-engine"
-SCHEDULER = ROOT / "build/scheduler/tephra-scheduler"
-TEPHRA = ROOT / "build/release/simulations/tephra"
+RELEASED = ROOT / "bin"
+
+
+def program(built):
+    path = RELEASED / Path(built).name
+    return path if path.exists() else ROOT / built
+
+
+LAB = program("build/lab/tephra-lab")
+KUBECTL = program("build/lab/kubectl")
+ENGINE = program("build/release/sidecar/tephra-engine")
+SCHEDULER = program("build/scheduler/tephra-scheduler")
+TEPHRA = program("build/release/simulations/tephra")
+COMMAND = "./demo.sh" if RELEASED.exists() else "hack/demo.sh"
 JOBS = ["train", "notebooks", "too-large", "pretrain"]
 # The demonstration is over when these have ended; the gang that can never start stays.
 ENDING = {"train", "notebooks", "pretrain"}
@@ -153,16 +162,17 @@ def main():
         show("tephra explain job/too-large", TEPHRA, "explain", "job/too-large", "--socket", demo.socket)
         show("tephra top", TEPHRA, "top", "--socket", demo.socket)
         if keep:
+            paths = ":".join(dict.fromkeys([str(LAB.parent), str(TEPHRA.parent)]))
             say(f"""
 The cluster runs until Ctrl-C. Try, from another terminal:
-  export KUBECONFIG={demo.kubeconfig} TEPHRA_SOCKET={demo.socket} PATH={LAB.parent}:{TEPHRA.parent}:$PATH
+  export KUBECONFIG={demo.kubeconfig} TEPHRA_SOCKET={demo.socket} PATH={paths}:$PATH
   kubectl apply -f manifests/examples/train.yaml
   kubectl describe podgroups
   tephra top nodes; tephra explain job/too-large
 Logs are in {folder}.""")
             signal.pause()
         else:
-            say("\nTry hack/demo.sh --keep for a cluster of your own, then kubectl and tephra top; docs/reference/lab.md.")
+            say(f"\nTry {COMMAND} --keep for a cluster of your own, then kubectl and tephra top; docs/reference/lab.md.")
     except KeyboardInterrupt:
         pass
     finally:

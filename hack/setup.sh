@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Installs what building and testing needs on a bare Debian 12 machine: hack/setup.sh [browser]
+# Installs what building and testing needs on a bare Debian 12 machine: hack/setup.sh [browser|release]
 # That is Debian packages and, unless a Go that is new enough is there, Go as a module from Go's module proxy (GOPROXY).
-# `browser` adds what tests the page of tephra report. Runs as root, or through sudo. A second run changes nothing.
+# `browser` adds what tests the page of tephra report. `release` adds what builds and tests programs for arm64, and what
+# makes the bare Debian in which the release folder is tested. Runs as root, or through sudo. A second run changes nothing.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/libraries.sh"
 
 packages=(
   g++ clang libclang-rt-14-dev          # compilers; the fuzz targets need clang's runtime
@@ -10,16 +12,14 @@ packages=(
   git python3 xz-utils ca-certificates  # scripts, tests, compressed traces
   python3-yaml umoci                    # tests of the manifests; images
   runc                                  # the node plugin beside a real kubelet
-  protobuf-compiler libprotobuf-dev protobuf-compiler-grpc libgrpc++-dev prometheus-cpp-dev
-  libabsl-dev libbenchmark-dev libboost-graph-dev libcli11-dev libcsv-dev
-  libcivetweb-dev libcurl4-openssl-dev libssl-dev libeigen3-dev
-  libspdlog-dev libtcmalloc-minimal4 libyaml-cpp-dev nlohmann-json3-dev catch2
-  libjs-dygraphs                        # charts of tephra report
+  protobuf-compiler protobuf-compiler-grpc
+  "${libraries[@]}"
 )
 case "$#:${1:-}" in
   0:) ;;
   1:browser) packages+=(chromium chromium-driver python3-selenium) ;;
-  *) echo "usage: hack/setup.sh [browser]" >&2; exit 2 ;;
+  1:release) packages+=(mmdebstrap iproute2 g++-aarch64-linux-gnu qemu-user-static) ;;
+  *) echo "usage: hack/setup.sh [browser|release]" >&2; exit 2 ;;
 esac
 
 fail() { echo "setup: $*" >&2; exit 1; }

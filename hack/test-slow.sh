@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The checks that take two hours: sanitizers, races, long fuzzing, many more random cases, every claim in full (50
-# kills among them).
+# The checks that take two hours and a half: sanitizers, races, long fuzzing, many more random cases, a release, every
+# claim in full (50 kills among them).
 set -uo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
 
@@ -50,18 +50,23 @@ outages() (
   cd lab && TEPHRA_OUTAGES=1 CGO_ENABLED=0 GOFLAGS="-mod=readonly -trimpath" go test -vet=off -timeout 30m -count 1 -run TestFault ./e2e
 )
 
+# A release, for both architectures; then the claims about releases are not skipped.
+release() {
+  hack/setup.sh release && hack/release.sh && build arm64 --target scenario_test
+}
+
 claims() {
   build release && hack/build-scheduler.sh && hack/build-bench.sh && hack/build-lab.sh &&
     hack/build-node-lab.sh && tests/claims/all --notes "$TEPHRA_NOTES"
 }
 
 # All steps, or the named ones: hack/test-slow.sh asan tsan
-all=(setup asan tsan property fuzz page vet races outages claims)
+all=(setup asan tsan property fuzz page vet races outages release claims)
 for name in "${@:-${all[@]}}"; do
   case $name in
     setup) step setup hack/setup.sh ;;
     fuzz) step fuzz hack/fuzz.sh "${TEPHRA_FUZZ_S:-300}" ;;
-    asan | tsan | property | page | vet | races | outages | claims) step "$name" "$name" ;;
+    asan | tsan | property | page | vet | races | outages | release | claims) step "$name" "$name" ;;
     *) echo "test-slow: $name: no such step, expected one of ${all[*]}" >&2; exit 2 ;;
   esac
 done

@@ -25,6 +25,8 @@ import (
 type Options struct {
 	Nodes int
 	Racks int
+	// Audit makes the API server keep a log of the scheduler's requests, for Beyond.
+	Audit bool
 	// Lab, if set, changes the lab's options before it starts.
 	Lab func(*lab.Options)
 	// SchedulerFlags come after the usual ones, so they win.
@@ -106,6 +108,11 @@ func (c *Cluster) startLab(ctx context.Context) (err error) {
 	wanted.Binary = c.programs.Lab
 	if c.options.Lab != nil {
 		c.options.Lab(&wanted)
+	}
+	if c.options.Audit {
+		if err := c.audit(&wanted); err != nil {
+			return err
+		}
 	}
 	if c.Lab, err = lab.Start(ctx, wanted); err != nil {
 		return fmt.Errorf("lab: %w", err)

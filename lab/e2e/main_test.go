@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -26,9 +27,30 @@ var shared struct {
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if shared.cluster != nil {
+		if fault := beyondItsRights(shared.cluster); fault != "" {
+			fmt.Println(fault)
+			code = 1
+		}
 		shared.cluster.Stop()
 	}
 	os.Exit(code)
+}
+
+// beyondItsRights says what the scheduler requested during all tests that its roles do not grant. The other half, that it
+// uses each of its rights, is a test of tests/manifests.
+func beyondItsRights(c *e2e.Cluster) string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	beyond, requests, err := c.Beyond(ctx)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("audit log: %v", err)
+	case requests == 0:
+		return "audit log: no request of the scheduler, expected some"
+	case len(beyond) > 0:
+		return fmt.Sprintf("the scheduler requested %v, which no rule of manifests/base/rbac.yaml grants", beyond)
+	}
+	return ""
 }
 
 // on gives the shared cluster, four nodes of eight GPUs, and a new namespace on it that is emptied at
@@ -38,7 +60,7 @@ func on(t *testing.T) (*e2e.Cluster, string) {
 	shared.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
-		shared.cluster, shared.err = e2e.Start(ctx, e2e.Options{Lab: func(o *lab.Options) { o.KubeScheduler = true }})
+		shared.cluster, shared.err = e2e.Start(ctx, e2e.Options{Audit: true, Lab: func(o *lab.Options) { o.KubeScheduler = true }})
 	})
 	if shared.err != nil {
 		t.Fatal(shared.err)

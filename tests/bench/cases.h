@@ -12,7 +12,7 @@
 namespace tephra::bench {
 
 inline void Must(const absl::Status& status) {
-  if (!status.ok()) CheckFailed(__FILE__, __LINE__, status.ToString().c_str(), 0, 0);
+  if (!status.ok()) CheckFailed(__FILE_NAME__, __LINE__, status.ToString().c_str(), 0, 0);
 }
 
 struct Node {

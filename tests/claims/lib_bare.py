@@ -18,9 +18,9 @@ def missing():
     """Why no bare machine can be made here, or None."""
     if os.geteuid() != 0:
         return "needs root, for mounts and chroot"
-    for tool in ("mmdebstrap", "unshare", "chroot"):
+    for tool, package in (("mmdebstrap", "mmdebstrap"), ("unshare", "util-linux"), ("chroot", "coreutils"), ("ip", "iproute2")):
         if not shutil.which(tool):
-            return f"needs {tool} (apt-get install {'mmdebstrap' if tool == 'mmdebstrap' else 'util-linux coreutils'})"
+            return f"needs {tool} (apt-get install {package}; hack/setup.sh release)"
     if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], capture_output=True).returncode:
         return "needs a mount namespace, which this machine does not allow (unshare --mount --pid --fork)"
     return None
@@ -42,10 +42,10 @@ def sources():
     return [line for line in lines if re.match(rf"deb \S+ {SUITE}(-updates|-security)? .*\bmain\b", line)]
 
 
-def make(root):
-    """Makes the machine in the folder `root`."""
+def make(root, packages=PACKAGES):
+    """Makes the machine in the folder `root`, with these packages beside Debian's smallest system."""
     options = subprocess.run(["apt-config", "dump"], capture_output=True, text=True).stdout.splitlines()
-    subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", f"--include={PACKAGES}",
+    subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", f"--include={packages}",
                     *(f"--aptopt={line.removesuffix(';')}" for line in options if APT_OPTION.match(line)), SUITE, root, *sources()],
                    check=True, stdout=subprocess.DEVNULL)  # fmt: skip
     for name in ("etc/resolv.conf", "etc/hosts", "etc/apt/auth.conf"):
@@ -54,14 +54,19 @@ def make(root):
     for name in ("etc/apt/auth.conf.d", "usr/local/share/ca-certificates"):
         if os.path.isdir(f"/{name}"):
             shutil.copytree(f"/{name}", root / name, dirs_exist_ok=True)
-    run(root, "update-ca-certificates", stdout=subprocess.DEVNULL)
+    if "ca-certificates" in packages:
+        run(root, "update-ca-certificates", stdout=subprocess.DEVNULL)
 
 
-def run(root, command, folder="/root", **more):
-    """Runs a shell command on the machine, in namespaces of its own: its mounts and processes end with it."""
+def run(root, command, folder="/root", network=True, **more):
+    """Runs a shell command on the machine, in namespaces of its own: its mounts and processes end with it. Without a network,
+    loopback is all that there is."""
     environment = {name: value for name, value in os.environ.items() if PASSED_ON.match(name)}
     environment |= {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "TERM": "dumb"}
     inside = ('mount --make-rprivate / && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" && '
               'mount -t proc proc "$0/proc" && cd / && exec chroot "$0" /bin/sh -c "cd \\"$1\\" && $2"')
-    return subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", inside, root, folder, command],
+    alone = [] if network else ["--net"]
+    if not network:
+        inside = f"ip link set lo up && {inside}"
+    return subprocess.run(["unshare", "--mount", "--pid", *alone, "--fork", "--kill-child", "sh", "-c", inside, root, folder, command],
                           env=environment, stdin=subprocess.DEVNULL, **more)  # fmt: skip

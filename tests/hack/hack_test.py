@@ -64,9 +64,11 @@ class Scripts(unittest.TestCase):
         self.assertRegex(done.stdout, r"passed +good +\d+ s\nFAILED +bad +\d+ s\n")
 
     def test_unknown_arguments_are_refused_with_what_is_known(self):
-        for command, expected in ((["test.sh", "--only", "nothing"], "expected one of release volcano"), (["setup.sh", "x"], "[browser]"),
+        for command, expected in ((["test.sh", "--only", "nothing"], "expected one of release volcano"), (["setup.sh", "x"], "[browser|release]"),
                                   (["test-slow.sh", "nothing"], "expected one of setup asan"), (["demo.sh", "x"], "[--keep]"),
-                                  (["build-images.sh", "x"], "expected --no-build"), (["fuzz.sh", "0"], "[SECONDS]"),
+                                  (["build-images.sh", "x"], "expected --no-build"), (["release.sh", "--arch", "x"], "[--arch amd64|arm64]"),
+                                  (["build-images.sh", "--arch", "x"], "--arch amd64 or --arch arm64"),
+                                  (["sysroot.sh", "x"], "amd64|arm64"), (["build-scheduler.sh", "x"], "[--arch arm64]"), (["fuzz.sh", "0"], "[SECONDS]"),
                                   (["data.sh", "x"], "expected one of openb")):  # fmt: skip
             with self.subTest(command=command):
                 done = subprocess.run([self.tree / "hack" / command[0], *command[1:]], capture_output=True, text=True, cwd=self.tree)

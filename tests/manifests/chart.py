@@ -11,9 +11,10 @@ import yaml
 
 from built import ROOT, kustomize
 
-ALL = ["admission", "node", "node-mps", "signed-slices", "network", "node-network", "openshift", "monitoring", "teams"]
+ALL = ["admission", "node", "node-mps", "signed-slices", "network", "node-network", "openshift", "monitoring", "teams", "provisioning"]
 EVERYTHING = {"admission.enabled": True, "admission.certificates": "cert-manager", "node.enabled": True, "node.mps.enabled": True, "node.signedSlices": True,
-              "networkPolicies.enabled": True, "openshift.enabled": True, "monitoring.enabled": True, "teams.enabled": True}
+              "networkPolicies.enabled": True, "openshift.enabled": True, "monitoring.enabled": True, "teams.enabled": True,
+              "provisioning.enabled": True}
 
 
 @functools.cache

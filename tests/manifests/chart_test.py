@@ -47,7 +47,8 @@ class Same(unittest.TestCase):
     def test_with_each_component_alone_too(self):
         parts = {part["name"]: part for part in TABLE["parts"]}
         for name, needs in (("admission", {"admission.enabled": True, "admission.certificates": "cert-manager"}), ("node", {"node.enabled": True}),
-                            ("network", {"networkPolicies.enabled": True}), ("monitoring", {"monitoring.enabled": True})):
+                            ("network", {"networkPolicies.enabled": True}), ("monitoring", {"monitoring.enabled": True}),
+                            ("provisioning", {"provisioning.enabled": True})):
             self.same({"mode": "replace", **needs}, "replace", parts[name]["components"])
 
     def test_a_part_that_changes_an_object_needs_no_other_part_that_does(self):
@@ -115,6 +116,15 @@ class Values(unittest.TestCase):
                          {f"example.org/gpu/tephra-{name}:{version}" for name in ("scheduler", "engine", "node")})
         self.assertIn("tephra-engine:1.2", images({"images.tag": "1.2"}))
         self.assertIn("example.org/e@sha256:00", images({"images.registry": "example.org", "images.engine": "e@sha256:00"}))
+
+    def test_nodes_are_requested_in_the_class_of_the_values_and_only_if_enabled(self):
+        def flags(values):
+            containers = rendered(values)["Deployment", "tephra-scheduler"]["spec"]["template"]["spec"]["containers"]
+            scheduler = next(c for c in containers if c["name"] == "scheduler")
+            return [flag for flag in scheduler["args"] if flag.startswith("--provisioning")]
+        self.assertEqual(flags({"provisioning.class": "check-capacity.autoscaling.x-k8s.io"}), [])
+        self.assertEqual(flags({"provisioning.enabled": True, "provisioning.class": "check-capacity.autoscaling.x-k8s.io"}),
+                         ["--provisioning-class=check-capacity.autoscaling.x-k8s.io"])
 
     def test_the_engine_takes_the_configuration_of_the_values(self):
         objects = rendered({"engine.configuration": {"socket": "/run/tephra/engine.sock", "engine": {"usage_half_life": "7d"}}})

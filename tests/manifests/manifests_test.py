@@ -5,6 +5,7 @@ import re
 import unittest
 
 from built import ROOT, component, objects, version, with_components
+from chart import ALL
 
 ACCOUNT = ("tephra-system", "tephra-scheduler")
 
@@ -102,6 +103,13 @@ class Overlay:
         for (kind, name), role in objects(self.overlay).items():
             for rule in role.get("rules", []) if kind in ("ClusterRole", "Role") else []:
                 self.assertNotIn("*", rule["apiGroups"] + rule["resources"] + rule["verbs"], name)
+
+    def test_every_object_is_of_a_stable_version(self):
+        """Kubernetes keeps stable versions, so that these manifests hold for later versions of it."""
+        every = with_components(*ALL, overlay=self.overlay)
+        versions = {o["apiVersion"] for o in every.values()}
+        self.assertIn("admissionregistration.k8s.io/v1", versions)
+        self.assertEqual([v for v in sorted(versions) if not re.fullmatch(r"(.+/)?v\d+", v)], [])
 
     def test_the_lease_that_is_asked_for_may_be_had(self):
         lease = environment(self.overlay)

@@ -17,15 +17,16 @@ namespace tephra {
 
 }  // namespace tephra
 
-#define TEPHRA_CHECK(condition)                                                    \
-  do {                                                                             \
-    if (!(condition)) ::tephra::CheckFailed(__FILE__, __LINE__, #condition, 0, 0); \
+// The file is a name without folders, so that a build gives the same program in any folder.
+#define TEPHRA_CHECK(condition)                                                         \
+  do {                                                                                  \
+    if (!(condition)) ::tephra::CheckFailed(__FILE_NAME__, __LINE__, #condition, 0, 0); \
   } while (false)
 
 // `a op b`, with both numbers in the message.
-#define TEPHRA_CHECK_OP(a, op, b)                                                                \
-  do {                                                                                           \
-    if (!((a)op(b)))                                                                             \
-      ::tephra::CheckFailed(__FILE__, __LINE__, #a " " #op " " #b, static_cast<std::int64_t>(a), \
-                            static_cast<std::int64_t>(b));                                       \
+#define TEPHRA_CHECK_OP(a, op, b)                                                        \
+  do {                                                                                   \
+    if (!((a)op(b)))                                                                     \
+      ::tephra::CheckFailed(__FILE_NAME__, __LINE__, #a " " #op " " #b,                  \
+                            static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)); \
   } while (false)
