@@ -242,7 +242,7 @@ func (f *Feed) settle(g *group) {
 		PodsExist: begun,
 		User:      g.user,
 	}
-	g.fact.Locality, _ = localityOf(localityAt, g.obj.Spec.NetworkTopology) // what is wrong with it gangOf has said
+	g.fact.Locality, _ = topologyOf(g.obj) // what is wrong with it gangOf has said
 	f.tellEvictability(g, g.fact)
 	g.fact.EstimatedRuntimeMs = g.estimatedRuntimeMs()
 	g.fact.Image = g.image()
@@ -280,7 +280,7 @@ func (f *Feed) gangOf(g *group) (*tephrav1.Gang, *Problem) {
 	}
 	sub, wrong := subGroupsOf(g.obj)
 	if wrong == nil {
-		_, wrong = localityOf(localityAt, g.obj.Spec.NetworkTopology)
+		_, wrong = topologyOf(g.obj)
 	}
 	if wrong != nil {
 		problem := wrong.of(groupObject(g.obj), string(g.obj.UID))
@@ -305,9 +305,6 @@ func (f *Feed) gangOf(g *group) (*tephrav1.Gang, *Problem) {
 	}
 	return f.gangByResources(g, present)
 }
-
-// localityAt is where a group says how near to each other all of its tasks are to be.
-const localityAt = "spec.networkTopology"
 
 // minTask are the minima of the roles. As in Volcano they do not count where the group as a whole
 // asks for less. The name "" is that of pods which name no task.
