@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+	"tephra.sh/lab/e2e"
 )
 
 // define creates the resource definitions of the folder, and returns when the API server serves them.
@@ -23,8 +24,10 @@ func (r *Running) define(ctx context.Context, folder string) error {
 	if _, err := r.cluster.Kubectl(ctx, "", "replace", "--force", "-f", folder); err != nil {
 		return err
 	}
-	_, err := r.cluster.Kubectl(ctx, "", "wait", "--for=condition=Established", "--timeout=30s", "-f", folder)
-	return err
+	return e2e.Until(ctx, func(ctx context.Context) error { // it fails where a definition has no conditions yet
+		_, err := r.cluster.Kubectl(ctx, "", "wait", "--for=condition=Established", "--timeout=5s", "-f", folder)
+		return err
+	})
 }
 
 // webhooks registers those of the kustomization, if there is one, at the controller's address.

@@ -117,7 +117,7 @@ func (r *Running) Restart(name string) error { return r.processes[name].Launch()
 // Logs are the ends of what the controllers wrote.
 func (r *Running) Logs() (text string) {
 	for name, process := range r.processes {
-		text += fmt.Sprintf("--- %s ends with:\n%s\n", name, process.Tail(15))
+		text += fmt.Sprintf("--- %s ends with:\n%s\n", name, process.Tail(4))
 	}
 	return text
 }
@@ -256,7 +256,7 @@ func (r *Running) ready(ctx context.Context, process *e2e.Process, url string) e
 		return nil
 	})
 	if err != nil {
-		err = fmt.Errorf("%w; its log ends with:\n%s", err, process.Tail(15))
+		err = fmt.Errorf("%w; its log ends with:\n%s", err, process.Tail(4))
 	}
 	return err
 }

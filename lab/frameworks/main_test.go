@@ -49,6 +49,7 @@ func cluster(t *testing.T) (*e2e.Cluster, *frameworks.Running) {
 		}
 		if shared.cluster, shared.err = e2e.Start(ctx, e2e.Options{
 			SchedulerFlags: []string{"--pod-groups"},
+			EngineConfig:   "engine: {reclaim: {patience: 0s}}\n", // a test cannot wait until an eviction loses little work
 			Lab:            func(o *lab.Options) { o.Queues = append(o.Queues, lab.Queue{Name: "fill", Weight: 1}) },
 		}); shared.err != nil {
 			return
