@@ -51,6 +51,8 @@ build trainer k8s-0.35 github.com/kubeflow/trainer/v2/cmd/trainer-controller-man
   manifests/base/crds manifests/base/webhook
 build training-operator k8s-0.31 github.com/kubeflow/training-operator/cmd/training-operator.v1 \
   github.com/kubeflow/training-operator manifests/base/crds manifests/base/webhook
+# The MPI operator has a newer MPIJob of the same name, and the training operator does not need its own.
+rm -f "$out/training-operator/definitions/kubeflow.org_mpijobs.yaml"
 
 if [ -z "$built" ]; then
   echo "build-frameworks: --only $only, expected jobset, lws, mpi-operator, kuberay, trainer or training-operator" >&2

@@ -68,7 +68,10 @@ clientConnection: {qps: 500, burst: 500}
 `},
 	{name: "training-operator", health: "/readyz",
 		rotates: "validator.training-operator.kubeflow.org", rotatesIn: "kubeflow", rotatesSecret: "training-operator-webhook-cert",
-		arguments: []string{"--gang-scheduler-name=volcano", "--metrics-bind-address=0", "--health-probe-bind-address=%HEALTH",
+		arguments: []string{"--gang-scheduler-name=volcano",
+			// All but MPIJob, whose definition is the MPI operator's.
+			"--enable-scheme=pytorchjob", "--enable-scheme=tfjob", "--enable-scheme=jaxjob", "--enable-scheme=xgboostjob", "--enable-scheme=paddlejob",
+			"--metrics-bind-address=0", "--health-probe-bind-address=%HEALTH",
 			"--webhook-server-port=%WEBHOOK_PORT", "--kube-api-qps=500", "--kube-api-burst=500"}},
 }
 

@@ -181,7 +181,7 @@ func (j *Job) Groups(ctx context.Context) ([]scheduling.PodGroup, error) {
 	return groups.Items, nil
 }
 
-// Data makes the claim "training-data", which examples mount.
+// Data makes the claim "training-data", which examples mount, and returns when it is bound.
 func (j *Job) Data(ctx context.Context) error {
 	shared := []core.PersistentVolumeAccessMode{core.ReadWriteMany}
 	size := core.ResourceList{core.ResourceStorage: resource.MustParse("1Ti")}
@@ -198,5 +198,14 @@ func (j *Job) Data(ctx context.Context) error {
 		ObjectMeta: metav1.ObjectMeta{Name: "training-data"},
 		Spec:       core.PersistentVolumeClaimSpec{AccessModes: shared, StorageClassName: &none, VolumeName: volume, Resources: core.VolumeResourceRequirements{Requests: size}},
 	}, metav1.CreateOptions{})
-	return err
+	if err != nil {
+		return err
+	}
+	return e2e.Until(ctx, func(ctx context.Context) error {
+		claim, err := j.Cluster.Kube.CoreV1().PersistentVolumeClaims(j.Namespace).Get(ctx, "training-data", metav1.GetOptions{})
+		if err == nil && claim.Status.Phase != core.ClaimBound {
+			err = fmt.Errorf("claim %s/training-data: %s, expected Bound", j.Namespace, claim.Status.Phase)
+		}
+		return err
+	})
 }

@@ -78,7 +78,7 @@ func namespace(t *testing.T, c *e2e.Cluster, running *frameworks.Running, name s
 	ok(t, c.MakeNamespace(t.Context(), name))
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("%s%s%s", c.Story(context.Background(), name), running.Logs(), c.Logs())
+			t.Logf("%s%s", c.Story(context.Background(), name), running.Logs())
 		}
 	})
 	return name
