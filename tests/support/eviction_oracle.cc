@@ -209,6 +209,13 @@ bool EvictionOracle::MayTake(const MirrorJob& job, const MirrorJob& other,
   return any;
 }
 
+bool EvictionOracle::HoldsNothingScarce(const MirrorJob& job, const MirrorJob& other, const MirrorTask& task) const {
+  const std::vector<std::string> side = Side(job.spec.queue, other.spec.queue);
+  if (side.empty()) return false;
+  const std::set<Kind> scarce = Scarce(job.spec.queue, Above(side.back()));
+  return std::none_of(scarce.begin(), scarce.end(), [&](Kind k) { return HoldsOf(task)[k] > 0; });
+}
+
 bool EvictionOracle::Over(const std::vector<std::string>& side, Kind kind) const {
   return std::all_of(side.begin(), side.end(), [&](const std::string& queue) {
     const std::int64_t own = Protected(queue, side, kind);
@@ -240,6 +247,14 @@ std::vector<EvictionOracle::Option> EvictionOracle::Options(const MirrorJob& job
         ++counted, ++role_counted[name];
       }
       if (MayTake(job, other, task)) tasks.push_back({&task, name});
+    }
+  }
+  // Tasks that hold nothing scarce go only with the rest of their gang.
+  if (!tasks.empty() && job.spec.queue != other.spec.queue && !(mirror_->Satisfied(other) && counted > other.spec.gang.min_member)) {
+    for (const auto& [name, role] : other.roles) {
+      for (const MirrorTask& task : role.tasks) {
+        if (task.phase == TaskPhase::kRunning && costs_.contains(task.uid) && HoldsNothingScarce(job, other, task)) tasks.push_back({&task, name});
+      }
     }
   }
   if (held > 0 || !other.spec.preemptible) return options;
