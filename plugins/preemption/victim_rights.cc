@@ -139,8 +139,10 @@ bool VictimBook::MayEvict(const Rights& rights, const Candidate& candidate,
   if (!queues().SideOf(rights, queue, side)) return false;
   const KindSet judged = queues().Judged(rights, side);
   KindSet kinds = judged & victim.holds.NonZero();
-  // A task that holds none of these goes with its gang, never alone: a launcher without a GPU protects no worker.
-  if (kinds == 0 && candidate.surplus == 0) kinds = judged & candidate.kinds;
+  // A task that holds nothing scarce goes with its gang, never alone: a launcher without a GPU protects no worker.
+  if (candidate.surplus == 0 && (queues().Scarce(rights, side) & victim.holds.NonZero()) == 0) {
+    kinds = judged & candidate.kinds;
+  }
   return kinds != 0 && std::all_of(side.begin(), side.end(), [&](QueueId at) {
            return queues().OverIn(rights, at, kinds) == kinds;
          });
