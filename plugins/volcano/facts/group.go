@@ -2,6 +2,7 @@ package facts
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -300,6 +301,9 @@ func (f *Feed) gangOf(g *group) (*tephrav1.Gang, *Problem) {
 	if !f.options.Admit || job == nil && g.job != "" {
 		return nil, nil // a Job that owns it will come, or is gone
 	}
+	if len(present) == 0 && podsComeFirst(g.obj) {
+		return nil, nil // it is suspended, or its pods are about to come
+	}
 	if job != nil {
 		return f.gangByJob(g, sub, job)
 	}
@@ -319,6 +323,21 @@ func minTask(obj *schedulingv1beta1.PodGroup) map[string]int32 {
 		return nil
 	}
 	return out
+}
+
+// podsComeFirst: the owner of the group makes its pods without waiting until the group is admitted. So a group without pods asks
+// for nothing: a RayCluster or a Job that is suspended keeps its group. A training operator, in contrast, waits.
+func podsComeFirst(obj *schedulingv1beta1.PodGroup) bool {
+	owner := metav1.GetControllerOf(obj)
+	if owner == nil {
+		return false
+	}
+	group, _, _ := strings.Cut(owner.APIVersion, "/")
+	switch group {
+	case "v1", "apps", "batch", "jobset.x-k8s.io", "ray.io", "trainer.kubeflow.org":
+		return true
+	}
+	return false
 }
 
 func isPending(obj *schedulingv1beta1.PodGroup) bool {
