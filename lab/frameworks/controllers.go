@@ -9,7 +9,7 @@ import (
 // of its name under build/frameworks.
 type controller struct {
 	name string
-	// arguments of the program. Those that need a file of settings name %CONFIG.
+	// arguments of the program; %CONFIG is the file of settings.
 	arguments []string
 	// config is the text of that file.
 	config string

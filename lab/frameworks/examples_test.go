@@ -17,7 +17,7 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// example is a file of examples/frameworks and what its framework promises. All tests of an example are parts of
+// example is a file of examples/frameworks and what its framework does. All tests of an example are parts of
 // TestExample/NAME, so that a row of docs/reference/frameworks.md can name the test of each cell.
 type example struct {
 	name, file string
@@ -141,7 +141,7 @@ func (x example) run(t *testing.T) {
 		ok(t, c.Kube.CoreV1().Pods(ns).Delete(t.Context(), lost.Name, metav1.DeleteOptions{}))
 		ok(t, x.runsWithout(t, job, lost))
 	})
-	if x.queue == "research" && x.gpus >= allGPUs/2 { // others are not preemptible, or hold less than a share
+	if x.queue == "research" && x.gpus >= allGPUs/2 { // the other jobs are not preemptible, or hold less than a share
 		part("is_reclaimed", func(t *testing.T) { x.checkReclaim(t, job) })
 	}
 	if x.suspend != nil {
@@ -281,7 +281,7 @@ func (x example) runsWithout(t *testing.T, job *frameworks.Job, lost core.Pod) e
 	})
 }
 
-// checkReclaim: another queue takes back its share, so that the job loses pods. It comes back whole when the room is free.
+// checkReclaim: another queue reclaims its share, so that the job loses pods. It comes back whole when the room is free.
 func (x example) checkReclaim(t *testing.T, job *frameworks.Job) {
 	c := job.Cluster
 	before := map[string]bool{}

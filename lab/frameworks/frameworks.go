@@ -87,7 +87,7 @@ func Version(name string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// Start returns when the named controllers, and those that they need, serve.
+// Start returns when the named controllers and the controllers that they need serve.
 func Start(ctx context.Context, cluster *e2e.Cluster, names ...string) (*Running, error) {
 	r := &Running{cluster: cluster, processes: map[string]*e2e.Process{}}
 	for _, name := range names {

@@ -193,29 +193,6 @@ std::string EvictionOracle::Above(const std::string& queue) const {
   return mirror_->queues().contains(up) ? up : "";
 }
 
-bool EvictionOracle::MayTake(const MirrorJob& job, const MirrorJob& other,
-                             const MirrorTask& task) const {
-  if (task.phase != TaskPhase::kRunning || !costs_.contains(task.uid)) return false;
-  if (job.spec.queue == other.spec.queue) return other.spec.priority < job.spec.priority;
-  const std::vector<std::string> side = Side(job.spec.queue, other.spec.queue);
-  if (side.empty()) return false;
-  bool any = false;
-  for (const Kind k : Scarce(job.spec.queue, Above(side.back()))) {
-    if (HoldsOf(task)[k] == 0) continue;
-    const bool over = Over(side, k);
-    if (!over && !by_deserved_) return false;
-    any = any || over;
-  }
-  return any;
-}
-
-bool EvictionOracle::HoldsNothingScarce(const MirrorJob& job, const MirrorJob& other, const MirrorTask& task) const {
-  const std::vector<std::string> side = Side(job.spec.queue, other.spec.queue);
-  if (side.empty()) return false;
-  const std::set<Kind> scarce = Scarce(job.spec.queue, Above(side.back()));
-  return std::none_of(scarce.begin(), scarce.end(), [&](Kind k) { return HoldsOf(task)[k] > 0; });
-}
-
 bool EvictionOracle::Over(const std::vector<std::string>& side, Kind kind) const {
   return std::all_of(side.begin(), side.end(), [&](const std::string& queue) {
     const std::int64_t own = Protected(queue, side, kind);

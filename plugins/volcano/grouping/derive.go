@@ -24,8 +24,8 @@ type Size struct {
 // mostPods bounds the sum over an owner, so that it is a number of pods.
 const mostPods = 1 << 20
 
-// sizeOfJob is the gang of a Job: all pods, if they run at the same time. Pods of a Job that runs some of them after others
-// do not need each other.
+// sizeOfJob is the gang of a Job: all pods, if they run at the same time. If a Job runs some pods
+// after other pods, they do not need each other.
 func sizeOfJob(job map[string]any) Size {
 	pods, together := podsOfJob(job)
 	if !together {

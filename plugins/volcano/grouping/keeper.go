@@ -94,7 +94,7 @@ func New(options Options) (*Keeper, error) {
 	if _, err := k.Pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: enqueue,
 		UpdateFunc: func(before, after any) {
-			if k.groupOf(before) != k.groupOf(after) { // what it inherits cannot be taken back, so other changes are not looked at
+			if k.groupOf(before) != k.groupOf(after) { // what it inherited stays, so other changes are not looked at
 				enqueue(after)
 			}
 		},
