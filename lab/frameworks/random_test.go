@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
+	"tephra.sh/lab/e2e"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
@@ -42,8 +43,10 @@ func TestRandomSubmissions(t *testing.T) {
 			object := &unstructured.Unstructured{}
 			ok(t, yaml.Unmarshal([]byte(text), &object.Object))
 			at := one.of(object.GetKind())
-			_, err := client.Resource(at).Namespace(ns).Create(t.Context(), object, metav1.CreateOptions{})
-			ok(t, err)
+			ok(t, e2e.Until(t.Context(), func(ctx context.Context) error { // the Trainer's webhook may not know the runtime yet
+				_, err := client.Resource(at).Namespace(ns).Create(ctx, object, metav1.CreateOptions{})
+				return err
+			}))
 		}
 		pending[one.name] = one
 	}
