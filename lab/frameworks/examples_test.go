@@ -39,7 +39,7 @@ type example struct {
 	endsWith, condition string
 }
 
-func resource(group, version, name string) schema.GroupVersionResource {
+func resourceOf(group, version, name string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: version, Resource: name}
 }
 
@@ -53,35 +53,35 @@ var (
 )
 
 var examples = []example{
-	{name: "JobSet", file: "jobset.yaml", resource: resource("jobset.x-k8s.io", "v1alpha2", "jobsets"), object: "pretrain",
+	{name: "JobSet", file: "jobset.yaml", resource: resourceOf("jobset.x-k8s.io", "v1alpha2", "jobsets"), object: "pretrain",
 		pods: 2, gang: 2, groups: 1, queue: "research", gpus: 16, rack: true, suspend: spec, condition: "Completed"},
-	{name: "LeaderWorkerSet", file: "leaderworkerset.yaml", resource: resource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets"), object: "serve",
+	{name: "LeaderWorkerSet", file: "leaderworkerset.yaml", resource: resourceOf("leaderworkerset.x-k8s.io", "v1", "leaderworkersets"), object: "serve",
 		pods: 4, gang: 2, groups: 2, queue: "production", gpus: 32, rack: true, resize: set(1, "spec", "replicas"), resized: 2},
-	{name: "MPIJob", file: "mpijob.yaml", resource: resource("kubeflow.org", "v2beta1", "mpijobs"), object: "resnet",
+	{name: "MPIJob", file: "mpijob.yaml", resource: resourceOf("kubeflow.org", "v2beta1", "mpijobs"), object: "resnet",
 		pods: 3, gang: 3, groups: 1, queue: "research", gpus: 16, rack: true, suspend: runPolicy, endsWith: "launcher", condition: "Succeeded"},
-	{name: "RayCluster", file: "raycluster.yaml", resource: resource("ray.io", "v1", "rayclusters"), object: "tune",
+	{name: "RayCluster", file: "raycluster.yaml", resource: resourceOf("ray.io", "v1", "rayclusters"), object: "tune",
 		pods: 3, gang: 3, groups: 1, queue: "research", gpus: 16, suspend: spec},
-	{name: "PyTorchJob", file: "pytorchjob.yaml", resource: resource("kubeflow.org", "v1", "pytorchjobs"), object: "finetune",
+	{name: "PyTorchJob", file: "pytorchjob.yaml", resource: resourceOf("kubeflow.org", "v1", "pytorchjobs"), object: "finetune",
 		pods: 4, gang: 4, groups: 1, queue: "research", gpus: 16, rack: true, suspend: runPolicy, endsWith: "master", condition: "Succeeded"},
-	{name: "TFJob", file: "tfjob.yaml", resource: resource("kubeflow.org", "v1", "tfjobs"), object: "ranking",
+	{name: "TFJob", file: "tfjob.yaml", resource: resourceOf("kubeflow.org", "v1", "tfjobs"), object: "ranking",
 		pods: 2, gang: 2, groups: 1, queue: "research", gpus: 16, rack: true, suspend: runPolicy, condition: "Succeeded"},
-	{name: "JAXJob", file: "jaxjob.yaml", resource: resource("kubeflow.org", "v1", "jaxjobs"), object: "diffusion",
+	{name: "JAXJob", file: "jaxjob.yaml", resource: resourceOf("kubeflow.org", "v1", "jaxjobs"), object: "diffusion",
 		pods: 4, gang: 4, groups: 1, queue: "research", gpus: 16, rack: true, suspend: runPolicy, condition: "Succeeded"},
-	{name: "XGBoostJob", file: "xgboostjob.yaml", resource: resource("kubeflow.org", "v1", "xgboostjobs"), object: "fraud",
+	{name: "XGBoostJob", file: "xgboostjob.yaml", resource: resourceOf("kubeflow.org", "v1", "xgboostjobs"), object: "fraud",
 		pods: 4, gang: 4, groups: 1, queue: "research", gpus: 4, rack: true, fragile: true, suspend: runPolicy, endsWith: "master", condition: "Succeeded"},
-	{name: "PaddleJob", file: "paddlejob.yaml", resource: resource("kubeflow.org", "v1", "paddlejobs"), object: "ocr",
+	{name: "PaddleJob", file: "paddlejob.yaml", resource: resourceOf("kubeflow.org", "v1", "paddlejobs"), object: "ocr",
 		pods: 2, gang: 2, groups: 1, queue: "research", gpus: 16, rack: true, suspend: runPolicy, condition: "Succeeded"},
-	{name: "TrainJob", file: "trainjob.yaml", resource: resource("trainer.kubeflow.org", "v1alpha1", "trainjobs"), object: "pretrain",
+	{name: "TrainJob", file: "trainjob.yaml", resource: resourceOf("trainer.kubeflow.org", "v1alpha1", "trainjobs"), object: "pretrain",
 		pods: 2, gang: 2, groups: 1, queue: "research", gpus: 16, rack: true, suspend: spec, condition: "Complete"},
-	{name: "IndexedJob", file: "indexed-job.yaml", resource: resource("batch", "v1", "jobs"), object: "finetune",
+	{name: "IndexedJob", file: "indexed-job.yaml", resource: resourceOf("batch", "v1", "jobs"), object: "finetune",
 		pods: 4, gang: 4, groups: 1, queue: "research", gpus: 16, rack: true, suspend: spec, condition: "Complete"},
-	{name: "VolcanoJob", file: "volcano-job.yaml", resource: resource("batch.volcano.sh", "v1alpha1", "jobs"), object: "finetune",
+	{name: "VolcanoJob", file: "volcano-job.yaml", resource: resourceOf("batch.volcano.sh", "v1alpha1", "jobs"), object: "finetune",
 		pods: 4, gang: 4, groups: 1, queue: "research", gpus: 16, rack: true},
-	{name: "StatefulSet", file: "statefulset.yaml", resource: resource("apps", "v1", "statefulsets"), object: "embeddings",
+	{name: "StatefulSet", file: "statefulset.yaml", resource: resourceOf("apps", "v1", "statefulsets"), object: "embeddings",
 		pods: 4, gang: 4, groups: 1, queue: "production", gpus: 4, resize: set(6, "spec", "replicas"), resized: 6},
-	{name: "Deployment", file: "deployment.yaml", resource: resource("apps", "v1", "deployments"), object: "chat",
+	{name: "Deployment", file: "deployment.yaml", resource: resourceOf("apps", "v1", "deployments"), object: "chat",
 		pods: 4, gang: 1, groups: 1, queue: "production", gpus: 2, resize: set(6, "spec", "replicas"), resized: 6},
-	{name: "Notebook", file: "notebook.yaml", resource: resource("apps", "v1", "statefulsets"), object: "notebook",
+	{name: "Notebook", file: "notebook.yaml", resource: resourceOf("apps", "v1", "statefulsets"), object: "notebook",
 		pods: 1, gang: 1, groups: 1, queue: "research", gpus: 1},
 }
 

@@ -26,7 +26,7 @@ type random struct {
 // of is the resource of an object of the text.
 func (r random) of(kind string) schema.GroupVersionResource {
 	if kind == "TrainingRuntime" {
-		return resource("trainer.kubeflow.org", "v1alpha1", "trainingruntimes")
+		return resourceOf("trainer.kubeflow.org", "v1alpha1", "trainingruntimes")
 	}
 	return r.resource
 }
@@ -78,47 +78,47 @@ type maker struct {
 const ignore = "podFailurePolicy: {rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget, status: 'True'}]}]}"
 
 var makers = []maker{
-	{random{kind: "JobSet", name: "js", resource: resource("jobset.x-k8s.io", "v1alpha2", "jobsets"), condition: "Completed", text: `
+	{random{kind: "JobSet", name: "js", resource: resourceOf("jobset.x-k8s.io", "v1alpha2", "jobsets"), condition: "Completed", text: `
 apiVersion: jobset.x-k8s.io/v1alpha2
 kind: JobSet
 metadata: {name: %NAME}
 spec: {failurePolicy: {maxRestarts: 50}, replicatedJobs: [{name: w, replicas: %PODS, template: {spec: {backoffLimit: 0, ` + ignore + `, template: %TEMPLATE}}}]}`}, "main"},
-	{random{kind: "Indexed Job", name: "ix", resource: resource("batch", "v1", "jobs"), condition: "Complete", text: `
+	{random{kind: "Indexed Job", name: "ix", resource: resourceOf("batch", "v1", "jobs"), condition: "Complete", text: `
 apiVersion: batch/v1
 kind: Job
 metadata: {name: %NAME}
 spec: {completionMode: Indexed, parallelism: %PODS, completions: %PODS, backoffLimitPerIndex: 50, ` + ignore + `, template: %TEMPLATE}`}, "main"},
-	{random{kind: "Volcano Job", name: "vj", resource: resource("batch.volcano.sh", "v1alpha1", "jobs"), condition: "Completed", text: `
+	{random{kind: "Volcano Job", name: "vj", resource: resourceOf("batch.volcano.sh", "v1alpha1", "jobs"), condition: "Completed", text: `
 apiVersion: batch.volcano.sh/v1alpha1
 kind: Job
 metadata: {name: %NAME}
 spec: {schedulerName: volcano, queue: %QUEUE, minAvailable: %PODS, policies: [{event: TaskCompleted, action: CompleteJob}], tasks: [{name: w, replicas: %PODS, template: %TEMPLATE}]}`}, "main"},
-	{random{kind: "MPIJob", name: "mpi", resource: resource("kubeflow.org", "v2beta1", "mpijobs"), condition: "Succeeded", text: `
+	{random{kind: "MPIJob", name: "mpi", resource: resourceOf("kubeflow.org", "v2beta1", "mpijobs"), condition: "Succeeded", text: `
 apiVersion: kubeflow.org/v2beta1
 kind: MPIJob
 metadata: {name: %NAME}
 spec: {runPolicy: {cleanPodPolicy: Running, backoffLimit: 50, schedulingPolicy: {queue: %QUEUE}}, mpiReplicaSpecs: {Launcher: {replicas: 1, template: %LAUNCHER}, Worker: {replicas: %PODS, template: %SERVER}}}`}, "main"},
-	{random{kind: "PyTorchJob", name: "pt", resource: resource("kubeflow.org", "v1", "pytorchjobs"), condition: "Succeeded", text: `
+	{random{kind: "PyTorchJob", name: "pt", resource: resourceOf("kubeflow.org", "v1", "pytorchjobs"), condition: "Succeeded", text: `
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob
 metadata: {name: %NAME}
 spec: {runPolicy: {cleanPodPolicy: Running, schedulingPolicy: {queue: %QUEUE}}, pytorchReplicaSpecs: {Master: {replicas: 1, restartPolicy: OnFailure, template: %TEMPLATE}, Worker: {replicas: %PODS, restartPolicy: OnFailure, template: %SERVER}}}`}, "pytorch"},
-	{random{kind: "JAXJob", name: "jax", resource: resource("kubeflow.org", "v1", "jaxjobs"), condition: "Succeeded", text: `
+	{random{kind: "JAXJob", name: "jax", resource: resourceOf("kubeflow.org", "v1", "jaxjobs"), condition: "Succeeded", text: `
 apiVersion: kubeflow.org/v1
 kind: JAXJob
 metadata: {name: %NAME}
 spec: {runPolicy: {cleanPodPolicy: Running, schedulingPolicy: {queue: %QUEUE}}, jaxReplicaSpecs: {Worker: {replicas: %PODS, restartPolicy: OnFailure, template: %TEMPLATE}}}`}, "jax"},
-	{random{kind: "PaddleJob", name: "pd", resource: resource("kubeflow.org", "v1", "paddlejobs"), condition: "Succeeded", text: `
+	{random{kind: "PaddleJob", name: "pd", resource: resourceOf("kubeflow.org", "v1", "paddlejobs"), condition: "Succeeded", text: `
 apiVersion: kubeflow.org/v1
 kind: PaddleJob
 metadata: {name: %NAME}
 spec: {runPolicy: {cleanPodPolicy: Running, schedulingPolicy: {queue: %QUEUE}}, paddleReplicaSpecs: {Worker: {replicas: %PODS, restartPolicy: OnFailure, template: %TEMPLATE}}}`}, "paddle"},
-	{random{kind: "TFJob", name: "tf", resource: resource("kubeflow.org", "v1", "tfjobs"), condition: "Succeeded", text: `
+	{random{kind: "TFJob", name: "tf", resource: resourceOf("kubeflow.org", "v1", "tfjobs"), condition: "Succeeded", text: `
 apiVersion: kubeflow.org/v1
 kind: TFJob
 metadata: {name: %NAME}
 spec: {enableDynamicWorker: true, runPolicy: {cleanPodPolicy: Running, schedulingPolicy: {queue: %QUEUE}}, tfReplicaSpecs: {Worker: {replicas: %PODS, restartPolicy: OnFailure, template: %TEMPLATE}}}`}, "tensorflow"},
-	{random{kind: "TrainJob", name: "tj", resource: resource("trainer.kubeflow.org", "v1alpha1", "trainjobs"), condition: "Complete", text: `
+	{random{kind: "TrainJob", name: "tj", resource: resourceOf("trainer.kubeflow.org", "v1alpha1", "trainjobs"), condition: "Complete", text: `
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainingRuntime
 metadata: {name: %NAME, labels: {trainer.kubeflow.org/framework: torch}}
@@ -128,17 +128,17 @@ apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
 metadata: {name: %NAME}
 spec: {runtimeRef: {apiGroup: trainer.kubeflow.org, kind: TrainingRuntime, name: %NAME}, trainer: {numNodes: %PODS}}`}, "node"},
-	{random{kind: "RayCluster", name: "ray", resource: resource("ray.io", "v1", "rayclusters"), group: "ray-%NAME-pg", groups: 1, text: `
+	{random{kind: "RayCluster", name: "ray", resource: resourceOf("ray.io", "v1", "rayclusters"), group: "ray-%NAME-pg", groups: 1, text: `
 apiVersion: ray.io/v1
 kind: RayCluster
 metadata: {name: %NAME, labels: {volcano.sh/queue-name: %QUEUE}}
 spec: {rayVersion: 2.52.0, headGroupSpec: {rayStartParams: {}, template: %HEAD}, workerGroupSpecs: [{groupName: gpu, replicas: %PODS, minReplicas: %PODS, maxReplicas: %PODS, rayStartParams: {}, template: %SERVER}]}`}, "main"},
-	{random{kind: "LeaderWorkerSet", name: "lws", resource: resource("leaderworkerset.x-k8s.io", "v1", "leaderworkersets"), group: "%NAME-", groups: 1, text: `
+	{random{kind: "LeaderWorkerSet", name: "lws", resource: resourceOf("leaderworkerset.x-k8s.io", "v1", "leaderworkersets"), group: "%NAME-", groups: 1, text: `
 apiVersion: leaderworkerset.x-k8s.io/v1
 kind: LeaderWorkerSet
 metadata: {name: %NAME, annotations: {scheduling.volcano.sh/queue-name: %QUEUE}}
 spec: {replicas: 1, leaderWorkerTemplate: {size: %PODS, workerTemplate: %SERVER}}`}, "main"},
-	{random{kind: "StatefulSet", name: "st", resource: resource("apps", "v1", "statefulsets"), groups: 1, text: `
+	{random{kind: "StatefulSet", name: "st", resource: resourceOf("apps", "v1", "statefulsets"), groups: 1, text: `
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: %NAME}
