@@ -105,10 +105,11 @@ func first(pods []*corev1.Pod, key string) (string, bool) {
 	return "", false
 }
 
-// inherited are the annotations of pods that count for their PodGroup.
+// inherited are the annotations of pods that count for their PodGroup. The user is none of them: a policy of the cluster may
+// set it on PodGroups, and what a pod states would get around the policy.
 var inherited = []string{
 	annotations.ExpectedRuntimeKey, annotations.CheckpointIntervalKey, annotations.MinRuntimeKey, annotations.MovableKey,
-	annotations.OnMigrationKey, annotations.UserKey, v1beta1.PodPreemptable, v1beta1.CooldownTime,
+	annotations.OnMigrationKey, v1beta1.PodPreemptable, v1beta1.CooldownTime,
 	topologyMode, topologyTier,
 }
 

@@ -175,12 +175,15 @@ func (k *Keeper) next(ctx context.Context) bool {
 
 // keep makes the group what it should be. It returns after how long to look again; 0: when something changes.
 func (k *Keeper) keep(ctx context.Context, name cache.ObjectName) (again time.Duration, err error) {
-	pods := k.podsOf(name)
 	object, found, err := k.Groups.GetStore().GetByKey(name.String())
 	if err != nil {
 		return 0, err
 	}
 	group, _ := object.(*v1beta1.PodGroup)
+	if found && ofVolcanoJob(group) {
+		return 0, nil // Volcano copies the annotations of its Jobs
+	}
+	pods := k.podsOf(name)
 	if !found || group.DeletionTimestamp != nil {
 		k.noteEmpty(name, false)
 		return 0, k.make(ctx, name, pods)
@@ -201,6 +204,11 @@ func (k *Keeper) keep(ctx context.Context, name cache.ObjectName) (again time.Du
 		_, err = k.Volcano.SchedulingV1beta1().PodGroups(name.Namespace).Update(ctx, changed, metav1.UpdateOptions{})
 	}
 	return 0, err
+}
+
+func ofVolcanoJob(group *v1beta1.PodGroup) bool {
+	owner := metav1.GetControllerOf(group)
+	return owner != nil && owner.APIVersion == volcanobatch.SchemeGroupVersion.String()
 }
 
 func (k *Keeper) podsOf(name cache.ObjectName) (pods []*corev1.Pod) {
@@ -287,10 +295,10 @@ func (k *Keeper) ofObject(ctx context.Context, resource schema.GroupVersionResou
 // complete gives a group that another program made what it lacks of its pods' annotations, and their priority if that program
 // leaves it out: LeaderWorkerSet's groups are owned by a pod and have none. Its other fields belong to that program.
 func (k *Keeper) complete(ctx context.Context, group *v1beta1.PodGroup, pods []*corev1.Pod) error {
-	owner := metav1.GetControllerOf(group)
-	if len(pods) == 0 || owner != nil && owner.APIVersion == volcanobatch.SchemeGroupVersion.String() {
-		return nil // Volcano copies the annotations of its Jobs
+	if len(pods) == 0 {
+		return nil
 	}
+	owner := metav1.GetControllerOf(group)
 	patch := map[string]any{}
 	if lacks := inheritedBy(group, pods); len(lacks) > 0 {
 		patch["metadata"] = map[string]any{"annotations": lacks}
