@@ -55,18 +55,21 @@ release() {
   hack/setup.sh release && hack/release.sh && build arm64 --target scenario_test
 }
 
+# The controllers without which the claims frameworks-* are skipped.
+frameworks() { hack/build-frameworks.sh; }
+
 claims() {
   build release && hack/build-scheduler.sh && hack/build-bench.sh && hack/build-lab.sh &&
     hack/build-node-lab.sh && tests/claims/all --notes "$TEPHRA_NOTES"
 }
 
 # All steps, or the named ones: hack/test-slow.sh asan tsan
-all=(setup asan tsan property fuzz page vet races outages release claims)
+all=(setup asan tsan property fuzz page vet races outages release frameworks claims)
 for name in "${@:-${all[@]}}"; do
   case $name in
     setup) step setup hack/setup.sh ;;
     fuzz) step fuzz hack/fuzz.sh "${TEPHRA_FUZZ_S:-300}" ;;
-    asan | tsan | property | page | vet | races | outages | release | claims) step "$name" "$name" ;;
+    asan | tsan | property | page | vet | races | outages | release | frameworks | claims) step "$name" "$name" ;;
     *) echo "test-slow: $name: no such step, expected one of ${all[*]}" >&2; exit 2 ;;
   esac
 done

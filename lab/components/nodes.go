@@ -26,7 +26,7 @@ import (
 	"tephra.sh/lab"
 )
 
-// How a pod ends. KWOK's own pod-complete stage is left out: it ends every pod that an object of the
+// How a pod ends and goes. KWOK's own pod-complete stage is left out: it ends every pod that an object of the
 // kind "Job" owns after a moment, Volcano's Jobs included.
 //
 //go:embed stages/*.yaml
@@ -99,7 +99,7 @@ func kwokConfig(kubeconfig string) (config controllers.Config, err error) {
 
 // stages are the steps of a played node's and a played pod's life.
 func stages() (map[internalversion.StageResourceRef][]*internalversion.Stage, error) {
-	documents := []string{nodestage.DefaultNodeInit, podstage.DefaultPodReady, podstage.DefaultPodDelete}
+	documents := []string{nodestage.DefaultNodeInit, podstage.DefaultPodReady}
 	files, err := fs.Glob(endings, "stages/*.yaml")
 	if err != nil {
 		return nil, err

@@ -21,20 +21,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Admit runs tephra-admission, and has the API server ask it about the namespace by the webhooks of the
-// manifests, until the function that comes back is called.
-func (c *Cluster) Admit(ctx context.Context, namespace string) (stop func(context.Context) error, err error) {
-	certificate, key, authority, err := c.loopbackCertificate()
+// Admit runs tephra-admission with further flags, and has the API server ask it about the namespace by the webhooks of the
+// manifests, until the function that comes back is called. "" is all namespaces.
+func (c *Cluster) Admit(ctx context.Context, namespace string, flags ...string) (stop func(context.Context) error, err error) {
+	certificate, key, authority, err := c.LoopbackCertificate("admission")
 	if err != nil {
 		return nil, err
 	}
-	address, err := freeAddress()
+	address, err := FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	program := c.process("admission", c.programs.Admission, "--scheduler-name=volcano", "--address="+address, "--metrics-address=",
-		"--tls-cert-file="+certificate, "--tls-key-file="+key)
-	if err := program.start(); err != nil {
+	program := c.NewProcess("admission", c.programs.Admission, append([]string{"--scheduler-name=volcano", "--address=" + address,
+		"--metrics-address=", "--probes-address=", "--tls-cert-file=" + certificate, "--tls-key-file=" + key}, flags...)...)
+	if err := program.Launch(); err != nil {
 		return nil, err
 	}
 	roots := x509.NewCertPool()
@@ -71,7 +71,10 @@ func (c *Cluster) register(ctx context.Context, namespace, address string, autho
 	if err != nil {
 		return err
 	}
-	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace}}
+	selector := &metav1.LabelSelector{}
+	if namespace != "" {
+		selector.MatchLabels = map[string]string{"kubernetes.io/metadata.name": namespace}
+	}
 	there := func(config *admissionregistration.WebhookClientConfig) {
 		at := (&url.URL{Scheme: "https", Host: address, Path: *config.Service.Path}).String()
 		*config = admissionregistration.WebhookClientConfig{URL: &at, CABundle: authority}
@@ -101,8 +104,8 @@ func (c *Cluster) register(ctx context.Context, namespace, address string, autho
 	return err
 }
 
-// loopbackCertificate writes a certificate of 127.0.0.1 that signs itself, and its key.
-func (c *Cluster) loopbackCertificate() (certificate, key string, authority []byte, err error) {
+// LoopbackCertificate writes a certificate of 127.0.0.1 that signs itself, and its key, as NAME.crt and NAME.key.
+func (c *Cluster) LoopbackCertificate(name string) (certificate, key string, authority []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return "", "", nil, err
@@ -119,7 +122,7 @@ func (c *Cluster) loopbackCertificate() (certificate, key string, authority []by
 		return "", "", nil, err
 	}
 	authority = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	certificate, key = filepath.Join(c.Dir, "admission.crt"), filepath.Join(c.Dir, "admission.key")
+	certificate, key = filepath.Join(c.Dir, name+".crt"), filepath.Join(c.Dir, name+".key")
 	if err := os.WriteFile(certificate, authority, 0o600); err != nil {
 		return "", "", nil, err
 	}

@@ -26,7 +26,7 @@ func (c *Cluster) NewEngine(name, config string) (*Engine, error) {
 		ConfigFile: filepath.Join(c.Dir, name+".yaml"),
 		tephra:     c.programs.Tephra,
 	}
-	e.Process = c.process(name, c.programs.Engine, "--config", e.ConfigFile, "--socket", e.Socket)
+	e.Process = c.NewProcess(name, c.programs.Engine, "--config", e.ConfigFile, "--socket", e.Socket)
 	return e, e.Configure(config)
 }
 
@@ -37,7 +37,7 @@ func (e *Engine) Configure(text string) error {
 
 // Start returns when the engine serves.
 func (e *Engine) Start(ctx context.Context) error {
-	if err := e.start(); err != nil {
+	if err := e.Launch(); err != nil {
 		return err
 	}
 	return Until(ctx, func(ctx context.Context) error {

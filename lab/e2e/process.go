@@ -29,13 +29,15 @@ type Process struct {
 	ended   chan struct{}
 }
 
-func (c *Cluster) process(name, path string, args ...string) *Process {
+// NewProcess prepares a process that the end of the cluster kills; it does not run yet.
+func (c *Cluster) NewProcess(name, path string, args ...string) *Process {
 	p := &Process{Name: name, Log: filepath.Join(c.Dir, name+".log"), Path: path, Args: args}
 	c.more = append(c.more, p)
 	return p
 }
 
-func (p *Process) start() error {
+// Launch returns when the process runs.
+func (p *Process) Launch() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running() {

@@ -26,7 +26,7 @@ type Scheduler struct {
 // NewScheduler prepares a scheduler for pods of "volcano" that asks that engine, with the rights of
 // the manifests; it does not run yet. Flags win over the usual ones.
 func (c *Cluster) NewScheduler(name string, engine *Engine, flags ...string) (*Scheduler, error) {
-	address, err := freeAddress()
+	address, err := FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +42,11 @@ func (c *Cluster) NewScheduler(name string, engine *Engine, flags ...string) (*S
 	}
 	// A large cluster takes longer to learn.
 	patience := Patience * time.Duration(1+c.options.Nodes/1000)
-	return &Scheduler{c.process(name, c.programs.Scheduler, arguments...), address, patience}, nil
+	return &Scheduler{c.NewProcess(name, c.programs.Scheduler, arguments...), address, patience}, nil
 }
 
 // Start returns when the process runs; IsReady waits for more.
-func (s *Scheduler) Start(context.Context) error { return s.start() }
+func (s *Scheduler) Start(context.Context) error { return s.Launch() }
 
 // Restart kills the scheduler and starts it again; it returns when it is ready.
 func (s *Scheduler) Restart(ctx context.Context) error {
@@ -107,9 +107,9 @@ func (s *Scheduler) Metric(ctx context.Context, name string) (sum float64, err e
 	return sum, nil
 }
 
-// freeAddress is below the kernel's ephemeral range: a port inside it could be given to some outgoing
+// FreeAddress is below the kernel's ephemeral range: a port inside it could be given to some outgoing
 // connection while the scheduler is down.
-func freeAddress() (string, error) {
+func FreeAddress() (string, error) {
 	const first, last, tries = 20000, 32000, 100
 	for range tries {
 		address := fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(last-first))

@@ -169,3 +169,12 @@ func (c *Cluster) Clear(ctx context.Context, namespace string) error {
 		return err
 	})
 }
+
+// MakeNamespaceOnce makes the namespace unless it is there.
+func (c *Cluster) MakeNamespaceOnce(ctx context.Context, name string) error {
+	err := c.MakeNamespace(ctx, name)
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}

@@ -34,18 +34,22 @@ bool QueueBook::Under(QueueId queue, QueueId top) const {
   return top.valid() && queues().Under(queue, top);
 }
 
-KindSet QueueBook::Judged(const Rights& rights, const std::vector<QueueId>& side) const {
-  KindSet kinds = rights.kinds;
+KindSet QueueBook::Scarce(const Rights& rights, const std::vector<QueueId>& side) const {
   if (rights.ground == Ground::kDeserved) {
     // A queue that deserves the requested models reclaims these models. Then GPUs of any model need
     // not count: a victim's queue may get other GPUs for the GPUs that it deserves.
     const bool by_model = rights.models != 0 && (rights.models & ~rights.kinds) == 0;
-    if (by_model) kinds &= ~(KindSet{1} << kGpu);
-    for (const QueueId queue : side) kinds = OverIn(rights, queue, kinds);
-    return kinds;
+    return by_model ? rights.kinds & ~(KindSet{1} << kGpu) : rights.kinds;
   }
   const QueueId up = queues().parent(side.back());
-  return kinds & (up.valid() ? scarce_[up.index()] : scarce_.back());
+  return rights.kinds & (up.valid() ? scarce_[up.index()] : scarce_.back());
+}
+
+KindSet QueueBook::Judged(const Rights& rights, const std::vector<QueueId>& side) const {
+  KindSet kinds = Scarce(rights, side);
+  if (rights.ground == Ground::kShare) return kinds;
+  for (const QueueId queue : side) kinds = OverIn(rights, queue, kinds);
+  return kinds;
 }
 
 bool QueueBook::SideOf(const Rights& rights, QueueId victim, std::vector<QueueId>& side,

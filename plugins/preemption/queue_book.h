@@ -63,6 +63,8 @@ class QueueBook {
   // How many queues from that one up stay within their deserved or guaranteed amounts if the queue gets
   // so much more. Kinds without such an amount do not count.
   std::size_t LevelsInQuota(QueueId queue, const Resources& asked) const;
+  // The kinds whose amounts decide what may be reclaimed from the side.
+  KindSet Scarce(const Rights& rights, const std::vector<QueueId>& side) const;
   // The kinds in which each queue of the side must stay above its entitlement. By share: kinds that
   // are scarce among the queues beside the side. By deserved: kinds of which each uses more.
   KindSet Judged(const Rights& rights, const std::vector<QueueId>& side) const;

@@ -204,6 +204,7 @@ void VictimBook::AddCandidate(JobId id) {
           {task_id, r, *cost,
            HoldingsOf(snapshot().hardware(), snapshot().cls(task.cls), task.node, task.slices),
            later_.policies().worth->LossOf(snapshot(), task_id, snapshot().now())});
+      candidate.kinds |= candidate.victims.back().holds.NonZero();
     }
   }
   if (candidate.victims.empty()) return;

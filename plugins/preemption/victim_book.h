@@ -50,6 +50,7 @@ struct Candidate {
   Precedence rank;
   std::vector<Victim> victims;  // running tasks at the start of the cycle, by role, index
   std::uint32_t left = 0;       // how many of them are not evicted
+  KindSet kinds = 0;            // of what they hold
   bool whole = true;            // every task that uses resources may be evicted
   bool alone = false;           // each of its tasks may go alone, also if that breaks the gang
   std::int32_t surplus = 0;     // tasks beyond the gang's minimum

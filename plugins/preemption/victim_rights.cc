@@ -137,7 +137,12 @@ bool VictimBook::MayEvict(const Rights& rights, const Candidate& candidate,
   if (rights.levels == 0) return false;
   std::vector<QueueId> side;
   if (!queues().SideOf(rights, queue, side)) return false;
-  const KindSet kinds = queues().Judged(rights, side) & victim.holds.NonZero();
+  const KindSet judged = queues().Judged(rights, side);
+  KindSet kinds = judged & victim.holds.NonZero();
+  // A task that holds nothing scarce goes with its gang, never alone: a launcher without a GPU protects no worker.
+  if (candidate.surplus == 0 && (queues().Scarce(rights, side) & victim.holds.NonZero()) == 0) {
+    kinds = judged & candidate.kinds;
+  }
   return kinds != 0 && std::all_of(side.begin(), side.end(), [&](QueueId at) {
            return queues().OverIn(rights, at, kinds) == kinds;
          });

@@ -193,22 +193,6 @@ std::string EvictionOracle::Above(const std::string& queue) const {
   return mirror_->queues().contains(up) ? up : "";
 }
 
-bool EvictionOracle::MayTake(const MirrorJob& job, const MirrorJob& other,
-                             const MirrorTask& task) const {
-  if (task.phase != TaskPhase::kRunning || !costs_.contains(task.uid)) return false;
-  if (job.spec.queue == other.spec.queue) return other.spec.priority < job.spec.priority;
-  const std::vector<std::string> side = Side(job.spec.queue, other.spec.queue);
-  if (side.empty()) return false;
-  bool any = false;
-  for (const Kind k : Scarce(job.spec.queue, Above(side.back()))) {
-    if (HoldsOf(task)[k] == 0) continue;
-    const bool over = Over(side, k);
-    if (!over && !by_deserved_) return false;
-    any = any || over;
-  }
-  return any;
-}
-
 bool EvictionOracle::Over(const std::vector<std::string>& side, Kind kind) const {
   return std::all_of(side.begin(), side.end(), [&](const std::string& queue) {
     const std::int64_t own = Protected(queue, side, kind);
@@ -240,6 +224,14 @@ std::vector<EvictionOracle::Option> EvictionOracle::Options(const MirrorJob& job
         ++counted, ++role_counted[name];
       }
       if (MayTake(job, other, task)) tasks.push_back({&task, name});
+    }
+  }
+  // Tasks that hold nothing scarce go only with the rest of their gang.
+  if (!tasks.empty() && job.spec.queue != other.spec.queue && !(mirror_->Satisfied(other) && counted > other.spec.gang.min_member)) {
+    for (const auto& [name, role] : other.roles) {
+      for (const MirrorTask& task : role.tasks) {
+        if (task.phase == TaskPhase::kRunning && costs_.contains(task.uid) && HoldsNothingScarce(job, other, task)) tasks.push_back({&task, name});
+      }
     }
   }
   if (held > 0 || !other.spec.preemptible) return options;

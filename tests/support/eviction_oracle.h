@@ -75,6 +75,7 @@ class EvictionOracle {
   bool Over(const std::vector<std::string>& side, Kind kind) const;
   std::string Above(const std::string& queue) const;
 
+  bool HoldsNothingScarce(const MirrorJob& job, const MirrorJob& other, const MirrorTask& task) const;
   bool MayTake(const MirrorJob& job, const MirrorJob& other, const MirrorTask& task) const;
 
   std::vector<Option> Options(const MirrorJob& job, const MirrorJob& other) const;

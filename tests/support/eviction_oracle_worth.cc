@@ -1,4 +1,4 @@
-// Whether evictions for a share are worth the work that they lose.
+// Which tasks may be evicted, and whether evictions for a share are worth the work that they lose.
 #include <algorithm>
 
 #include "tests/support/eviction_oracle.h"
@@ -47,6 +47,29 @@ bool EvictionOracle::Worthwhile(const MirrorJob& job, const Option& option) cons
     if (part.largest_loss > worth || lost[in_quota] > worth) return false;
   }
   return true;
+}
+
+bool EvictionOracle::MayTake(const MirrorJob& job, const MirrorJob& other,
+                             const MirrorTask& task) const {
+  if (task.phase != TaskPhase::kRunning || !costs_.contains(task.uid)) return false;
+  if (job.spec.queue == other.spec.queue) return other.spec.priority < job.spec.priority;
+  const std::vector<std::string> side = Side(job.spec.queue, other.spec.queue);
+  if (side.empty()) return false;
+  bool any = false;
+  for (const Kind k : Scarce(job.spec.queue, Above(side.back()))) {
+    if (HoldsOf(task)[k] == 0) continue;
+    const bool over = Over(side, k);
+    if (!over && !by_deserved_) return false;
+    any = any || over;
+  }
+  return any;
+}
+
+bool EvictionOracle::HoldsNothingScarce(const MirrorJob& job, const MirrorJob& other, const MirrorTask& task) const {
+  const std::vector<std::string> side = Side(job.spec.queue, other.spec.queue);
+  if (side.empty()) return false;
+  const std::set<Kind> scarce = Scarce(job.spec.queue, Above(side.back()));
+  return std::none_of(scarce.begin(), scarce.end(), [&](Kind k) { return HoldsOf(task)[k] > 0; });
 }
 
 }  // namespace tephra

@@ -111,6 +111,26 @@ func ask(t *testing.T, o *Options, path, kind, text string) *admissionv1.Admissi
 	return review.Response
 }
 
+func TestPodsGetTheirPodGroupIfTheSchedulerMakesIt(t *testing.T) {
+	const pod = "{metadata: {annotations: {mine: kept, batch.kubernetes.io/job-completion-index: '0'}, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: u-job, controller: true}]}, " +
+		"spec: {schedulerName: %s, containers: [{name: a}]}}"
+	for _, test := range []struct {
+		scheduler string
+		groups    bool
+		want      string // value of the annotations in the patch; empty: the pod stays as it is
+	}{
+		{"tephra", true, `{"batch.kubernetes.io/job-completion-index":"0","mine":"kept","scheduling.k8s.io/group-name":"podgroup-u-job"}`},
+		{"tephra", false, ""}, {"other", true, ""},
+	} {
+		o := some()
+		o.PodGroups = test.groups
+		response := ask(t, o, CompletePath, "Pod", strings.Replace(pod, "%s", test.scheduler, 1))
+		if !response.Allowed || (response.Patch != nil) != (test.want != "") || !strings.Contains(string(response.Patch), test.want) {
+			t.Errorf("scheduler %s, groups %t: patch %s, expected one with %q", test.scheduler, test.groups, response.Patch, test.want)
+		}
+	}
+}
+
 func TestContradictionsAreRefused(t *testing.T) {
 	const contradiction = "containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1, volcano.sh/vgpu-number: 1}}}]"
 	const sentence = "spec.containers[0].resources.limits[nvidia.com/gpu]: 1, expected none beside volcano.sh/vgpu-number"

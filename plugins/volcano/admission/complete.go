@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"tephra.sh/volcano/annotations"
+	"tephra.sh/volcano/grouping"
 	"tephra.sh/volcano/probes"
 	"tephra.sh/volcano/requests"
 )
@@ -33,7 +34,9 @@ type Options struct {
 	WriteCounts bool
 	// Pods of other schedulers may ask for slots, each of which is a whole GPU that the node plugin reserves for them.
 	AllowForeignSlots bool
-	Devices           *requests.Table
+	// Write the PodGroup into pods whose framework makes none, for a scheduler that makes such PodGroups (package grouping).
+	PodGroups bool
+	Devices   *requests.Table
 
 	work *probes.Work // the reviews under way, once there is a handler
 }
@@ -118,7 +121,8 @@ func (o *Options) Complete(pod *corev1.Pod) bool {
 	if wrong != nil || !o.ours(pod, asks) {
 		return false
 	}
-	changed, some := false, false
+	changed := o.PodGroups && grouping.Assign(pod)
+	some := false
 	for i, container := range containersOf(pod) {
 		if i >= len(asks) || asks[i].Count == 0 {
 			continue
@@ -134,7 +138,7 @@ func (o *Options) Complete(pod *corev1.Pod) bool {
 		}
 	}
 	if !some {
-		return false
+		return changed
 	}
 	if pod.Spec.SchedulerName != o.SchedulerName {
 		pod.Spec.SchedulerName, changed = o.SchedulerName, true

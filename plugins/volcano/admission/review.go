@@ -137,6 +137,9 @@ func (o *Options) complete(request *admissionv1.AdmissionRequest) (*admissionv1.
 	}
 	// "add" replaces what is there. Only what Complete may change is sent.
 	patch := []operation{{"add", "/spec/schedulerName", pod.Spec.SchedulerName}}
+	if o.PodGroups && len(pod.Annotations) > 0 {
+		patch = append(patch, operation{"add", "/metadata/annotations", pod.Annotations})
+	}
 	if pod.Spec.RuntimeClassName != nil {
 		patch = append(patch, operation{"add", "/spec/runtimeClassName", *pod.Spec.RuntimeClassName})
 	}

@@ -77,6 +77,31 @@ func TestAGroupWithoutPodsAndJobAsksForPartsOfItsMinimumResources(t *testing.T) 
 			requests { amount: 1334 } devices { count: 3 compute: 1000 } } } }`)
 }
 
+// A suspended RayCluster keeps its PodGroup; a training operator makes pods once its group is admitted.
+func TestAGroupWhosePodsComeWithoutWaitingAsksForNothingBefore(t *testing.T) {
+	controls := true
+	owned := func(version, kind string) func(*schedulingv1beta1.PodGroup) {
+		return func(g *schedulingv1beta1.PodGroup) {
+			g.OwnerReferences = []metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: "o", UID: "o", Controller: &controls}}
+		}
+	}
+	for kind, asks := range map[[2]string]bool{
+		{"ray.io/v1", "RayCluster"}: false, {"v1", "Pod"}: false, {"apps/v1", "ReplicaSet"}: false, {"batch/v1", "Job"}: false,
+		{"jobset.x-k8s.io/v1alpha2", "JobSet"}: false, {"trainer.kubeflow.org/v1alpha1", "TrainJob"}: false,
+		{"kubeflow.org/v1", "PyTorchJob"}: true, {"example.org/v1", "Farm"}: true,
+	} {
+		feed := idleFeed(t, Options{Admit: true})
+		feed.setGroup(someGroup("g", 2, owned(kind[0], kind[1])))
+		if known := wholeModel(t, feed).jobs["group-g"] != nil; known != asks {
+			t.Errorf("%v without pods: reported %t, expected %t", kind, known, asks)
+		}
+		feed.setPod(somePod("p", "g"))
+		if wholeModel(t, feed).jobs["group-g"] == nil {
+			t.Errorf("%v with a pod: not reported", kind)
+		}
+	}
+}
+
 func TestPodsAskOnceTheirMinimumIsThere(t *testing.T) {
 	feed := idleFeed(t, Options{Admit: true})
 	job := someJob("train", taskSpec("worker", 3, container("main", "cpu", "1")))

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -242,7 +243,7 @@ func (f *Feed) settle(g *group) {
 		PodsExist: begun,
 		User:      g.user,
 	}
-	g.fact.Locality, _ = localityOf(localityAt, g.obj.Spec.NetworkTopology) // what is wrong with it gangOf has said
+	g.fact.Locality, _ = topologyOf(g.obj) // what is wrong with it gangOf has said
 	f.tellEvictability(g, g.fact)
 	g.fact.EstimatedRuntimeMs = g.estimatedRuntimeMs()
 	g.fact.Image = g.image()
@@ -280,7 +281,7 @@ func (f *Feed) gangOf(g *group) (*tephrav1.Gang, *Problem) {
 	}
 	sub, wrong := subGroupsOf(g.obj)
 	if wrong == nil {
-		_, wrong = localityOf(localityAt, g.obj.Spec.NetworkTopology)
+		_, wrong = topologyOf(g.obj)
 	}
 	if wrong != nil {
 		problem := wrong.of(groupObject(g.obj), string(g.obj.UID))
@@ -300,14 +301,14 @@ func (f *Feed) gangOf(g *group) (*tephrav1.Gang, *Problem) {
 	if !f.options.Admit || job == nil && g.job != "" {
 		return nil, nil // a Job that owns it will come, or is gone
 	}
+	if len(present) == 0 && podsComeFirst(g.obj) {
+		return nil, nil // it is suspended, or its pods are about to come
+	}
 	if job != nil {
 		return f.gangByJob(g, sub, job)
 	}
 	return f.gangByResources(g, present)
 }
-
-// localityAt is where a group says how near to each other all of its tasks are to be.
-const localityAt = "spec.networkTopology"
 
 // minTask are the minima of the roles. As in Volcano they do not count where the group as a whole
 // asks for less. The name "" is that of pods which name no task.
@@ -322,6 +323,21 @@ func minTask(obj *schedulingv1beta1.PodGroup) map[string]int32 {
 		return nil
 	}
 	return out
+}
+
+// podsComeFirst: the owner of the group makes its pods without waiting until the group is admitted. So a group without pods asks
+// for nothing: a RayCluster or a Job that is suspended keeps its group. A training operator, in contrast, waits.
+func podsComeFirst(obj *schedulingv1beta1.PodGroup) bool {
+	owner := metav1.GetControllerOf(obj)
+	if owner == nil {
+		return false
+	}
+	group, _, _ := strings.Cut(owner.APIVersion, "/")
+	switch group {
+	case "v1", "apps", "batch", "jobset.x-k8s.io", "ray.io", "trainer.kubeflow.org":
+		return true
+	}
+	return false
 }
 
 func isPending(obj *schedulingv1beta1.PodGroup) bool {

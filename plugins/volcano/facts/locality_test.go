@@ -44,3 +44,41 @@ func TestHowNearAGroupsTasksAreToBeIsReported(t *testing.T) {
 		}
 	}
 }
+
+// Many frameworks make PodGroups without a topology; the annotations that Volcano reads from pods then count.
+func TestTheTopologyAnnotationsCountWithoutTheField(t *testing.T) {
+	const mode, tier = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-highest-tier"
+	const none, preferred, required = tephrav1.LocalityMode_LOCALITY_MODE_UNSPECIFIED,
+		tephrav1.LocalityMode_LOCALITY_MODE_PREFERRED, tephrav1.LocalityMode_LOCALITY_MODE_REQUIRED
+	one := 1
+	for _, test := range []struct {
+		annotations map[string]string
+		field       *schedulingv1beta1.NetworkTopologySpec
+		mode        tephrav1.LocalityMode
+		tier        int32
+		problem     string
+	}{
+		{map[string]string{mode: "hard", tier: "2"}, nil, required, 2, ""},
+		{map[string]string{tier: "2"}, nil, required, 2, ""},
+		{map[string]string{mode: "soft"}, nil, preferred, 0, ""},
+		{map[string]string{mode: "hard"}, nil, none, 0, ""},
+		{map[string]string{mode: "soft"}, &schedulingv1beta1.NetworkTopologySpec{Mode: "hard", HighestTierAllowed: &one}, required, 1, ""},
+		{map[string]string{mode: "near", tier: "2"}, nil, none, 0, `metadata.annotations[volcano.sh/network-topology-mode]: "near", expected "hard" or "soft"`},
+		{map[string]string{mode: "hard", tier: "rack"}, nil, none, 0, `metadata.annotations[volcano.sh/network-topology-highest-tier]: "rack", expected 0 to 2147483647`},
+		{map[string]string{tier: "-1"}, nil, none, 0, `metadata.annotations[volcano.sh/network-topology-highest-tier]: "-1", expected 0 to 2147483647`},
+	} {
+		feed := idleFeed(t, Options{Admit: true})
+		feed.setGroup(someGroup("g", 1, func(g *schedulingv1beta1.PodGroup) {
+			g.Annotations, g.Spec.NetworkTopology = test.annotations, test.field
+		}))
+		feed.setPod(somePod("p", "g"))
+		got := wholeModel(t, feed).jobs["group-g"].GetLocality()
+		if got.GetMode() != test.mode || got.GetHighestTier() != test.tier {
+			t.Errorf("%v: reported %v", test.annotations, got)
+		}
+		problems := feed.Problems()
+		if (test.problem == "") != (len(problems) == 0) || len(problems) > 0 && !strings.Contains(problems[0].Error(), test.problem) {
+			t.Errorf("%v: problems %v, expected %q", test.annotations, problems, test.problem)
+		}
+	}
+}

@@ -9,6 +9,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/dynamic"
@@ -22,6 +23,7 @@ import (
 	"tephra.sh/volcano/action"
 	"tephra.sh/volcano/annotations"
 	"tephra.sh/volcano/facts"
+	"tephra.sh/volcano/grouping"
 	"tephra.sh/volcano/memory"
 	"tephra.sh/volcano/probes"
 	"tephra.sh/volcano/provisioning"
@@ -68,6 +70,8 @@ type Options struct {
 	// wait first; empty: there are no requests.
 	ProvisioningClass string
 	ProvisioningDelay time.Duration
+	// PodGroups makes PodGroups where the framework of a job makes none.
+	PodGroups bool
 }
 
 // Around is what is around the process, for a simulation of it. The zero value: the real thing.
@@ -95,9 +99,10 @@ type Scheduler struct {
 	work     probes.Work         // the session that runs
 	asker    *provisioning.Asker // nil: nodes are not requested
 	wedged   time.Duration
-	followed chan struct{} // closed once the caches have synced
-	leads    chan struct{} // closed once Run has begun
-	stoodBy  chan struct{} // closed when Follow has left the feed to Run
+	keeper   *grouping.Keeper // nil: PodGroups are not made
+	followed chan struct{}    // closed once the caches have synced
+	leads    chan struct{}    // closed once Run has begun
+	stoodBy  chan struct{}    // closed when Follow has left the feed to Run
 }
 
 // localVolumes is the provisioner that classes of local volumes name. They are attached to nothing, but
@@ -197,8 +202,25 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 			Groups: s.volcano.Scheduling().V1beta1().PodGroups().Lister(), Jobs: s.volcano.Batch().V1alpha1().Jobs().Lister(),
 			NoPods: func(uid string) bool { job, known := s.feed.Job(uid); return known && !job.HasPods }})
 	}
+	if own.PodGroups {
+		if s.keeper, err = s.newKeeper(config, opt); err != nil {
+			return nil, err
+		}
+	}
 	s.conf, err = loadConfiguration(opt)
 	return s, err
+}
+
+// newKeeper makes what keeps the PodGroups of this scheduler's pods.
+func (s *Scheduler) newKeeper(config *rest.Config, opt *options.ServerOption) (*grouping.Keeper, error) {
+	dynamic, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return grouping.New(grouping.Options{
+		Ours: func(name string) bool { return slices.Contains(opt.SchedulerNames, name) },
+		Pods: s.cache.SharedInformerFactory().Core().V1().Pods().Informer(), Groups: s.volcano.Scheduling().V1beta1().PodGroups().Informer(),
+		Volcano: s.cache.VCClient(), Dynamic: dynamic, Recorder: s.cache.EventRecorder()})
 }
 
 // Healthy is nil while no session runs for too long. A scheduler that does not lead is healthy.
@@ -265,6 +287,9 @@ func (s *Scheduler) Run(ctx context.Context) {
 	klog.InfoS("Scheduling begins")
 	if s.asker != nil {
 		go s.asker.Run(ctx)
+	}
+	if s.keeper != nil {
+		go s.keeper.Run(ctx)
 	}
 	s.loop(ctx)
 	if err := s.action.Close(); err != nil {

@@ -48,6 +48,7 @@ func run() error {
 	flags.StringVar(&o.RuntimeClass, "runtime-class", "", `RuntimeClass for pods that ask for devices and name no RuntimeClass, such as "nvidia"; "" for none.`)
 	flags.BoolVar(&o.WriteCounts, "write-counts", false, "Add a request for nvidia.com/gpu to a pod that asks only for a part of a device, so that tools that count nvidia.com/gpu see the pod. Each node must then report as many nvidia.com/gpu as pods can share its devices.")
 	flags.BoolVar(&o.AllowForeignSlots, "allow-foreign-slots", false, "Let pods of other schedulers ask for tephra.sh/gpu-slot. Set it only if some GPUs are reserved for such pods.")
+	flags.BoolVar(&o.PodGroups, "pod-groups", false, "Write the PodGroup into the pods of JobSets, Indexed Jobs and templates with scheduling.volcano.sh/group-min-member. Set it only if tephra-scheduler has --pod-groups, which makes these PodGroups.")
 	devices := flags.String("device-resources", "", `File that defines how pods ask for devices, the same as for tephra-scheduler; "" for the built-in table.`)
 	address := flags.String("address", ":8443", "Address of the webhooks, with TLS.")
 	certificate := flags.String("tls-cert-file", "/etc/tephra/tls/tls.crt", "File with the certificate, in PEM. It is read again for each connection, so a new certificate needs no restart.")

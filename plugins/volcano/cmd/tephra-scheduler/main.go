@@ -68,6 +68,7 @@ func run() error {
 	gone := flags.String("when-engine-gone", "wait", `What the scheduler does while the engine does not answer: "wait" schedules nothing, "stock" runs Volcano's actions enqueue, allocate and backfill.`)
 	flags.StringVar(&own.ProvisioningClass, "provisioning-class", "", `Class of the ProvisioningRequests (autoscaling.x-k8s.io/v1) that request nodes for gangs without pods, such as "best-effort-atomic-scale-up.autoscaling.x-k8s.io"; "" for none.`)
 	flags.DurationVar(&own.ProvisioningDelay, "provisioning-delay", 30*time.Second, "How long a gang waits for room before nodes are requested for it.")
+	flags.BoolVar(&own.PodGroups, "pod-groups", false, "Make PodGroups for JobSets, Indexed Jobs and pods with scheduling.volcano.sh/group-min-member, and give the PodGroups of other frameworks the annotations of their pods. tephra-admission needs --pod-groups too.")
 	opt.RegisterOptions()
 	cliflag.InitFlags()
 	_ = flag.CommandLine.Parse(nil)
