@@ -17,7 +17,7 @@ def run(pattern, **environment):
     plugin = os.environ.get("TEPHRA_NODE") or lib.release_binary("plugins/node/tephra-node")
     flags = os.environ.get("GOFLAGS", "") + " -mod=readonly -trimpath"  # as hack/build-lab.sh: one build cache
     done = subprocess.run(
-        [lib.GO, "test", "-count=1", "-vet=off", "-v", "-timeout=20m", f"-run={pattern}", "./kubelet"],
+        [lib.GO, "test", "-count=1", "-vet=off", "-v", "-timeout=90m", f"-run={pattern}", "./kubelet"],
         cwd=lib.ROOT / "lab", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
         env={**os.environ, "CGO_ENABLED": "0", "GOFLAGS": flags, "TEPHRA_NODE": str(plugin), **environment})  # fmt: skip
     lines = done.stdout.splitlines()
