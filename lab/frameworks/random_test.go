@@ -109,6 +109,7 @@ type gangs struct {
 	pods    map[string]map[string]bool // by PodGroup: UIDs of pods that have nodes and are not deleted, also if they ended
 	began   map[string]time.Time       // since when a gang that started is in part
 	whole   map[string]bool            // it was whole since it last had no pod
+	past    map[string][]string        // what became of the pods of each PodGroup
 	said    []string
 	starts  int
 	slowest time.Duration
@@ -118,7 +119,7 @@ type watcher func(context.Context, metav1.ListOptions) (watch.Interface, error)
 
 func followGangs(t *testing.T, pods, groups watcher) *gangs {
 	t.Helper()
-	g := &gangs{least: map[string]int32{}, pods: map[string]map[string]bool{}, began: map[string]time.Time{}, whole: map[string]bool{}}
+	g := &gangs{least: map[string]int32{}, pods: map[string]map[string]bool{}, began: map[string]time.Time{}, whole: map[string]bool{}, past: map[string][]string{}}
 	for _, each := range []watcher{groups, pods} {
 		events := given[watch.Interface](t)(each(t.Context(), metav1.ListOptions{}))
 		t.Cleanup(events.Stop)
@@ -148,6 +149,8 @@ func (g *gangs) note(event watch.Event) {
 		if g.pods[name] == nil {
 			g.pods[name] = map[string]bool{}
 		}
+		g.past[name] = append(g.past[name], fmt.Sprintf("%s %s %s on %q %s, deleted: %t", time.Now().Format("05.000"), event.Type, object.Name,
+			object.Spec.NodeName, object.Status.Phase, object.DeletionTimestamp != nil))
 		if event.Type == watch.Deleted || object.DeletionTimestamp != nil || object.Status.Phase == core.PodFailed {
 			delete(g.pods[name], string(object.UID))
 		} else if object.Spec.NodeName != "" {
@@ -177,7 +180,8 @@ func (g *gangs) look(name string) {
 		g.began[name] = time.Now()
 	}
 	if began, in := g.began[name]; in && time.Since(began) > startsWithin {
-		g.said = append(g.said, fmt.Sprintf("PodGroup %s: %d pods have nodes for %s, expected %d within %s", name, bound, time.Since(began), least, startsWithin))
+		g.said = append(g.said, fmt.Sprintf("PodGroup %s: %d pods have nodes for %s, expected %d within %s; its pods:\n%s",
+			name, bound, time.Since(began), least, startsWithin, strings.Join(g.past[name], "\n")))
 		delete(g.began, name)
 		g.whole[name] = true // said once
 	}
