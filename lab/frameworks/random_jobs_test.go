@@ -151,6 +151,9 @@ func randomJob(dice *rand.Rand, number int) random {
 	one := of.random
 	one.name = fmt.Sprintf("%s-%d", one.name, number)
 	pods, queue, gpus := 1+dice.IntN(4), []string{"research", "production"}[dice.IntN(2)], []int{1, 2, 4, 8}[dice.IntN(4)]
+	if of.kind == "PyTorchJob" {
+		pods = min(pods, 3) // and a master: the cluster has room for four pods of eight GPUs
+	}
 	if of.kind == "LeaderWorkerSet" || of.kind == "StatefulSet" {
 		pods = max(pods, 2)
 	}
