@@ -17,7 +17,7 @@ from built import ROOT, component
 from lab import Lab
 
 GPUS, MEMORY = 8, 80000
-SPLIT = 10  # pods of HAMi on one GPU
+SPLIT = 10  # pods on one GPU: HAMi's deviceSplitCount, and tephra-node's split_count, as the guide says
 SLICES, INVENTORY = "tephra.sh/slices", "tephra.sh/gpu-inventory"
 REGISTER, ALLOCATED = "hami.io/node-nvidia-register", "hami.io/vgpu-devices-allocated"
 MERGE = "application/merge-patch+json"
@@ -159,7 +159,7 @@ class Migration:
         self.names = [node["metadata"]["name"] for node in self.lab.get("nodes")["items"]]
         self.home = {name: "HAMi" if i % 2 else "NVIDIA" for i, name in enumerate(self.names)}
         self.inventories = {name: json.dumps({"version": 1, "devices": [
-            {"uuid": uuid(name, i), "model": "H100-SXM5-80GB", "memoryMiB": MEMORY, "healthy": True} for i in range(GPUS)]}) for name in self.names}
+            {"uuid": uuid(name, i), "model": "H100-SXM5-80GB", "memoryMiB": MEMORY, "healthy": True, "splitCount": SPLIT} for i in range(GPUS)]}) for name in self.names}
         self.deployments = {}
 
     def close(self):

@@ -41,9 +41,6 @@ type Options struct {
 	LeaseTerm func() uint64
 	// Timeout bounds the wait for one plan, a full sync included.
 	Timeout time.Duration
-	// StatusRest passes at least between two writes of one group's status about which nothing was decided, where sessions
-	// need not be of the whole cluster: each pod of a gang changes it.
-	StatusRest time.Duration
 	// Fallback runs in place of the engine's plan while there is no engine; nil: nothing is
 	// scheduled then.
 	Fallback []framework.Action

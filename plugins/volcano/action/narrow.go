@@ -38,9 +38,6 @@ type narrow struct {
 	moved     map[string]time.Time // groups by namespace/name whose status may have to be written, and since when
 	order     []string             // of moved
 	looked    time.Time            // at moved
-	rest      time.Duration        // after which the first of them may be looked at; 0: some may be now
-	reported  map[string]time.Time // groups by namespace/name whose status a session wrote lately
-	reports   []report             // of reported, by time
 	through   bool                 // all groups were looked at once
 	queues    time.Time            // when what queues hold was written, and failed writes were tried again
 	left      *pb.CycleReply       // a plan that only a session of the whole cluster can carry out
@@ -54,13 +51,8 @@ type narrow struct {
 	wholeChanges uint64 // which of the informers' it had seen
 }
 
-type report struct {
-	group string
-	at    time.Time
-}
-
 func newNarrow() narrow {
-	return narrow{moved: map[string]time.Time{}, reported: map[string]time.Time{}, closing: map[api.JobID]chan struct{}{}, open: make(chan struct{}, mostClosing)}
+	return narrow{moved: map[string]time.Time{}, closing: map[api.JobID]chan struct{}{}, open: make(chan struct{}, mostClosing)}
 }
 
 // close ends the session in the background: it writes statuses, and decisions about other gangs do not wait for the API
@@ -122,27 +114,9 @@ func (a *Action) WholeTook(took time.Duration) {
 	a.narrow.wholeEnded, a.narrow.wholeTook = time.Now(), took
 }
 
-// report notes that a session that closes writes the statuses of these groups, and forgets what is no longer of use.
-func (n *narrow) report(groups map[api.JobID]*api.JobInfo, now time.Time, rest time.Duration) {
-	for len(n.reports) > 0 && now.Sub(n.reports[0].at) >= rest {
-		if old := n.reports[0]; n.reported[old.group].Equal(old.at) {
-			delete(n.reported, old.group)
-		}
-		n.reports = n.reports[1:]
-	}
-	if rest == 0 {
-		return
-	}
-	for id := range groups {
-		n.reported[string(id)] = now
-		n.reports = append(n.reports, report{string(id), now})
-	}
-}
-
 func (n *narrow) move(keys []string, now time.Time) {
 	for _, key := range keys {
 		if _, known := n.moved[key]; !known {
-			n.rest = 0
 			n.moved[key] = now
 			n.order = append(n.order, key)
 		}
@@ -155,7 +129,7 @@ func (a *Action) Moving() time.Duration {
 	case len(a.narrow.order) > mostAtOnce:
 		return nextInterval
 	case len(a.narrow.order) > 0:
-		return max(StatusInterval, a.narrow.rest)
+		return StatusInterval
 	}
 	return 0
 }
@@ -198,7 +172,6 @@ func (a *Action) Narrow(cluster *view.Cache, open func() *framework.Session) boo
 			}
 			a.notices.write(ssn, a.feed, slices.Values(slices.Sorted(maps.Keys(about.noticed))))
 		}
-		a.narrow.report(ssn.Jobs, now, a.options.StatusRest)
 		a.narrow.close(ssn)
 	}
 	if now.Sub(a.narrow.queues) >= queueInterval && a.narrow.through {
@@ -329,13 +302,7 @@ func (a *Action) lookAtMoved(cluster *view.Cache, names view.Names, now time.Tim
 	}
 	behind := cluster.Behind(groups)
 	n.order = slices.Clone(n.order[len(next):])
-	n.rest = a.options.StatusRest
 	for _, key := range next {
-		if left := a.options.StatusRest - now.Sub(n.reported[key]); left > 0 {
-			n.order, n.rest = append(n.order, key), min(n.rest, left)
-			continue
-		}
-		n.rest = 0
 		if n.closing[api.JobID(key)] != nil || behind[key] && now.Sub(n.moved[key]) < lagPatience {
 			n.order = append(n.order, key)
 			continue

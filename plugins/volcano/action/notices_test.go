@@ -55,24 +55,6 @@ func TestThatPodsAreMissingIsSaidOnceItHasStoodForAWhile(t *testing.T) {
 	}
 }
 
-func TestAGroupThatWasReportedRests(t *testing.T) {
-	n, now := newNarrow(), time.Unix(1000, 0)
-	n.report(map[api.JobID]*api.JobInfo{"team/a": nil}, now, time.Second)
-	n.report(map[api.JobID]*api.JobInfo{"team/a": nil, "team/b": nil}, now.Add(500*time.Millisecond), time.Second)
-	n.report(nil, now.Add(time.Second), time.Second)
-	if at := n.reported["team/a"]; len(n.reported) != 2 || !at.Equal(now.Add(500*time.Millisecond)) {
-		t.Errorf("reported %v, expected both groups, the first of them when it was reported last", n.reported)
-	}
-	n.report(nil, now.Add(1500*time.Millisecond), time.Second)
-	if len(n.reported)+len(n.reports) != 0 {
-		t.Errorf("reported %v %v, expected none after their rest", n.reported, n.reports)
-	}
-	n.report(map[api.JobID]*api.JobInfo{"team/a": nil}, now, 0)
-	if len(n.reported) != 0 {
-		t.Errorf("reported %v, expected none without a rest", n.reported)
-	}
-}
-
 func TestTheConditionOfAGroupDoesNotDependOnWhichTaskIsLookedAtFirst(t *testing.T) {
 	said := map[string]bool{}
 	for range 50 {

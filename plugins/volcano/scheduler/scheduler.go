@@ -109,9 +109,6 @@ type Scheduler struct {
 // Volcano's cache counts them against the attachments of a node unless configured otherwise.
 const localVolumes = "kubernetes.io/no-provisioner"
 
-// statusRest is action.Options.StatusRest, as long as Volcano's period.
-const statusRest = time.Second
-
 // forgetPeriod is the time after which a standby forgets what only a leader would report.
 const forgetPeriod = 10 * time.Second
 
@@ -177,7 +174,7 @@ func New(config *rest.Config, opt *options.ServerOption, own Options) (*Schedule
 	if own.MemoryConfigMap != "" {
 		s.memory = memory.New(s.cache.Client(), ownNamespace(opt), own.MemoryConfigMap, s.cache.EventRecorder(), self)
 	}
-	actionOptions := action.Options{EngineSocket: own.EngineSocket, Engine: own.Around.Engine, Clock: own.Around.Clock, Client: own.Client, LeaseTerm: own.LeaseTerm, Timeout: own.EngineTimeout, StatusRest: statusRest,
+	actionOptions := action.Options{EngineSocket: own.EngineSocket, Engine: own.Around.Engine, Clock: own.Around.Clock, Client: own.Client, LeaseTerm: own.LeaseTerm, Timeout: own.EngineTimeout,
 		Memory: s.memory, Recorder: s.cache.EventRecorder(), Self: self}
 	if own.FallBack {
 		for _, name := range []string{"enqueue", "allocate", "backfill"} {
@@ -260,7 +257,7 @@ func (s *Scheduler) Follow(ctx context.Context) {
 			return
 		}
 	}
-	klog.InfoS("Caches have synced")
+	klog.InfoS("The caches follow the cluster")
 	close(s.followed)
 	for {
 		select {
@@ -284,7 +281,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 	<-s.stoodBy
 	s.memory.Read(ctx) // of the leader before this one, so not earlier
 	go s.memory.Run(ctx)
-	klog.InfoS("Scheduling begins")
+	klog.InfoS("Caches have synced; scheduling begins")
 	if s.asker != nil {
 		go s.asker.Run(ctx)
 	}
