@@ -126,10 +126,10 @@ class Command(unittest.TestCase):
 
     def test_a_size_that_takes_too_long_ends_its_curve_and_no_other(self):
         program = GOOD.replace("ms = lambda", "import time\ntime.sleep(60 if nodes == 300 else 0)\nms = lambda")
-        done = self.run_it("--quick", "--limit", "1", "--out", self.out, program=program)
+        done = self.run_it("--quick", "--limit", "5", "--out", self.out, program=program)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertEqual([point.get("not_measured") for point in self.points()],
-                         [None, None, "takes more than 1 s", "skipped, because 300 was not measured"])
+                         [None, None, "takes more than 5 s", "skipped, because 300 was not measured"])
         self.assertIn("| nodes, 10 to 100 | median | 10 to 10 ms | 0.00 | 0.00 | too few sizes |\n", done.stdout)
         self.assertTrue(all("result" in point for curve in CURVES[1:] for point in self.points(curve)))
         self.assertEqual(self.run_bare("--read", self.out).returncode, 1)
