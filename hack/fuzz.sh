@@ -2,11 +2,10 @@
 # Fuzzes within a bound: hack/fuzz.sh [SECONDS|RUNSx, of each target; default 10] [TARGET...]
 #
 # A target is an executable build/asan/tests/fuzz/fuzz_*, with its seeds in tests/fuzz/corpus/<target>, or a Go function
-# <package>.Fuzz* of plugins/volcano, with its seeds in <package>/testdata/fuzz. An input that breaks a target fails the
-# run. Its file is named: move it into the corpus together with the fix. Nothing else in the tree changes.
+# <package>.Fuzz* of plugins/volcano, with its seeds in the function. An input that breaks a target fails the run, and the
+# log names its file. With the fix, commit it to the corpus, or for Go to <package>/testdata/fuzz, where Go writes it.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 bound=${1:-10}
 [[ $bound =~ ^[1-9][0-9]*x?$ ]] || { echo "usage: hack/fuzz.sh [SECONDS|RUNSx] [TARGET...]" >&2; exit 2; }

@@ -139,19 +139,11 @@ func admitAll(ctx context.Context, group *errgroup.Group, client volcano.Interfa
 		return err
 	}
 	group.Go(run)
-	for range 16 {
-		group.Go(func() error {
-			for {
-				select {
-				case <-ctx.Done():
-					return nil
-				case name := <-waiting:
-					if _, err := groups.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil && ctx.Err() == nil {
-						return fmt.Errorf("pod group %s: %w", name, err)
-					}
-				}
-			}
-		})
-	}
+	eachOf(ctx, group, waiting, func(name string) error {
+		if _, err := groups.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			return fmt.Errorf("pod group %s: %w", name, err)
+		}
+		return nil
+	})
 	return nil
 }

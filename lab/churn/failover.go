@@ -3,39 +3,34 @@ package churn
 import (
 	"context"
 	"fmt"
-	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	core "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"tephra.sh/lab/e2e"
 )
 
 // election makes a lease change hands within about two seconds.
 var election = []string{"--leader-elect=true", "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1500ms",
-	"--leader-elect-retry-period=300ms", "-v=2"} // at 3, Volcano logs the names of all nodes with each node
+	"--leader-elect-retry-period=300ms", FewLogs}
 
 // Bindings that the API server took before the fault are still reported for so long.
 const stillOnTheWay = 200 * time.Millisecond
 
 // Failover is what is done to a cluster whose leader fails again and again.
 type Failover struct {
-	Runs         int
-	Pause        bool // the leader is paused; otherwise it is killed
-	Gangs        int  // submitted before each fault, each of four pods with one GPU
-	Running      int  // pods of another scheduler on each node, without a GPU
-	GPUMemoryMiB int64
-	Say          func(format string, values ...any)
+	Runs  int
+	Pause bool // the leader is paused; otherwise it is killed
+	Gangs int  // of four pods with one GPU for each fault, at least 2; half are submitted before it, half after it
+	Say   func(format string, values ...any)
 }
 
 // Takeovers are what came of it.
 type Takeovers struct {
 	Nodes   int       `json:"nodes"`
-	Pods    int       `json:"pods"`    // that run all the time
+	Pods    int       `json:"pods"`    // that Fill made
 	Seconds []float64 `json:"seconds"` // from each fault to the first binding by the standby
 	Faults  []string  `json:"faults"`  // GPUs given twice, pods without theirs
 }
@@ -61,54 +56,9 @@ func newReplica(ctx context.Context, c *e2e.Cluster, name string) (*replica, err
 	return &replica{engine, scheduler}, scheduler.Start(ctx)
 }
 
-// firstBind tells when the first pod was bound after an instant.
-type firstBind struct {
-	mutex sync.Mutex
-	after time.Time
-	at    chan time.Time
-}
-
-func (f *firstBind) expect(after time.Time) <-chan time.Time {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	f.after, f.at = after, make(chan time.Time, 1)
-	return f.at
-}
-
-func (f *firstBind) seen() {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	if now := time.Now(); f.at != nil && now.After(f.after) {
-		f.at <- now
-		f.at = nil
-	}
-}
-
-// follow watches the pods of the lab's users from now on; `observe` gets each change, too.
-func (f *firstBind) follow(ctx context.Context, group *errgroup.Group, c *e2e.Cluster, observe func(pod *core.Pod, gone bool)) error {
-	pods, bound := c.Kube.CoreV1().Pods(namespace), map[string]bool{}
-	watch, err := follow(ctx, pods, func(ctx context.Context) (metav1.ListInterface, error) {
-		return pods.List(ctx, metav1.ListOptions{Limit: 1})
-	}, func(pod *core.Pod, gone bool) {
-		observe(pod, gone)
-		if !gone && pod.Spec.NodeName != "" && !bound[pod.Name] {
-			bound[pod.Name] = true
-			f.seen()
-		}
-	})
-	if err == nil {
-		group.Go(watch)
-	}
-	return err
-}
-
 // FailOver lets the leader of two schedulers fail while gangs are being bound, and takes the time until the other binds.
 func FailOver(ctx context.Context, c *e2e.Cluster, options Failover) (*Takeovers, error) {
 	report := &Takeovers{Nodes: c.Nodes.Count, Faults: []string{}}
-	var err error
-	if report.Pods, err = fill(ctx, c, options.Running); err != nil {
-		return nil, err
-	}
 	c.Scheduler.Kill()
 	c.Engine.Kill()
 	leader, err := newReplica(ctx, c, "replica-0")
@@ -122,7 +72,7 @@ func FailOver(ctx context.Context, c *e2e.Cluster, options Failover) (*Takeovers
 	if err != nil {
 		return nil, err
 	}
-	devices, binds := NewDevices(options.GPUMemoryMiB), &firstBind{}
+	devices, binds := NewDevices(c.Nodes.GPUMemoryMiB), &firstBind{}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, done := context.WithCancel(ctx)
 	defer done()
@@ -205,32 +155,4 @@ func failOnce(ctx context.Context, c *e2e.Cluster, i int, options Failover, lead
 		}
 	}
 	return took, nil
-}
-
-// fill creates pods that have their nodes already, in a namespace of their own, and returns how many.
-func fill(ctx context.Context, c *e2e.Cluster, each int) (int, error) {
-	config := rest.CopyConfig(c.Config)
-	config.QPS = -1 // no limit
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return 0, err
-	}
-	const space = "runs-already"
-	_, err = client.CoreV1().Namespaces().Create(ctx, &core.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space}}, metav1.CreateOptions{})
-	if err != nil {
-		return 0, err
-	}
-	var group errgroup.Group
-	group.SetLimit(32)
-	for n := range c.Nodes.Count {
-		for p := range each {
-			group.Go(func() error {
-				pod := &core.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%d-%d", n, p)},
-					Spec: core.PodSpec{SchedulerName: "another", NodeName: c.Nodes.Name(n), Containers: []core.Container{{Name: "main", Image: "none"}}}}
-				_, err := client.CoreV1().Pods(space).Create(ctx, pod, metav1.CreateOptions{})
-				return err
-			})
-		}
-	}
-	return c.Nodes.Count * each, group.Wait()
 }

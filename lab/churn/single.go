@@ -12,15 +12,14 @@ import (
 
 // Singles are single-pod jobs, one after the other, on a cluster that is otherwise quiet.
 type Singles struct {
-	Runs    int
-	Running int // pods of another scheduler on each node, without a GPU
-	Say     func(format string, values ...any)
+	Runs int
+	Say  func(format string, values ...any)
 }
 
 // Starts are what came of them.
 type Starts struct {
 	Nodes        int       `json:"nodes"`
-	Pods         int       `json:"pods"`          // that run all the time
+	Pods         int       `json:"pods"`          // that Fill made
 	Seconds      []float64 `json:"seconds"`       // from the submission of each job to its binding
 	SchedulerMiB float64   `json:"scheduler_mib"` // resident at the end
 	EngineMiB    float64   `json:"engine_mib"`
@@ -29,11 +28,6 @@ type Starts struct {
 // Single submits one job after the other and takes the time until its pod has a node.
 func Single(ctx context.Context, c *e2e.Cluster, options Singles) (*Starts, error) {
 	report := &Starts{Nodes: c.Nodes.Count}
-	var err error
-	if report.Pods, err = fill(ctx, c, options.Running); err != nil {
-		return nil, err
-	}
-	options.Say("%d pods run", report.Pods)
 	binds := &firstBind{}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, done := context.WithCancel(ctx)

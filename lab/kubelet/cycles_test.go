@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	cycleWorkers     = 4
-	mostResidentKiB  = 64 << 10
-	largePods        = 40
-	driverFaultEvery = 200 * time.Millisecond
+	cycleWorkers    = 4
+	mostResidentKiB = 64 << 10
+	largePods       = 40
+	faultEvery      = 200 * time.Millisecond
 	// What stays held so long after the last fault is leaked.
 	leakedAfter = 40 * time.Second
 )
@@ -118,7 +118,7 @@ func (c *cycler) run(given func(worker, cycle int) kubelet.Slice, inside func(se
 			select {
 			case <-stop:
 				return
-			case <-time.After(driverFaultEvery):
+			case <-time.After(faultEvery):
 				fault()
 			}
 		}
@@ -239,7 +239,7 @@ func cyclesOfFolders(t *testing.T, cycles int, seed uint64) {
 		case kind < 3 && mounted != "":
 			fills++
 			fill(filler)
-			time.Sleep(driverFaultEvery)
+			time.Sleep(faultEvery)
 			_ = os.Remove(filler)
 		}
 	}, func() { _ = os.Remove(filler) })

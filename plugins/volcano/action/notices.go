@@ -25,8 +25,8 @@ const ConditionType scheduling.PodGroupConditionType = "TephraScheduled"
 // waitsForEvictions is the condition's reason when room is reserved and its victims have not ended yet.
 const waitsForEvictions = "WaitsForEvictions"
 
-// membersMissing is the obstacle of a gang of which some pods do not exist. A controller makes one pod after the other, so
-// it is written only once it has stood for a while.
+// membersMissing is the obstacle of a gang of which some pods do not exist. Controllers make one pod after the other, so
+// PodGroups get this reason only if it is true for lookAgain.
 const membersMissing = "Members"
 
 // A reason whose binding constraint stays the same is written again at most this often: its numbers
@@ -42,7 +42,7 @@ type notice struct {
 	obstacle, binding, text string
 	placed                  bool
 	since                   time.Time
-	stands                  time.Time // since when it is for that obstacle, by the clock of this process
+	stands                  time.Time // since when the job waits for this obstacle, by the clock of this process
 	written                 *notice   // what its PodGroup and pods say; nil: nothing yet
 	writtenAt               time.Time
 	arrived                 bool // it was seen on the PodGroup
@@ -58,7 +58,7 @@ func (n *notice) reason() string {
 // due says whether what is written should be replaced.
 func (n *notice) due(now time.Time) bool {
 	if !n.placed && n.obstacle == membersMissing && now.Sub(n.stands) < lookAgain {
-		return false // its controller makes the pods
+		return false // the controller may be about to make the other pods
 	}
 	w := n.written
 	if w == nil || w.placed != n.placed || w.obstacle != n.obstacle || w.binding != n.binding {

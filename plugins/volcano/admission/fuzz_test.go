@@ -23,9 +23,11 @@ func FuzzReview(f *testing.F) {
 		f.Add([]byte(`{"request":{"uid":"u","kind":{"kind":"Job"},"object":{"spec":{"schedulerName":"tephra","tasks":[{"template":` + pod + `}]}}}}`))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
+		options := some()
+		options.PodGroups = len(body)%2 == 0
 		for _, path := range []string{CompletePath, CheckPath} {
 			recorder := httptest.NewRecorder()
-			some().Handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body)))
+			options.Handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body)))
 			if recorder.Code == http.StatusBadRequest {
 				continue
 			}
@@ -39,7 +41,7 @@ func FuzzReview(f *testing.F) {
 		if json.Unmarshal(body, &review) != nil || review.Request == nil || json.Unmarshal(review.Request.Object.Raw, &pod) != nil {
 			return
 		}
-		if some().Complete(&pod) && some().Complete(&pod) {
+		if options.Complete(&pod) && options.Complete(&pod) {
 			t.Fatalf("completed twice: %s", body)
 		}
 	})

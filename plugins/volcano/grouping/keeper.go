@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -62,9 +63,11 @@ type Options struct {
 	Recorder record.EventRecorder
 }
 
-// Keeper keeps the PodGroups. New, then Run once, in the process that leads; informers call it from their goroutines.
+// Keeper keeps the PodGroups. New, then Run once, in the process that leads; informers call it from their goroutines. Before
+// Run it notes nothing, so that a process that stands by for months keeps no trace of groups that came and went.
 type Keeper struct {
 	Options
+	runs   atomic.Bool
 	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	owners *owners
 
@@ -86,23 +89,18 @@ func New(options Options) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	enqueue := func(object any) {
-		if name := k.groupOf(object); name.Name != "" {
-			k.queue.Add(name)
-		}
-	}
 	if _, err := k.Pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: enqueue,
+		AddFunc: k.podChanged,
 		UpdateFunc: func(before, after any) {
 			if k.groupOf(before) != k.groupOf(after) { // what it inherited stays, so other changes are not looked at
-				enqueue(after)
+				k.podChanged(after)
 			}
 		},
 		DeleteFunc: func(object any) {
 			if last, is := object.(cache.DeletedFinalStateUnknown); is {
 				object = last.Obj
 			}
-			enqueue(object)
+			k.podChanged(object)
 		},
 	}); err != nil {
 		return nil, err
@@ -122,18 +120,31 @@ func (k *Keeper) groupOf(object any) cache.ObjectName {
 	return cache.NewObjectName(pod.Namespace, pod.Annotations[GroupKey])
 }
 
+// look has the group looked at, once the Keeper runs.
+func (k *Keeper) look(name cache.ObjectName) {
+	if k.runs.Load() {
+		k.queue.Add(name)
+	}
+}
+
+func (k *Keeper) podChanged(object any) {
+	if name := k.groupOf(object); name.Name != "" {
+		k.look(name)
+	}
+}
+
 func (k *Keeper) groupChanged(object any) {
 	if last, is := object.(cache.DeletedFinalStateUnknown); is {
 		object = last.Obj
 	}
 	if group, is := object.(*v1beta1.PodGroup); is {
-		k.queue.Add(cache.MetaObjectToName(group))
+		k.look(cache.MetaObjectToName(group))
 	}
 }
 
 // ownerChanged looks again at the group that is named after the owner.
 func (k *Keeper) ownerChanged(owner *unstructured.Unstructured) {
-	k.queue.Add(cache.NewObjectName(owner.GetNamespace(), volcanobatch.PodgroupNamePrefix+string(owner.GetUID())))
+	k.look(cache.NewObjectName(owner.GetNamespace(), volcanobatch.PodgroupNamePrefix+string(owner.GetUID())))
 }
 
 // Run makes groups until the context ends.
@@ -142,6 +153,13 @@ func (k *Keeper) Run(ctx context.Context) {
 		return
 	}
 	k.owners.run(ctx)
+	k.runs.Store(true)
+	for _, group := range k.Groups.GetStore().List() {
+		k.groupChanged(group)
+	}
+	for _, pod := range k.Pods.GetStore().List() {
+		k.podChanged(pod)
+	}
 	var all sync.WaitGroup
 	for range workers {
 		all.Go(func() {

@@ -37,6 +37,13 @@ type kept struct {
 }
 
 func keep(t *testing.T) *kept {
+	k, keeper := standby(t)
+	go keeper.Run(t.Context())
+	return k
+}
+
+// standby is the same with a Keeper that does not run yet.
+func standby(t *testing.T) (*kept, *Keeper) {
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, false) // the fakes cannot
 	k := &kept{T: t, kube: kubefake.NewSimpleClientset(), volcano: volcanofake.NewSimpleClientset(), events: record.NewFakeRecorder(100)}
 	k.dynamic = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
@@ -49,8 +56,7 @@ func keep(t *testing.T) *kept {
 	}
 	kube.Start(t.Context().Done())
 	groups.Start(t.Context().Done())
-	go keeper.Run(t.Context())
-	return k
+	return k, keeper
 }
 
 func (k *kept) owner(resource schema.GroupVersionResource, text string) {
@@ -108,6 +114,23 @@ func isGone(group *v1beta1.PodGroup) string {
 }
 
 const ofTheJob = "ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: u-job, controller: true}]"
+
+func TestAStandbyNotesNothingAndMakesWhatIsMissingOnceItLeads(t *testing.T) {
+	k, keeper := standby(t)
+	k.owner(jobs, "{apiVersion: batch/v1, kind: Job, metadata: {namespace: team, name: j, uid: u-job}, spec: {parallelism: 4, completions: 4}}")
+	k.pod("j-0", "{annotations: {batch.kubernetes.io/job-completion-index: '0'}, "+ofTheJob+"}")
+	for deadline := time.Now().Add(10 * time.Second); len(keeper.Pods.GetStore().List()) == 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the informer does not have the pod")
+		}
+	}
+	time.Sleep(50 * time.Millisecond) // the handlers come after the store
+	if noted := keeper.queue.Len(); noted != 0 {
+		t.Errorf("the standby noted %d groups, expected none", noted)
+	}
+	go keeper.Run(t.Context())
+	k.eventually("podgroup-u-job", hasMin(4))
+}
 
 func TestTheGroupOfAJobSetIsMadeFromTheJobSetAndThePods(t *testing.T) {
 	k := keep(t)

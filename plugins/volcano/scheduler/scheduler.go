@@ -100,7 +100,6 @@ type Scheduler struct {
 	asker    *provisioning.Asker // nil: nodes are not requested
 	wedged   time.Duration
 	keeper   *grouping.Keeper // nil: PodGroups are not made
-	followed chan struct{}    // closed once the caches have synced
 	leads    chan struct{}    // closed once Run has begun
 	stoodBy  chan struct{}    // closed when Follow has left the feed to Run
 }
@@ -125,7 +124,6 @@ func over(cache schedcache.Cache, opt *options.ServerOption, own Options) *Sched
 		gather:   own.Gather,
 		busy:     busy,
 		wedged:   own.WedgedAfter,
-		followed: make(chan struct{}),
 		leads:    make(chan struct{}),
 		stoodBy:  make(chan struct{}),
 	}
@@ -258,7 +256,6 @@ func (s *Scheduler) Follow(ctx context.Context) {
 		}
 	}
 	klog.InfoS("The caches follow the cluster")
-	close(s.followed)
 	for {
 		select {
 		case <-ctx.Done():
@@ -273,12 +270,8 @@ func (s *Scheduler) Follow(ctx context.Context) {
 
 // Run schedules until the context ends. It waits for Follow. Call it once.
 func (s *Scheduler) Run(ctx context.Context) {
-	select {
-	case <-s.followed:
-	case <-ctx.Done():
-	}
 	close(s.leads)
-	<-s.stoodBy
+	<-s.stoodBy        // the caches have synced, or the context has ended
 	s.memory.Read(ctx) // of the leader before this one, so not earlier
 	go s.memory.Run(ctx)
 	klog.InfoS("Caches have synced; scheduling begins")
